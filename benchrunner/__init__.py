@@ -4,15 +4,15 @@ There are three public modules: `benchrunner` for authors of tasks and leaderboa
 backbones, methods and problems, and `benchrunner.results` for whoever runs studies and reads what they found:
 
     from benchrunner import Workspace
-    from benchrunner.results import Runner, Study, discover, predict, run_study
+    from benchrunner.results import Runner, compared, discover, predict, run_study
 
     plugins = discover()
     runner = Runner(plugins, Workspace.from_environment())
     tasks = tuple(plugins.tasks_of(["mine/mood"]))
-    study = Study(("mine/words", "another/words"), tasks, seeds=(0, 1, 2))
+    study = compared(("mine/words", "another/words"), tasks, seeds=(0, 1, 2))
     result = run_study(study, runner)
     for cell in result.cells:
-        print(cell.cell.backbone, {term.metric: spread.mean.value for term, spread in cell.spreads.items()})
+        print(cell.cell.system, {term.metric: figure.mean.value for term, figure in cell.figures.items()})
     answers = predict(result.cells[0].selected, "test", runner).answers
 
 Each only names what is public; everything is defined elsewhere, and imported when its name is used for the first time.

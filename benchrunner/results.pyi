@@ -35,14 +35,14 @@ from benchrunner.sharing.verify import verify_folder as verify_folder
 from benchrunner.statistics import expected_best as expected_best, paired_test as paired_test
 from benchrunner.studies.kept import removal as removal
 from benchrunner.studies.kept.finished_runs import result_of_runs as result_of_runs
+from benchrunner.studies.kept.kept_result import read_study as read_study
 from benchrunner.studies.kept.kept_study import kept_studies as kept_studies
-from benchrunner.studies.study import Result as Result, Study as Study
+from benchrunner.studies.result import Result as Result
+from benchrunner.studies.study import Study as Study, compared as compared
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study
 from benchrunner.studies.submission_check import check_submission as check_submission
 from benchrunner.studies.submissions import Submission as Submission, write_submission as write_submission
-from benchrunner.study_files.kept_study_file import read_study as read_study
-from benchrunner.study_files.run import run_study_file as run_study_file
-from benchrunner.study_files.table import StudyFileResult as StudyFileResult
+from benchrunner.study_files.settling import study_of_file as study_of_file
 from benchrunner.tasks.data_status import data_status as data_status
 from benchrunner.workspace import Settings as Settings

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from benchrunner.fits.progress import Event
     from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.runs.runner import Runner
-    from benchrunner.studies.study import Study
     from benchrunner.tasks.task import Task
 
 BACKBONES = (
@@ -121,11 +120,9 @@ def add_split(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def with_splits(study: Study, arguments: argparse.Namespace) -> Study:
-    """Return the study with the test splits that the option names."""
-    if arguments.split is None:
-        return study
-    return dataclasses.replace(study, tests=tuple(dict.fromkeys(name for name in arguments.split.split(",") if name)))
+def splits(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Take the names of the labelled test splits to score from the option."""
+    return tuple(dict.fromkeys(name for name in (arguments.split or "").split(",") if name))
 
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from benchrunner.leaderboards.published_choice import PublishedChoice
-    from benchrunner.studies.study import Result
-    from benchrunner.study_files.dry_run import DryRun
+    from benchrunner.studies.dry_run import DryRun
+    from benchrunner.studies.result import Result
 
 DONE, FAILED, MISUNDERSTOOD = 0, 1, 2
 """Exit codes."""
@@ -68,29 +68,24 @@ def print_result(
 
     `form` is one of `FORMATS`. `best` shows the score of the selected restart too, and `run_ids` the ids of the fits.
     """
-    from benchrunner.studies.comparison import json_values
-    from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, gathered, remarks
+    from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, remarks
     from benchrunner.studies.comparison.formats import as_text
-    from benchrunner.studies.comparison.layout import WIDTH
-    from benchrunner.studies.comparison.table import as_table
+    from benchrunner.studies.comparison.json_values import as_json
+    from benchrunner.studies.comparison.layout import layout
+    from benchrunner.studies.comparison.table import rich_table
 
     published = published or NOTHING_PUBLISHED
-    statistics, facts = gathered(result)
     if form == "json":
-        print_json(json_values.as_json(result, published, statistics, facts))
+        print_json(as_json(result, published))
     elif form == "table":
-        notes = remarks(result, published, statistics, facts, run_ids=run_ids)
-        print_table(as_table(result, published, statistics, best=best), notes, plain_width=WIDTH)
-        print_kept(result.name)
+        shown = layout(result, published, best=best)
+        notes = remarks(result, published, run_ids=run_ids)
+        print_table(rich_table(shown), notes, title=result.study.title, plain_width=shown.width)
+        if result.name:
+            print_line(f"  kept as the study {result.name}")
     else:
-        print_data(as_text(form, result, published, statistics, facts, best=best, run_ids=run_ids) + "\n")
+        print_data(as_text(form, result, published, best=best, run_ids=run_ids) + "\n")
     return DONE if result.is_complete else FAILED
-
-
-def print_kept(name: str) -> None:
-    """Print the name under which a study is kept."""
-    if name:
-        print_line(f"  kept as the study {name}")
 
 
 def print_columns(rows: Iterable[tuple[str, str]]) -> None:
@@ -108,7 +103,7 @@ def reserved_for_json(is_wanted: bool) -> contextlib.AbstractContextManager[Any]
 
 def print_dry_run(plan: DryRun, *, as_json: bool) -> int:
     """Print what a study would run; return the exit code."""
-    from benchrunner.study_files import dry_run_table
+    from benchrunner.studies import dry_run_table
 
     if as_json:
         print_json(dry_run_table.as_json(plan))

@@ -6,26 +6,17 @@ import argparse
 import itertools
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
-from benchrunner.command_line.output import (
-    DONE,
-    FAILED,
-    FORMATS,
-    print_dry_run,
-    print_json,
-    print_kept,
-    print_result,
-    print_table,
-    reserved_for_json,
-)
+from benchrunner.command_line.output import FORMATS, print_result
 from benchrunner.commands.study_commands import finished_study, print_plan
 from benchrunner.errors import RequestError
 from benchrunner.studies.kept.naming import check_name
 
 if TYPE_CHECKING:
-    from benchrunner.study_files.table import StudyFileResult
+    from benchrunner.runs.runner import Runner
+    from benchrunner.studies.study import Study
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -74,10 +65,19 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.format not in ("table", "json"):
             raise RequestError(f"--dry-run prints a table or JSON: leave out --format {arguments.format}.")
         arguments.offline = True  # a download would not be a dry run
-    return _run_backbones(arguments) if arguments.study is None else _run_file(arguments)
+    runner, executor = options.runner(arguments), options.executor(arguments)
+    study = _compared(arguments, runner) if arguments.study is None else _study_of_file(arguments, runner)
+    published = None if arguments.study else options.published(arguments, arguments.backbones)
+    if arguments.dry_run:
+        return print_plan(study, runner, arguments)
+    result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
+    return print_result(
+        result, published=published, form=arguments.format, best=arguments.best, run_ids=arguments.run_ids
+    )
 
 
-def _run_backbones(arguments: argparse.Namespace) -> int:
+def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
+    """Build the study of backbones and tasks."""
     for name in ("scale", "systems", "columns"):
         if getattr(arguments, name) is not None:
             raise RequestError(f"--{name} is for a study file: give its name with --study.")
@@ -94,17 +94,8 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
             raise RequestError(
                 f"Backbones are separated by blanks: {' '.join(reference.split(','))}, not '{reference}'."
             )
-    runner, executor = options.runner(arguments), options.executor(arguments)
-    published = options.published(arguments, arguments.backbones)
-    chosen = options.study_options(arguments)
-    study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
-    study = options.with_splits(study, arguments)
-    if arguments.dry_run:
-        return print_plan(study, runner, arguments)
-    result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
-    return print_result(
-        result, published=published, form=arguments.format, best=arguments.best, run_ids=arguments.run_ids
-    )
+    chosen, tasks = options.study_options(arguments), options.tasks(arguments, arguments.tasks)
+    return chosen.study(arguments.backbones, tasks, runner, tests=options.splits(arguments))
 
 
 def _backbones_first(arguments: argparse.Namespace) -> str:
@@ -126,15 +117,11 @@ def _names_tasks(word: str, arguments: argparse.Namespace) -> bool:
         return False
 
 
-def _run_file(arguments: argparse.Namespace) -> int:
-    from benchrunner.study_files.dry_run import dry_run_study_file
-    from benchrunner.study_files.run import run_study_file
-    from benchrunner.study_files.study_file import FULL
+def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:
+    """Build the study of a study file."""
+    from benchrunner.studies.study import FULL
+    from benchrunner.study_files.settling import study_of_file
 
-    if arguments.format not in ("table", "json") or arguments.best or arguments.run_ids:
-        raise RequestError(
-            f"The study {arguments.study} has a table of its own: --format table or json, without --best and --run-ids."
-        )
     if arguments.split is not None:
         raise RequestError(
             f"The columns of the study {arguments.study} say which splits are scored: leave --split out."
@@ -148,37 +135,12 @@ def _run_file(arguments: argparse.Namespace) -> int:
                 f"The study {arguments.study} says which {name.strip('-')} there are: leave them out. "
                 f"To choose some of its {kind}, give --{kind} A,B."
             )
-    runner, executor = options.runner(arguments), options.executor(arguments)
-    request: dict[str, Any] = {
-        "parameters": options.set_values(arguments)[1],
-        "scale": arguments.scale or FULL,
-        "systems": None if arguments.systems is None else arguments.systems.split(","),
-        "columns": None if arguments.columns is None else arguments.columns.split(","),
-        "options": options.study_options(arguments, study_file=True),
-    }
-    if arguments.dry_run:
-        plan = dry_run_study_file(arguments.study, runner, **request, jobs=arguments.jobs or 1)
-        return print_dry_run(plan, as_json=arguments.json)
-    with reserved_for_json(arguments.json):
-        show_progress = not arguments.quiet
-        result = run_study_file(
-            arguments.study,
-            runner,
-            executor=executor,
-            show_progress=show_progress,
-            keep_as=arguments.name,
-            command=arguments.words,
-            **request,
-        )
-    return _print(result, as_json=arguments.json)
-
-
-def _print(result: StudyFileResult, *, as_json: bool) -> int:
-    from benchrunner.study_files import table
-
-    if as_json:
-        print_json(table.as_json(result))
-    else:
-        print_table(table.as_table(result), table.footnotes(result), title=result.study.title)
-        print_kept(result.name)
-    return DONE if result.is_complete else FAILED
+    return study_of_file(
+        arguments.study,
+        runner,
+        parameters=options.set_values(arguments)[1],
+        scale=arguments.scale or FULL,
+        systems=None if arguments.systems is None else arguments.systems.split(","),
+        columns=None if arguments.columns is None else arguments.columns.split(","),
+        options=options.study_options(arguments, study_file=True),
+    )

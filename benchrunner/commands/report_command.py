@@ -33,7 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.commands.share_command import study_or_runs
     from benchrunner.reports.rendering import write_report
     from benchrunner.runs.runner import Runner
-    from benchrunner.studies.study import Result
 
     runner = Runner(arguments.plugins, options.workspace(arguments))
     options.published(arguments)  # refuses an unknown system before the study is read
@@ -42,8 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         path: Path = arguments.out or Path(f"{result.name or 'report'}.html")
         if path.suffix.lower() not in (".html", ".htm"):
             raise RequestError(f"--out {path}: a report is a file of HTML; name a file that ends in .html.")
-        compared = result.study.backbones if isinstance(result, Result) else ()
-        published = options.published(arguments, compared)
+        published = options.published(arguments, result.study.backbones)
         write_report(result, path, runner, published=published, title=arguments.title)
     if arguments.json:
         print_json({"path": str(path), "bytes": path.stat().st_size})

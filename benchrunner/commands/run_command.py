@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     executor = options.executor(arguments)  # before data is read: bad options are refused at once
     published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
     tasks = options.tasks(arguments, arguments.tasks)
-    study = options.with_splits(chosen.study((_backbone(arguments, tasks),), tasks, runner), arguments)
+    study = chosen.study((_backbone(arguments, tasks),), tasks, runner, tests=options.splits(arguments))
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
     result = finished_study(study, runner, executor, arguments, reserved=arguments.json)

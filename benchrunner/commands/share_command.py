@@ -14,8 +14,7 @@ from benchrunner.errors import UnknownName
 
 if TYPE_CHECKING:
     from benchrunner.runs.runner import Runner
-    from benchrunner.studies.study import Result
-    from benchrunner.study_files.table import StudyFileResult
+    from benchrunner.studies.result import Result
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -71,10 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def study_or_runs(words: Sequence[str], runner: Runner) -> Result | StudyFileResult:
+def study_or_runs(words: Sequence[str], runner: Runner) -> Result:
     """Read the kept study that one word names, or the result of the runs that the words name."""
     from benchrunner.studies.kept.finished_runs import result_of_runs
-    from benchrunner.study_files.kept_study_file import read_study
+    from benchrunner.studies.kept.kept_result import read_study
 
     if len(words) > 1:
         return result_of_runs(words, runner)

@@ -10,12 +10,13 @@ from benchrunner.command_line.output import print_dry_run, reserved_for_json
 if TYPE_CHECKING:
     from benchrunner.fits.executor import Executor
     from benchrunner.runs.runner import Runner
-    from benchrunner.studies.study import Result, Study
+    from benchrunner.studies.result import Result
+    from benchrunner.studies.study import Study
 
 
 def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> int:
     """Print what a study would run; return the exit code."""
-    from benchrunner.study_files.dry_run import dry_run_study
+    from benchrunner.studies.dry_run import dry_run_study
 
     jobs = arguments.jobs if arguments.executor in (None, "local") else 1  # unknown for other executors
     return print_dry_run(dry_run_study(study, runner, jobs=jobs), as_json=arguments.json)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from benchrunner.reports.contents import Curve, GridPoint, HeadlineCell, HeadlineRow, Series, TaskReport
 from benchrunner.reports.disagreement import Agreement
+from benchrunner.reports.fit_figures import Curve, GridPoint
+from benchrunner.reports.section import Section
 from benchrunner.reports.slices import Slice
 from benchrunner.reports.svg import SHAPES, Scale, element, marker, path, short
+from benchrunner.studies.result import Result
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -57,77 +59,76 @@ def _left_axis(scale: Scale, left: float, right: float, label: str) -> Iterator[
     yield element("text", label, x=left - 40, y=TOP + 2, class_="axis")
 
 
-def restarts_chart(task: TaskReport) -> Markup:
-    """Draw the restarts of each backbone as points, with the mean and its interval over other examples."""
-    left = 12.0
-    means = [value for cell in task.cells for value in (cell.mean, *(cell.interval or ())) if value is not None]
-    values = [value for scores in task.scores.values() for value in scores]
-    majority = [] if task.majority is None else [task.majority]
-    spread = max([*means, *values], default=1.0) - min([*means, *values], default=0.0)
+def restarts_chart(section: Section) -> Markup:
+    """Draw the restarts of each system as points, with the mean and its interval over other examples."""
+    left, line, scores = 12.0, 44.0, section.values
+    values = [value for restarts in scores.values() for value in restarts]
+    for name, figure in section.figures.items():
+        interval = section.interval(name)
+        ends = () if interval is None else (interval.low, interval.high)
+        values += [value * figure.scale for value in (figure.mean.value, *ends) if value is not None]
+    majority = [] if section.majority is None else [section.majority]
+    spread = max(values, default=1.0) - min(values, default=0.0)
     # A majority far below all scores is not drawn: the scale would have no room left for the scores.
-    near = [value for value in majority if min([*means, *values], default=0) - value <= max(1.5 * spread, 5)]
-    scale = Scale.of([*means, *values, *near], left, WIDTH - RIGHT)
-    height, line = TOP + 44 * len(task.cells), 44.0
-    parts = list(_bottom_axis(scale, TOP, height, task.metric))
+    near = [value for value in majority if min(values, default=0) - value <= max(1.5 * spread, 5)]
+    scale = Scale.of([*values, *near], left, WIDTH - RIGHT)
+    height = TOP + line * len(section.systems)
+    parts = list(_bottom_axis(scale, TOP, height, section.term.metric))
     if near:
         parts.append(element("line", x1=scale(near[0]), x2=scale(near[0]), y1=TOP, y2=height, class_="majority"))
         parts.append(element("text", "majority", x=scale(near[0]) + 4, y=height - 4, class_="tick"))
-    for number, cell in enumerate(cell for cell in task.cells if cell.backbone in task.backbones):
+    for number, (name, figure) in enumerate(section.figures.items()):
         y = TOP + line * number + 28
-        parts.append(_named(cell.backbone, left, y - 13, "name"))
-        parts += _interval(cell, scale, y, number)
-        for score in task.scores.get(cell.backbone, ()):
+        parts.append(_named(name, left, y - 13, "name"))
+        interval = section.interval(name)
+        if interval is not None:
+            low, high = interval.low * figure.scale, interval.high * figure.scale
+            kind = f"interval l s{number % SHAPES}"
+            parts.append(element("line", x1=scale(low), x2=scale(high), y1=y, y2=y, class_=kind))
+        for score in scores.get(name, ()):
             parts.append(marker(scale(score), y, number, 4, class_="point"))
-        if cell.mean is not None:
-            parts.append(element("line", x1=scale(cell.mean), x2=scale(cell.mean), y1=y - 9, y2=y + 9, class_="mean"))
-    about = "; ".join(
-        f"{name}: {', '.join(f'{score:.1f}' for score in scores)}" for name, scores in task.scores.items()
-    )
-    return _drawing(f"Restarts on {task.name}", about, height + 40, parts, f"{task.anchor}-restarts")
+        if figure.mean.value is not None:
+            mean = scale(figure.mean.value * figure.scale)
+            parts.append(element("line", x1=mean, x2=mean, y1=y - 9, y2=y + 9, class_="mean"))
+    about = "; ".join(f"{name}: {', '.join(f'{score:.1f}' for score in listed)}" for name, listed in scores.items())
+    return _drawing(f"Restarts on {section.task.name}", about, height + 40, parts, f"{section.anchor}-restarts")
 
 
-def _interval(cell: HeadlineCell, scale: Scale, y: float, series: int) -> Iterator[Markup]:
-    if cell.interval is not None:
-        low, high = cell.interval
-        yield element("line", x1=scale(low), x2=scale(high), y1=y, y2=y, class_=f"interval l s{series % SHAPES}")
-
-
-def differences_chart(rows: Sequence[HeadlineRow], backbones: Sequence[str]) -> Markup | None:
-    """Draw the tested differences from the first backbone with their intervals; None if nothing was tested."""
-    tested = [
-        (row, number, cell) for row in rows for number, cell in enumerate(row.cells) if cell.difference is not None
-    ]
-    if not tested:
+def differences_chart(result: Result) -> Markup | None:
+    """Draw the tested differences from the first system with their intervals; None if nothing was tested."""
+    tests, titles = result.statistics.tests, {column.name: column.title for column in result.study.columns}
+    if not tests:
         return None
-    left = 170.0
-    bounds = [value for _, _, cell in tested for value in cell.difference or ()]
-    scale = Scale.of([*bounds, 0.0], left, WIDTH * 1.5 - RIGHT)
+    left, names = 170.0, result.study.names
+    first = names[0] if len(set(result.statistics.firsts.values())) == 1 else "the first system"
+    bounds, about = [0.0], list[str]()
+    for (system, column), test in tests.items():
+        scale_of, paired = result.figures[system, column].scale, test.comparison
+        bounds += [value * scale_of for value in (paired.difference, paired.low, paired.high)]
+        about.append(f"{titles[column]}, {system}: {paired.difference * scale_of:+.1f}")
+    scale = Scale.of(bounds, left, WIDTH * 1.5 - RIGHT)
     marks: list[Markup] = []
     y, last = TOP, ""
-    for row, number, cell in tested:
-        assert cell.difference is not None
-        difference, low, high = cell.difference
-        y += 30 if row.name != last else 20
-        if row.name != last:
-            marks.append(_named(row.name, 0, y + 4, "name"))
-        last = row.name
-        series = f"s{number % SHAPES}"
-        clear = "" if cell.is_clear else " unclear"
-        marks.append(element("line", x1=scale(low), x2=scale(high), y1=y, y2=y, class_=f"interval l {series}{clear}"))
-        words = f"{cell.backbone}: {difference:+.1f}, from {low:+.1f} to {high:+.1f}, p {p_text(cell.p)}"
-        marks.append(
-            element("g", element("title", words), marker(scale(difference), y, number, 5, class_=clear.strip()))
-        )
+    for (system, column), test in sorted(tests.items(), key=lambda item: list(titles).index(item[0][1])):
+        factor, paired, number = result.figures[system, column].scale, test.comparison, names.index(system)
+        difference, low, high = paired.difference * factor, paired.low * factor, paired.high * factor
+        y += 30 if column != last else 20
+        if column != last:
+            marks.append(_named(titles[column], 0, y + 4, "name"))
+        last = column
+        clear = "" if test.is_clear else " unclear"
+        kind = f"interval l s{number % SHAPES}{clear}"
+        marks.append(element("line", x1=scale(low), x2=scale(high), y1=y, y2=y, class_=kind))
+        words = f"{system}: {difference:+.1f}, from {low:+.1f} to {high:+.1f}, p {p_text(test.adjusted_p)}"
+        shape = marker(scale(difference), y, number, 5, class_=clear.strip())
+        marks.append(element("g", element("title", words), shape))
     bottom = y + 18
-    parts = list(_bottom_axis(scale, TOP, bottom, f"difference from {backbones[0]}"))
+    parts = list(_bottom_axis(scale, TOP, bottom, f"difference from {first}"))
     parts.append(element("line", x1=scale(0), x2=scale(0), y1=TOP, y2=bottom, class_="zero"))
-    about = "; ".join(
-        f"{row.name}, {cell.backbone}: {cell.difference[0]:+.1f}" for row, _, cell in tested if cell.difference
-    )
     return element(
         "svg",
-        element("title", f"Differences from {backbones[0]}", id="differences-t"),
-        element("desc", about, id="differences-d"),
+        element("title", f"Differences from {first}", id="differences-t"),
+        element("desc", "; ".join(about), id="differences-d"),
         *parts,
         *marks,
         viewBox=f"0 0 {WIDTH * 1.5:g} {bottom + 40:g}",
@@ -142,51 +143,51 @@ def p_text(p: float | None) -> str:
     return "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}"
 
 
-def curves_chart(task: TaskReport) -> Markup | None:
+def curves_chart(section: Section) -> Markup | None:
     """Draw the training losses of all restarts over the steps; None if no log was kept."""
-    if not task.curves:
+    if not section.curves:
         return None
-    losses = [loss for curve in task.curves for _, loss in curve.points]
-    steps = [step for curve in task.curves for step, _ in curve.points]
+    losses = [loss for curve in section.curves for _, loss in curve.points]
+    steps = [step for curve in section.curves for step, _ in curve.points]
     bottom = 210.0
     horizontal, vertical = Scale.of([0.0, *steps], LEFT, WIDTH - RIGHT, space=0), Scale.of(losses, bottom, TOP + 12)
     parts = [*_bottom_axis(horizontal, TOP + 12, bottom, "step"), *_left_axis(vertical, LEFT, WIDTH - RIGHT, "loss")]
-    for curve in task.curves:
-        parts.append(_curve(curve, task.backbones.index(curve.backbone), horizontal, vertical))
-    about = f"Training losses of {len(task.curves)} fits"
-    return _drawing(f"Learning curves on {task.name}", about, bottom + 40, parts, f"{task.anchor}-curves")
+    for curve in section.curves:
+        parts.append(_curve(curve, section.systems.index(curve.system), horizontal, vertical))
+    about = f"Training losses of {len(section.curves)} fits"
+    return _drawing(f"Learning curves on {section.task.name}", about, bottom + 40, parts, f"{section.anchor}-curves")
 
 
 def _curve(curve: Curve, series: int, horizontal: Scale, vertical: Scale) -> Markup:
     points = [(horizontal(step), vertical(loss)) for step, loss in curve.points]
-    title = element("title", f"{curve.backbone}, seed {curve.seed}")
+    title = element("title", f"{curve.system}, seed {curve.seed}")
     end = marker(*points[-1], series, 3.5)
     return element("g", title, path(points, class_=f"curve l s{series % SHAPES}"), end)
 
 
-def grid_chart(task: TaskReport) -> Markup | None:
+def grid_chart(section: Section) -> Markup | None:
     """Draw every grid point with its restarts; None if there is only one grid point."""
-    labels = list(dict.fromkeys(point.label for point in task.grid))
+    labels = list(dict.fromkeys(point.label for point in section.grid))
     if len(labels) < 2:
         return None
-    scale = Scale.of([score for point in task.grid for score in point.scores], 120, WIDTH - RIGHT)
-    step = max(16.0 * len(task.backbones) + 10, 30)
+    scale = Scale.of([score for point in section.grid for score in point.scores], 120, WIDTH - RIGHT)
+    step = max(16.0 * len(section.systems) + 10, 30)
     height = TOP + step * len(labels)
-    parts = list(_bottom_axis(scale, TOP, height, task.metric))
+    parts = list(_bottom_axis(scale, TOP, height, section.term.metric))
     for place, label in enumerate(labels):
         y = TOP + step * place
         parts.append(_named(label, 0, y + step / 2 + 4, "name small"))
-        points = [point for point in task.grid if point.label == label]
+        points = [point for point in section.grid if point.label == label]
         for point in points:
-            series = task.backbones.index(point.backbone)
+            series = section.systems.index(point.system)
             parts += _grid_marks(point, y + 13 + 16 * series, series, scale)
     about = "; ".join(
-        f"{point.backbone} {point.label}: mean {sum(point.scores) / len(point.scores):.1f}"
+        f"{point.system} {point.label}: mean {sum(point.scores) / len(point.scores):.1f}"
         + (", chosen" if point.is_chosen else "")
-        for point in task.grid
+        for point in section.grid
         if point.scores
     )
-    return _drawing(f"Grid on {task.name}", about, height + 40, parts, f"{task.anchor}-grid")
+    return _drawing(f"Grid on {section.task.name}", about, height + 40, parts, f"{section.anchor}-grid")
 
 
 def _grid_marks(point: GridPoint, y: float, series: int, scale: Scale) -> Iterator[Markup]:
@@ -195,33 +196,36 @@ def _grid_marks(point: GridPoint, y: float, series: int, scale: Scale) -> Iterat
     if point.scores:
         mean = sum(point.scores) / len(point.scores)
         chosen = "chosen" if point.is_chosen else ""
-        title = element("title", f"{point.backbone}, {point.label}: {mean:.1f}{', chosen' if chosen else ''}")
+        title = element("title", f"{point.system}, {point.label}: {mean:.1f}{', chosen' if chosen else ''}")
         yield element("g", title, marker(scale(mean), y, series, 6, class_=f"hollow {chosen}"))
 
 
-def trials_chart(task: TaskReport) -> Markup | None:
+def trials_chart(section: Section) -> Markup | None:
     """Draw the best score to expect after 1, 2, ... trials; None for fewer than two trials."""
-    longest = max((len(values) for values in task.trials.values()), default=0)
+    trials = section.trials
+    longest = max((len(values) for values in trials.values()), default=0)
     if longest < 2:
         return None
     bottom = 210.0
     horizontal = Scale.of([1.0, longest], LEFT, WIDTH - RIGHT, space=0.03)
-    vertical = Scale.of([value for values in task.trials.values() for value in values], bottom, TOP + 12)
+    vertical = Scale.of([value for values in trials.values() for value in values], bottom, TOP + 12)
     parts = [
         *_bottom_axis(horizontal, TOP + 12, bottom, "trials (fits of all grid points)"),
-        *_left_axis(vertical, LEFT, WIDTH - RIGHT, task.metric),
+        *_left_axis(vertical, LEFT, WIDTH - RIGHT, section.term.metric),
     ]
-    for name, values in task.trials.items():
-        series = task.backbones.index(name)
+    for name, values in trials.items():
+        series = section.systems.index(name)
         points = [(horizontal(number), vertical(value)) for number, value in enumerate(values, start=1)]
         marks = [marker(x, y, series, 3.2) for x, y in points]
         parts.append(element("g", element("title", name), path(points, class_=f"curve l s{series % SHAPES}"), *marks))
-    about = "; ".join(f"{name}: {values[0]:.1f} to {values[-1]:.1f}" for name, values in task.trials.items())
-    return _drawing(f"Expected best of trials on {task.name}", about, bottom + 40, parts, f"{task.anchor}-trials")
+    about = "; ".join(f"{name}: {values[0]:.1f} to {values[-1]:.1f}" for name, values in trials.items())
+    return _drawing(
+        f"Expected best of trials on {section.task.name}", about, bottom + 40, parts, f"{section.anchor}-trials"
+    )
 
 
-def slices_chart(slices: Sequence[Slice], task: TaskReport, kind: str) -> Markup | None:
-    """Draw the share of right answers in each slice, with a marker for each backbone; None without slices."""
+def slices_chart(slices: Sequence[Slice], section: Section, kind: str) -> Markup | None:
+    """Draw the share of right answers in each slice, with a marker for each system; None without slices."""
     if not slices:
         return None
     left, step = 150.0, 34.0
@@ -235,14 +239,16 @@ def slices_chart(slices: Sequence[Slice], task: TaskReport, kind: str) -> Markup
         places = [scale(100 * share) for share in part.shares.values()]
         parts.append(element("line", x1=min(places), x2=max(places), y1=y, y2=y, class_="range"))
         for backbone, share in part.shares.items():
-            series = task.backbones.index(backbone)
+            series = section.systems.index(backbone)
             title = element("title", f"{backbone}: {100 * share:.1f} %")
             parts.append(element("g", title, marker(scale(100 * share), y, series, 5)))
     about = "; ".join(
         f"{part.name}: {', '.join(f'{name} {100 * share:.1f} %' for name, share in part.shares.items())}"
         for part in slices
     )
-    return _drawing(f"Right answers by {kind} on {task.name}", about, height + 40, parts, f"{task.anchor}-{kind}")
+    return _drawing(
+        f"Right answers by {kind} on {section.task.name}", about, height + 40, parts, f"{section.anchor}-{kind}"
+    )
 
 
 def agreement_bar(agreement: Agreement, backbones: Sequence[str]) -> Markup:
@@ -262,50 +268,53 @@ def agreement_bar(agreement: Agreement, backbones: Sequence[str]) -> Markup:
     return element("svg", *parts, viewBox="0 0 100 10", preserveAspectRatio="none", class_="bar", aria_hidden="true")
 
 
-def series_chart(column: str, lines: Sequence[Series], axis: str, number: int) -> Markup | None:
-    """Draw the figures of one column of a study file along its axis, with a line for each series of systems.
+Line = Mapping[str, Any]
+"""A line of `benchrunner.studies.comparison.json_values.series`: the figures of a series of systems along an axis."""
+
+
+def series_chart(column: str, lines: Sequence[Line], axis: str, number: int) -> Markup | None:
+    """Draw the figures of one column along the axis of a study, with a line for each series of systems.
 
     `number` makes the ids of the drawing unique. None for fewer than two points.
     """
-    points = [(at, mean) for line in lines for at, mean in zip(line.at, line.means, strict=True) if mean is not None]
+    points = [point for line in lines for point in _points(line)]
     if len(points) < 2:
         return None
-    bottom = 230.0
-    horizontal = Scale.of([at for at, _ in points], LEFT, WIDTH - RIGHT)
-    bounds = [
-        bound
-        for line in lines
-        for mean, deviation in zip(line.means, line.deviations, strict=True)
-        if mean is not None
-        for bound in (mean - (deviation or 0), mean + (deviation or 0))
-    ]
-    vertical = Scale.of(bounds, bottom, TOP + 12)
+    bottom, bounds = 230.0, list[float]()
+    for _, mean, deviation in points:
+        bounds += (mean - deviation, mean + deviation)
+    horizontal, vertical = (
+        Scale.of([at for at, _, _ in points], LEFT, WIDTH - RIGHT),
+        Scale.of(bounds, bottom, TOP + 12),
+    )
     parts = [*_bottom_axis(horizontal, TOP + 12, bottom, axis), *_left_axis(vertical, LEFT, WIDTH - RIGHT, column)]
+    about = list[str]()
     for series, line in enumerate(lines):
         parts.append(_series(line, series, horizontal, vertical))
-    about = "; ".join(f"{line.name or column}: {', '.join(_points(line))}" for line in lines)
-    return _drawing(f"{column} along {axis}", about, bottom + 40, parts, f"series-{number}")
+        shown = ", ".join(f"{mean:.1f} at {short(at)}" for at, mean, _ in _points(line))
+        about.append(f"{line['series'] or column}: {shown}")
+    return _drawing(f"{column} along {axis}", "; ".join(about), bottom + 40, parts, f"series-{number}")
 
 
-def _points(line: Series) -> Iterator[str]:
-    for at, mean in zip(line.at, line.means, strict=True):
+def _points(line: Line) -> Iterator[tuple[float, float, float]]:
+    """Yield place, mean and deviation of each point that has a mean."""
+    for at, mean, deviation in zip(line["at"], line["mean"], line["deviation"], strict=True):
         if mean is not None:
-            yield f"{mean:.1f} at {short(at)}"
+            yield at, mean, deviation or 0.0
 
 
-def _series(line: Series, series: int, horizontal: Scale, vertical: Scale) -> Markup:
+def _series(line: Line, series: int, horizontal: Scale, vertical: Scale) -> Markup:
     parts: list[Markup] = []
     places: list[tuple[float, float]] = []
-    for at, mean, deviation in zip(line.at, line.means, line.deviations, strict=True):
-        if mean is not None:
-            places.append((horizontal(at), vertical(mean)))
-            if deviation:
-                x, kind = horizontal(at), f"deviation l s{series % SHAPES}"
-                ends = [(x, vertical(mean - deviation)), (x, vertical(mean + deviation))]
-                parts.append(path(ends, class_=kind))
+    for at, mean, deviation in _points(line):
+        places.append((horizontal(at), vertical(mean)))
+        if deviation:
+            x, kind = horizontal(at), f"deviation l s{series % SHAPES}"
+            ends = [(x, vertical(mean - deviation)), (x, vertical(mean + deviation))]
+            parts.append(path(ends, class_=kind))
     marks = [marker(x, y, series, 4) for x, y in places]
     curve = path(places, class_=f"curve l s{series % SHAPES}")
-    return element("g", element("title", line.name), *parts, curve, *marks)
+    return element("g", element("title", line["series"]), *parts, curve, *marks)
 
 
 def legend_marker(series: int) -> Markup:

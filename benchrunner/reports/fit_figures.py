@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
 
 from benchrunner.errors import BenchrunnerError
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.record import Record
 from benchrunner.metrics import Metric
-from benchrunner.reports.contents import ChosenRecipe, Cost, Curve, GridPoint
-from benchrunner.reports.reported_answers import ReportedAnswers
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.study import CellResult
+from benchrunner.studies.cells import CellResult
+from benchrunner.studies.predictions import Predictions
 from benchrunner.training import step_log
 
 CURVE_POINTS = 48
@@ -23,13 +25,53 @@ FLOPS_PER_FROZEN_WEIGHT = 4
 """The same for a weight that is not trained: 2 forward, 2 for the gradient of the states below it."""
 
 
-def curves(result: CellResult, runner: Runner) -> Iterator[Curve]:
+@final
+@dataclass(frozen=True)
+class Curve:
+    """The loss of a fit over its steps."""
+
+    system: str
+    seed: int
+    points: tuple[tuple[float, float], ...]
+    """Steps and losses, each loss the mean of some neighbouring lines of the log."""
+
+
+@final
+@dataclass(frozen=True)
+class GridPoint:
+    """A grid point of a system with the scores of its restarts."""
+
+    system: str
+    label: str
+    """Values of the recipe fields in which the grid points differ."""
+    scores: tuple[float, ...]
+    is_chosen: bool
+
+
+@final
+@dataclass(frozen=True)
+class Cost:
+    """Cost of the fits of a cell, all grid points and restarts together."""
+
+    cell: CellResult
+    fits: int
+    seconds: float
+    tokens: float | None
+    """Tokens read while training; None if a fit did not count them."""
+    flops: float | None
+    """Six floating-point operations for each token and trained weight; None if a fit did not count them."""
+    devices: tuple[str, ...]
+
+
+def curves(result: CellResult) -> Iterator[Curve]:
     """Yield the loss of every restart at the chosen grid point."""
+    if result.runner is None:
+        return
     for fit in result.restarts:
-        lines = step_log.read(runner.folder(fit).log)
+        lines = step_log.read(result.runner.folder(fit).log)
         points = [(float(line["step"]), line["loss"]) for line in lines if isinstance(line.get("loss"), float)]
         if points:
-            yield Curve(result.cell.backbone, fit.seed, tuple(_thinned(points)))
+            yield Curve(result.cell.system, fit.seed, tuple(_thinned(points)))
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
@@ -40,7 +82,7 @@ def _thinned(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, flo
         yield round(sum(step for step, _ in part) / len(part), 1), round(sum(loss for _, loss in part) / len(part), 4)
 
 
-def grid_points(result: CellResult, split: str, metric: Metric, answers: ReportedAnswers) -> Iterator[GridPoint]:
+def grid_points(result: CellResult, split: str, metric: Metric) -> Iterator[GridPoint]:
     """Yield the grid points of a cell with the scores of their restarts."""
     recipes = [candidate.recipe.as_dict() for candidate in result.cell.candidates]
     names = dict.fromkeys(name for recipe in recipes for name in recipe)
@@ -48,12 +90,14 @@ def grid_points(result: CellResult, split: str, metric: Metric, answers: Reporte
     for candidate in result.cell.candidates:
         values = candidate.recipe.as_dict()
         label = ", ".join(f"{name} {_short(values[name])}" for name in varied) or f"lr {_short(candidate.recipe.lr)}"
-        scores = [_score(fit, split, metric, answers) for fit in candidate.fits if fit.id not in result.lost]
+        scores = [_score(fit, split, metric, result.predictions) for fit in candidate.fits if fit.id not in result.lost]
         known = tuple(score for score in scores if score is not None)
-        yield GridPoint(result.cell.backbone, label, known, candidate.recipe == result.chosen)
+        yield GridPoint(result.cell.system, label, known, candidate.recipe == result.chosen)
 
 
-def _score(fit: Fit, split: str, metric: Metric, answers: ReportedAnswers) -> float | None:
+def _score(fit: Fit, split: str, metric: Metric, answers: Predictions | None) -> float | None:
+    if answers is None:
+        return None
     try:
         value = answers.predict(fit, split).record.scores[metric.name].value
     except (BenchrunnerError, KeyError):
@@ -77,8 +121,7 @@ def cost(result: CellResult, records: Mapping[str, Record]) -> Cost:
     works = [record.work for record in listed]
     is_counted = bool(works) and all("train_tokens" in work for work in works)
     return Cost(
-        task=result.cell.task.name,
-        backbone=result.cell.backbone,
+        cell=result,
         fits=len(listed),
         seconds=sum(record.timings.get("seconds", 0.0) for record in listed),
         tokens=sum(work["train_tokens"] for work in works) if is_counted else None,
@@ -100,12 +143,7 @@ def _device(record: Record) -> str:
     return f"{numerics.get('device', '')} {numerics.get('device_name', '')}{threads}".strip()
 
 
-def chosen_recipe(result: CellResult) -> ChosenRecipe | None:
-    """Return the chosen recipe of a cell; None if no fit finished."""
-    if result.chosen is None or result.selected is None:
-        return None
+def shown_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Return the fields of a recipe that a report shows: those that differ from the defaults, and some always."""
     always = ("lr", "epochs", "batch_size", "max_length", "precision")
-    shown = {**{name: getattr(result.chosen, name) for name in always}, **result.chosen.as_json()}
-    runs = tuple(fit.id for fit in result.restarts)
-    selected = result.selected
-    return ChosenRecipe(result.cell.task.name, result.cell.backbone, selected.method, shown, selected.id, runs)
+    return {**{name: getattr(recipe, name) for name in always}, **recipe.as_json()}

@@ -1,78 +1,91 @@
-"""Collect what a report shows from a study's result, its run folders and its data. Nothing is fitted or predicted."""
+"""Collect what a report shows beside a study's result, from its run folders and its data. Nothing is fitted."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
 
 from benchrunner.errors import BenchrunnerError, UnknownName, first_line
 from benchrunner.fits.record import Record
+from benchrunner.leaderboards.published import PublishedFigure
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.reports.contents import Cost, DataFacts, HeadlineRow, Report, TaskReport
-from benchrunner.reports.disagreement import ALL_BYTES, disagreement
-from benchrunner.reports.fit_figures import chosen_recipe, cost, curves, grid_points, records_of
-from benchrunner.reports.headline import anchor, headline_cells, headline_rows
-from benchrunner.reports.reported_answers import ReportedAnswers, backbones_of
-from benchrunner.reports.slices import confusions, slices_by_label, slices_by_length
-from benchrunner.reports.study_tables import study_table
+from benchrunner.reports.disagreement import ALL_BYTES, Disagreement
+from benchrunner.reports.fit_figures import Cost, cost, records_of
+from benchrunner.reports.section import Section, reported, sections
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, footnotes
-from benchrunner.studies.comparison.conclusions import conclusion
+from benchrunner.studies.cells import CellResult
+from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, footnotes, remarks
+from benchrunner.studies.comparison.conclusions import conclusions
+from benchrunner.studies.comparison.layout import Row, task_rows
 from benchrunner.studies.kept.kept_study import find_study
-from benchrunner.studies.study import Result
-from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
-from benchrunner.study_files.table import StudyFileResult
-from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
+from benchrunner.studies.result import Result
+
+
+@final
+@dataclass(frozen=True)
+class DataFacts:
+    """Where the rows of a split came from, and their fingerprint."""
+
+    task: str
+    split: str
+    rows: int
+    origin: str
+    fingerprint: str
+
+
+@final
+@dataclass(frozen=True)
+class Report:
+    """A result with everything else that its report shows."""
+
+    result: Result
+    title: str
+    sections: tuple[Section, ...]
+    rows: tuple[Row, ...]
+    """The rows of a table with tasks down, which have the published figures and the averages."""
+    costs: tuple[Cost, ...]
+    data: tuple[DataFacts, ...]
+    facts: tuple[tuple[str, str], ...]
+    """Figures about the whole study: name and value as texts."""
+    versions: tuple[tuple[str, str], ...]
+    conclusion: str
+    command: str
+    notes: tuple[str, ...]
+
+    @property
+    def differing(self) -> Sequence[Disagreement]:
+        """For each section whose answers can be read, the rows in which systems differ."""
+        return [section.disagreement for section in self.sections if section.disagreement is not None]
 
 
 def gather(
-    result: Result | StudyFileResult,
-    runner: Runner,
-    *,
-    published: PublishedChoice = NOTHING_PUBLISHED,
-    title: str = "",
+    result: Result, runner: Runner, *, published: PublishedChoice = NOTHING_PUBLISHED, title: str = ""
 ) -> Report:
-    """Collect the content of a report about a study, or about a study file and the studies behind its table."""
-    parts = result.results if isinstance(result, StudyFileResult) else (result,)
-    table = study_table(result) if isinstance(result, StudyFileResult) else None
-    headline, tasks, costs = list[HeadlineRow](), list[TaskReport](), list[Cost]()
-    records, data = dict[str, Record](), dict[tuple[str, str], DataFacts]()
-    conclusions = list[str]()
-    count = sum(len(part.study.tasks) for part in parts)
-    notes = list[str](table.notes if table is not None else ())
-    for number, part in enumerate(parts):
-        own = part.runner or runner  # it reads the dev rows that the study scores
-        answers = ReportedAnswers(own, part.predictions)
-        statistics = study_statistics(part, own, answers)
-        if table is None and statistics.tests:
-            conclusions.append(conclusion(part, statistics))
-        headline += headline_rows(part, statistics, published, number)
-        for task in part.study.tasks:
-            tasks.append(_task(task, part, statistics, number, answers, own, most_bytes=ALL_BYTES // count))
-            data |= {(fact.task, fact.split): fact for fact in _data(task, own)}  # while the rows are in memory
-        for cell in part.cells:
-            of_cell = records_of(cell, runner)
-            records |= of_cell
-            costs.append(cost(cell, of_cell))
-        notes += footnotes(part, published) if table is None else ()
-    backbones = tuple(dict.fromkeys(name for part in parts for name in part.study.names))
-    recipes = tuple(recipe for part in parts for cell in part.cells if (recipe := chosen_recipe(cell)) is not None)
+    """Collect the content of a report about a study."""
+    result = reported(result, result.runner or runner)
+    study, costs = result.study, list[Cost]()
+    listed, data = tuple(sections(result, most_bytes=ALL_BYTES)), dict[tuple[str, str], DataFacts]()
+    records = dict[str, Record]()
+    for cell in result.cells:
+        data |= {(fact.task, fact.split): fact for fact in _data(cell, runner)}  # while the rows are in memory
+        of_cell = records_of(cell, runner)
+        records |= of_cell
+        costs.append(cost(cell, of_cell))
+    notes = remarks(result) if study.systems_down else footnotes(result, published)
     return Report(
-        title=title or (result.study.title if isinstance(result, StudyFileResult) else _title(result)),
-        about=result.study.about if isinstance(result, StudyFileResult) else "",
-        conclusion=" ".join(conclusions),
-        facts=tuple(_facts(parts, records)),
-        backbones=backbones,
-        headline=tuple(headline),
-        tasks=tuple(tasks),
+        result=result,
+        title=title or study.title or _title(result),
+        sections=listed,
+        rows=() if study.systems_down else tuple(task_rows(result, published)),
         costs=tuple(costs),
-        recipes=recipes,
         data=tuple(data.values()),
-        versions=tuple(_versions(parts, records)),
+        facts=tuple(_facts(result, records)),
+        versions=tuple(_versions(result, records)),
+        conclusion="" if study.systems_down or not result.statistics.tests else " ".join(conclusions(result)),
         command=_command(result, runner),
         notes=tuple(dict.fromkeys(notes)),
-        table=table,
     )
 
 
@@ -82,60 +95,14 @@ def _title(result: Result) -> str:
     return f"{' and '.join(result.study.names)} on {on}"
 
 
-def _task(
-    task: Task,
-    result: Result,
-    statistics: StudyStatistics,
-    part: int,
-    answers: ReportedAnswers,
-    runner: Runner,
-    *,
-    most_bytes: int,
-) -> TaskReport:
-    """Collect the section of a task, about its headline metric on its first dev split."""
-    split, metric = task.named("dev")[0], task.metrics[0]
-    term, names = Term(task.name, split, metric.name), backbones_of(result, task)
-    cells = [result.of(name, task.name) for name in names]
-    baseline = result.baseline.get(term)
-    trials = {name: statistics.trials[name, term] for name in names if (name, term) in statistics.trials}
-    rows, absent = None, ""
-    try:
-        rows = answers.rows(result, task, split)
-    except BenchrunnerError as reason:
-        absent = first_line(reason)
-    has_rows = rows is not None and bool(rows.answers) and rows.gold is not None and len(rows.rows) > 0
-    return TaskReport(
-        anchor=anchor(part, task.name),
-        name=task.name,
-        about=task.about,
-        metric=metric.name,
-        split=split,
-        backbones=tuple(names),
-        cells=tuple(headline_cells(result, statistics, task, term, metric.scale)),
-        scores={
-            cell.cell.backbone: tuple(value * metric.scale for value in cell.spreads[term].values)
-            for cell in cells
-            if term in cell.spreads
-        },
-        majority=None if baseline is None or baseline.value is None else baseline.value * metric.scale,
-        curves=tuple(curve for cell in cells for curve in curves(cell, runner)),
-        grid=tuple(point for cell in cells for point in grid_points(cell, split, metric, answers)),
-        trials={name: tuple(value * metric.scale for value in values) for name, values in trials.items()},
-        confusions=confusions(rows) if rows is not None and has_rows else (),
-        by_length=slices_by_length(rows) if rows is not None and has_rows else (),
-        by_label=slices_by_label(rows) if rows is not None and has_rows else (),
-        disagreement=disagreement(rows, most_bytes=most_bytes) if rows is not None and has_rows else None,
-        absent=absent,
-    )
-
-
-def _facts(parts: Sequence[Result], records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
-    fits = {fit.id for part in parts for cell in part.cells for fit in cell.cell.fits}
+def _facts(result: Result, records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
+    fits = {fit.id for cell in result.cells for fit in cell.cell.fits}
     finished = sum(records[fit].status == "done" for fit in fits if fit in records)
-    yield "backbones", str(len({name for part in parts for name in part.study.names}))
-    yield "tasks", str(len({task.name for part in parts for task in part.study.tasks}))
+    restarts = sorted({str(len(cell.cell.fitting.seeds)) for cell in result.cells})
+    yield "systems" if result.study.systems_down else "backbones", str(len(result.study.names))
+    yield "tasks", str(len({cell.cell.task.name for cell in result.cells}))
     yield "fits", f"{finished:,}" if finished == len(fits) else f"{finished:,} of {len(fits):,}"
-    yield "restarts", " or ".join(sorted({str(len(part.study.seeds)) for part in parts}))
+    yield "restarts", " or ".join(restarts)
     yield "computing time", duration(sum(record.timings.get("seconds", 0.0) for record in records.values()))
 
 
@@ -148,20 +115,21 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.3g} s"
 
 
-def _data(task: Task, runner: Runner) -> Iterator[DataFacts]:
+def _data(cell: CellResult, runner: Runner) -> Iterator[DataFacts]:
+    task = cell.cell.task
     for split in (*task.named("train"), *task.named("dev")):
         try:
-            rows = runner.planner.rows(task, split)
+            rows = (cell.runner or runner).planner.rows(task, split)
         except BenchrunnerError as reason:
             yield DataFacts(task.name, split, 0, first_line(reason), "")
         else:
             yield DataFacts(task.name, split, len(rows), rows.origin, rows.fingerprint)
 
 
-def _versions(parts: Sequence[Result], records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
+def _versions(result: Result, records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
     """Yield the names and versions of plugins and libraries that made the fits; several versions are listed."""
     values: dict[str, dict[str, None]] = {}
-    for fit in {fit.id: fit for part in parts for cell in part.cells for fit in cell.cell.fits}.values():
+    for fit in {fit.id: fit for cell in result.cells for fit in cell.cell.fits}.values():
         for name, version in fit.suppliers.items():
             values.setdefault(name, {})[version] = None
         numerics = records[fit.id].numerics if fit.id in records else {}
@@ -176,10 +144,18 @@ def _versions(parts: Sequence[Result], records: Mapping[str, Record]) -> Iterato
         yield name, ", ".join(versions)
 
 
-def _command(result: Result | StudyFileResult, runner: Runner) -> str:
+def _command(result: Result, runner: Runner) -> str:
     """Return the command line that repeats the study; empty if Python code or single runs made it."""
     try:
         words = find_study(runner.workspace.runs, result.name).command if result.name else ()
     except UnknownName:
         words = ()
     return f"benchrunner {shlex.join(words)}" if words else ""
+
+
+def published_texts(figures: Sequence[PublishedFigure]) -> dict[str, list[str]]:
+    """Group published figures by system, as texts that begin with `dev` or `test`."""
+    systems = dict[str, list[str]]()
+    for figure in figures:
+        systems.setdefault(figure.row.name, []).append(f"{figure.measures.kind} {figure.as_text()}")
+    return systems

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,13 @@ from benchrunner.io.files import write_atomically
 from benchrunner.io.output_places import check_place
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.reports import charts
-from benchrunner.reports.contents import Report
-from benchrunner.reports.gathering import duration, gather
+from benchrunner.reports.fit_figures import shown_recipe
+from benchrunner.reports.gathering import Report, duration, gather, published_texts
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED
-from benchrunner.studies.study import Result
-from benchrunner.study_files.table import StudyFileResult
+from benchrunner.studies.comparison.json_values import series
+from benchrunner.studies.comparison.layout import layout
+from benchrunner.studies.result import Result
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -34,7 +35,7 @@ CHARACTERS: Mapping[str, str] = {
 
 
 def write_report(
-    result: Result | StudyFileResult,
+    result: Result,
     path: Path,
     runner: Runner,
     *,
@@ -43,8 +44,8 @@ def write_report(
 ) -> Path:
     """Write a report of a study as one HTML file, which opens without a network; return its path.
 
-    `result` is what `run_study`, `run_study_file`, `read_study` or `result_of_runs` return. Nothing is fitted or
-    predicted: where answers or logs are not kept on disk, the report says why a figure is absent.
+    `result` is what `run_study`, `read_study` or `result_of_runs` return. Nothing is fitted or predicted: where answers
+    or logs are not kept on disk, the report says why a figure is absent.
     """
     check_place(path, is_file=True)
     text = rendered(gather(result, runner, published=published, title=title))
@@ -52,22 +53,40 @@ def write_report(
     return path
 
 
-def rendered(report: Report) -> str:
-    """Return a report as HTML. Every text is escaped; the page's security policy allows only its own script."""
+def rendered(report: Report, shown: Callable[[str], str] = str) -> str:
+    """Return a report as HTML. Every text is escaped; the page's security policy allows only its own script.
+
+    `shown` is called with every text outside of drawings and of rows of the data, and may change it.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
+    def finalized(value: Any) -> Any:
+        return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
     loader = PackageLoader("benchrunner.reports")
     environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=finalized,
     )
-    environment.filters |= {"figure": _figure, "large": _large, "duration": duration, "p": charts.p_text}
+    filters: dict[str, Callable[..., Any]] = {"figure": _figure, "large": _large, "duration": duration}
+    environment.filters |= filters | {"p": charts.p_text, "recipe": shown_recipe, "published": published_texts}
     style, script = (loader.get_source(environment, name)[0] for name in ("report.css", "report.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    result = report.result
     return environment.get_template("report.html").render(
         report=report,
+        result=result,
+        study=result.study,
+        names=result.study.names,
+        layout=layout(result, NOTHING_PUBLISHED) if result.study.systems_down else None,
+        series=list(series(result)) if result.study.axis else [],
         charts=charts,
-        keys=charts.legend(report.backbones),
+        keys=charts.legend(result.study.names),
         style=Markup(style),
         script=Markup(script),
         script_hash=digest,
@@ -76,19 +95,14 @@ def rendered(report: Report) -> str:
 
 
 def _rows(report: Report) -> Mapping[str, Any]:
-    """Return the rows in which backbones differ, in the form that the page's script reads."""
-    return {
-        "backbones": list(report.backbones),
-        "tasks": [
-            {
-                "name": part.task,
-                "backbones": [report.backbones.index(name) for name in part.backbones],
-                "columns": list(part.columns),
-                "rows": list(part.rows),
-            }
-            for part in report.rows
-        ],
-    }
+    """Return the rows in which systems differ, in the form that the page's script reads."""
+    names = list(report.result.study.names)
+    tasks = []
+    for part in report.differing:
+        numbers = [names.index(name) for name in part.backbones]
+        columns, rows = list(part.columns), list(part.rows)
+        tasks.append({"name": part.task, "backbones": numbers, "columns": columns, "rows": rows})
+    return {"backbones": names, "tasks": tasks}
 
 
 def _json_for_html(value: Any) -> Markup:

@@ -57,7 +57,7 @@ class CardScore:
 def card_scores(content: Mapping[str, Any]) -> Iterator[CardScore]:
     """Yield every score of a shared study that has a mean, each backbone, task and method once."""
     known = set[tuple[str, str, str]]()
-    for cell in (cell for part in content["parts"] for cell in part["cells"]):
+    for cell in content["result"]["cells"]:
         key = (cell["backbone"], cell["task"], cell["method"])
         if key not in known:
             yield from _of_cell(cell, content)

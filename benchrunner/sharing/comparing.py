@@ -13,13 +13,13 @@ TOLERANCE = 1e-9
 """Largest difference of equal figures: machines may differ in the last digits of a sum."""
 
 
-def part_differences(claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each difference between a claimed part of a study and the same part computed again."""
+def result_differences(claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each difference between a claimed result and the same result computed again."""
     yield from value_differences(_by_place(claimed), _by_place(computed), ())
 
 
 def count_figures(part: Mapping[str, Any]) -> int:
-    """Return how many scores, means and deviations a part has."""
+    """Return how many scores, means and deviations a result has."""
     return _count(_by_place(part))
 
 
@@ -32,11 +32,11 @@ def _count(value: Any) -> int:
 
 
 def _by_place(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Map a description of each computed figure of a part, for sentences about differences, to the figure."""
+    """Map a description of each computed figure of a result, for sentences about differences, to the figure."""
     places: dict[str, Any] = {}
     counts = Counter[str]()
     for cell in part["cells"]:
-        place = f"{cell['backbone']} on {cell['task']} ({cell['method']})"
+        place = f"{cell['system']} on {cell['task']} ({cell['method']})"
         scores = {f"{score['split']} {score['metric']}": score for score in cell["scores"]}
         figures = {
             name: {key: score[key] for key in ("best", "mean", "deviation", "restarts")}
@@ -51,8 +51,8 @@ def _by_place(part: Mapping[str, Any]) -> dict[str, Any]:
         }
     for entry in part["majority"]:
         places[f"majority on {entry['task']}, {entry['split']} {entry['metric']}"] = entry["score"]
-    for backbone, averages in part["averages"].items():
-        places[f"averages of {backbone}"] = averages
+    for system, averages in part["averages"].items():
+        places[f"averages of {system}"] = averages
     return places
 
 

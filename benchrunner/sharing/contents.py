@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from benchrunner.data.hub import HubTable
 from benchrunner.data.rows import Rows, fingerprint
 from benchrunner.data.sources import Filtered, Reshaped
+from benchrunner.io.decoding import as_json
 from benchrunner.metrics import Score
-from benchrunner.studies.kept.parts import study_json
-from benchrunner.studies.study import CellResult, Result
+from benchrunner.studies.cells import CellResult
+from benchrunner.studies.result import Result
 from benchrunner.tasks.task import Split, Task
 
 FORMAT = 1
@@ -35,20 +35,18 @@ def answers_name(prediction: str) -> str:
     return f"predictions/{prediction}.answers.jsonl"
 
 
-def part_json(result: Result, names: Mapping[str, str], reasons: Mapping[str, str]) -> dict[str, Any]:
-    """Return the result of a `Study` as JSON values.
+def result_json(result: Result, names: Mapping[str, str], reasons: Mapping[str, str]) -> dict[str, Any]:
+    """Return a result as JSON values.
 
-    `names` maps backbones to their shared names, `reasons` maps fits without scores to the reason that may be shared.
+    `names` maps systems and backbones to their shared names, `reasons` maps fits without scores to the reason that may
+    be shared.
     """
-    study = result.study
-    averages = {
-        names[backbone]: {
-            name: {"best": best, "mean": mean} for name, (best, mean) in result.averages(backbone).items()
-        }
-        for backbone in study.names
-    }
+    averages = dict[str, Any]()
+    for system in result.study.names:
+        values = result.averages(system)
+        averages[names[system]] = {name: {"best": best, "mean": mean} for name, (best, mean) in values.items()}
     return {
-        "study": {**study_json(study), "backbones": [names[backbone] for backbone in study.backbones]},
+        "systems": [names[system] for system in result.study.names],
         "cells": [_cell_json(cell, names, reasons) for cell in result.cells],
         "majority": [
             {"task": term.task, "split": term.split, "metric": term.metric, "score": score_json(score)}
@@ -61,10 +59,13 @@ def part_json(result: Result, names: Mapping[str, str], reasons: Mapping[str, st
 def _cell_json(result: CellResult, names: Mapping[str, str], reasons: Mapping[str, str]) -> dict[str, Any]:
     cell = result.cell
     return {
+        "system": names[cell.system],
         "backbone": names[cell.backbone],
         "task": cell.task.name,
         "method": next(cell.fits).method,
-        "selection": dataclasses.asdict(cell.selection),
+        "columns": list(cell.columns),
+        "fitting": as_json(cell.fitting, defaults=False),
+        "selection": as_json(cell.selection),
         "tests": list(cell.tests),
         "candidates": [
             {"recipe": point.recipe.as_dict(), "fits": [fit.id for fit in point.fits]} for point in cell.candidates
@@ -75,12 +76,12 @@ def _cell_json(result: CellResult, names: Mapping[str, str], reasons: Mapping[st
             {
                 "split": term.split,
                 "metric": term.metric,
-                "best": score_json(spread.best),
-                "mean": score_json(spread.mean),
-                "deviation": spread.deviation,
-                "restarts": list(spread.values),
+                "best": score_json(figure.best),
+                "mean": score_json(figure.mean),
+                "deviation": figure.deviation,
+                "restarts": list(figure.values),
             }
-            for term, spread in result.spreads.items()
+            for term, figure in result.figures.items()
         ],
         "flags": dict(sorted(result.flagged.items())),
         "lost": {fit: [reason.partition(": ")[0], reasons.get(fit, "")] for fit, reason in result.lost.items()},

@@ -11,9 +11,9 @@ from typing import Any
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.io.decoding import from_json
-from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.sharing.received_folder import UnreadableFile
-from benchrunner.studies.study import Candidate, Cell, Selection, Study
+from benchrunner.studies.cells import Candidate, Cell, Fitting, Selection
 from benchrunner.tasks.task import Task
 
 
@@ -38,24 +38,15 @@ def checked_id(value: Any) -> str:
     return value
 
 
-def rebuilt_study(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> Study:
-    """Make a study; tasks that are not known are left out."""
-    return Study(
-        backbones=tuple(_expect(name, str, "backbone") for name in data["backbones"]),
-        tasks=tuple(tasks[name] for name in data["tasks"] if name in tasks),
-        grid=Grid({name: tuple(values) for name, values in data["grid"].items()}),
-        seeds=tuple(_expect(seed, int, "seed") for seed in data["seeds"]),
-        changes=dict(data["changes"]),
-        preset=from_json(NamedRecipe, data["preset"], "preset") if "preset" in data else None,
-        methods=tuple(_expect(name, str, "method") for name in data["methods"]),
-        keep=data["keep"],
-        selection=Selection(**data["selection"]),
-    )
+def checked_text(value: Any) -> str:
+    """Return a text; raise a `TypeError` for other values."""
+    text: str = _expect(value, str, "name")
+    return text
 
 
 def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -> Cell:
     """Make a cell of a known task; a fit that is not in `fits` raises a `KeyError`."""
-    backbone = _expect(data["backbone"], str, "backbone")
+    system, backbone = _expect(data["system"], str, "system"), _expect(data["backbone"], str, "backbone")
     candidates = tuple(
         Candidate(
             Recipe.from_json(point["recipe"]),
@@ -64,7 +55,17 @@ def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -
         for point in data["candidates"]
     )
     tests = tuple(split for split in data["tests"] if split in task.splits)
-    return Cell(backbone, task, candidates, Selection(**data["selection"]), tests)
+    return Cell(
+        system,
+        task,
+        candidates,
+        from_json(Selection, data["selection"], "selection", RequestError),
+        tests,
+        backbone,
+        _expect(data["method"], str, "method"),
+        from_json(Fitting, data["fitting"], "fitting", RequestError),
+        tuple(_expect(name, str, "column") for name in data["columns"]),
+    )
 
 
 def _expect(value: Any, kind: type, name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -18,8 +17,8 @@ from benchrunner.sharing.private_texts import Private, shared_names
 from benchrunner.sharing.shared_files import SharedFiles
 from benchrunner.sharing.shared_report import shared_report
 from benchrunner.sharing.verify import Verification, verify_folder
-from benchrunner.studies.study import Result, named_by_method
-from benchrunner.study_files.table import StudyFileResult
+from benchrunner.studies.result import Result
+from benchrunner.studies.study import named_by_method
 
 SHOWN = 10
 """Number of differences that an error shows."""
@@ -43,7 +42,7 @@ class Shared:
 
 
 def share_study(
-    study: Result | StudyFileResult,
+    study: Result,
     out: Path,
     runner: Runner,
     *,
@@ -62,17 +61,17 @@ def share_study(
     if url is not None and not url.startswith(("https://", "http://")):
         raise RequestError(f"The address of a shared folder begins with https://, not '{url}'.")
     _check_place(out)
-    for result in (study,) if isinstance(study, Result) else study.results:
-        if result.study.limit_dev is not None:
+    for cell in study.cells:
+        limit = cell.cell.fitting.limit_dev
+        if limit is not None:
             raise RequestError(
-                f"The study scores only {result.study.limit_dev:,} rows of each dev split (--limit-dev), which are not "
-                "the rows of other people's scores. Repeat it without --limit-dev, which fits nothing again, and share "
-                "that."
+                f"The study scores only {limit:,} rows of each dev split (--limit-dev), which are not the rows of "
+                "other people's scores. Repeat it without --limit-dev, which fits nothing again, and share that."
             )
-    private, results = Private(runner.workspace), (study,) if isinstance(study, Result) else study.results
-    names = _names(results, runner)
+    private = Private(runner.workspace)
+    names = _names(study, runner, private)
     page = shared_report(study, runner, private, names, with_rows=with_rows) if report else ""
-    files = SharedFiles(results, runner, private, names, name or study.name or "study", url, page)
+    files = SharedFiles(study, runner, private, names, name or study.name or "study", url, page)
     written: dict[str, None] = {}  # cells may share fits
     verifications: list[Verification] = []
 
@@ -92,20 +91,19 @@ def share_study(
     return Shared(out, verifications[0], len(written))
 
 
-def _names(results: Sequence[Result], runner: Runner) -> dict[str, str]:
-    """Map the backbones of studies, and those of fits that have another name there, to shared names."""
-    of_studies = [backbone for result in results for backbone in result.study.backbones]
-    of_fits = [fit.backbone for result in results for cell in result.cells for fit in cell.cell.fits if fit.backbone]
+def _names(result: Result, runner: Runner, private: Private) -> dict[str, str]:
+    """Map the systems and the backbones of a study, and those of fits that have another name there, to shared names."""
+    backbones = dict.fromkeys(result.study.backbones)
+    for cell in result.cells:
+        backbones |= dict.fromkeys([cell.cell.backbone, *(fit.backbone for fit in cell.cell.fits if fit.backbone)])
     namespaces = {name.partition("/")[0] for name in runner.plugins.backbones}
-    names = shared_names([*of_studies, *of_fits], namespaces=namespaces)
-    by_method = {
-        name: named_by_method(names[backbone], method)
-        for result in results
-        for backbone in result.study.backbones
-        for method, name in result.study.names_of(backbone).items()
-        if method is not None and name != backbone
-    }
-    return names | by_method
+    names = shared_names(backbones, namespaces=namespaces)
+    for system in result.study.systems:
+        with_method = named_by_method(system.backbone, system.method or "")
+        if system.name == with_method:
+            names[system.name] = named_by_method(names[system.backbone], system.method or "")
+        names.setdefault(system.name, private.without(system.name))
+    return names
 
 
 def _verified(part: Path, out: Path, runner: Runner) -> Verification:

@@ -23,15 +23,16 @@ from benchrunner.sharing.contents import (
     answers_name,
     data_json,
     fit_name,
-    part_json,
     prediction_name,
+    result_json,
     task_json,
 )
 from benchrunner.sharing.derived_files import derived_files
 from benchrunner.sharing.kept_answers import KeptAnswers
 from benchrunner.sharing.private_texts import Private
 from benchrunner.sharing.verified_predictions import prediction_json
-from benchrunner.studies.study import CellResult, Result
+from benchrunner.studies.cells import CellResult
+from benchrunner.studies.result import Result
 from benchrunner.tasks.task import Task
 
 
@@ -41,7 +42,7 @@ class SharedFiles:
 
     def __init__(
         self,
-        results: Sequence[Result],
+        result: Result,
         runner: Runner,
         private: Private,
         names: Mapping[str, str],
@@ -49,8 +50,8 @@ class SharedFiles:
         url: str | None,
         report: str,
     ) -> None:
-        """Take the results, and the HTML of their report; it may be empty. `names` maps backbones to shared names."""
-        self._results, self._runner, self._private, self._names = results, runner, private, names
+        """Take the result, and the HTML of its report; it may be empty. `names` are those of `result_json`."""
+        self._result, self._runner, self._private, self._names = result, runner, private, names
         self._name, self._url, self._report = name, url, report
         self._kept = KeptAnswers(runner)
         self._index: dict[str, dict[str, dict[str, str]]] = {}
@@ -69,9 +70,8 @@ class SharedFiles:
 
     def _texts(self) -> Iterator[tuple[str, str]]:
         """Yield all files but the list of files. Answers are in memory for one prediction at a time."""
-        for result in self._results:
-            for cell_result in result.cells:
-                yield from self._texts_of_cell(cell_result)
+        for cell in self._result.cells:
+            yield from self._texts_of_cell(cell)
         content = self._content()
         yield STUDY, _json(content)
         yield from derived_files(content).items()
@@ -115,15 +115,14 @@ class SharedFiles:
                 yield answers_name(prediction.id), _answers_text(fit, predicted, figures)
 
     def _content(self) -> dict[str, Any]:
-        results = self._results
-        reasons = {
-            fit: self._private.remark(reason.partition(": ")[2])
-            for result in results
-            for cell in result.cells
-            for fit, reason in cell.lost.items()
-        }
+        reasons, revisions = dict[str, str](), dict[str, str]()
         plugins, names = self._runner.plugins, self._names
-        fits = [(cell.cell, fit) for result in results for cell in result.cells for fit in cell.cell.fits]
+        for cell in self._result.cells:
+            for fit_id, reason in cell.lost.items():
+                reasons[fit_id] = self._private.remark(reason.partition(": ")[2])
+            for fit in cell.cell.fits:
+                if fit.revision:
+                    revisions[names[cell.cell.backbone]] = fit.revision
         rows = {
             name: {split: self._kept.rows(task, split) for split in self._splits[name]}
             for name, task in self._tasks.items()
@@ -136,7 +135,7 @@ class SharedFiles:
             "url": self._url,
             "left_out_bad_rows": self._runner.workspace.settings.leave_out_bad_rows,
             "suppliers": {name: plugins.supplier(task).title for name, task in self._tasks.items()},
-            "revisions": {names[cell.backbone]: fit.revision for cell, fit in fits if fit.revision},
+            "revisions": revisions,
             "tasks": {
                 name: task_json(task, {split: len(of_split) for split, of_split in rows[name].items()})
                 for name, task in self._tasks.items()
@@ -145,7 +144,7 @@ class SharedFiles:
                 name: {split: data_json(of_split) for split, of_split in splits.items()}
                 for name, splits in rows.items()
             },
-            "parts": [part_json(result, names, reasons) for result in results],
+            "result": result_json(self._result, names, reasons),
             "predictions": self._index,
             "majority": self._majority,
         }
@@ -160,10 +159,9 @@ def _answers_text(fit: Fit, predicted: Predicted, figures: Figures) -> str:
 
 def _scored_tests(result: CellResult) -> dict[str, list[str]]:
     """Map the fits of the chosen grid point to the test splits whose answers are scored."""
-    cell, scored = result.cell, {term.split for term in result.spreads}
+    cell, scored = result.cell, {term.split for term in result.figures}
     tests = [split for split in cell.tests if split in scored]
-    chosen = (fit for point in cell.candidates if point.recipe == result.chosen for fit in point.fits)
-    return {fit.id: tests for fit in chosen if fit.id not in result.lost}
+    return {fit.id: tests for fit in result.restarts}
 
 
 def _json(value: Any) -> str:

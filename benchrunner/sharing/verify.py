@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,16 +16,18 @@ from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import SPECIAL
 from benchrunner.plugins.registry import Plugins
 from benchrunner.sharing import statements
-from benchrunner.sharing.comparing import count_figures, part_differences
-from benchrunner.sharing.contents import FORMAT, MANIFEST, STUDY, fit_name, part_json
+from benchrunner.sharing.comparing import count_figures, result_differences
+from benchrunner.sharing.contents import FORMAT, MANIFEST, STUDY, fit_name, result_json
 from benchrunner.sharing.data_checks import OwnData
 from benchrunner.sharing.file_checks import check_derived_files, check_listed_files
 from benchrunner.sharing.findings import Findings
-from benchrunner.sharing.rebuilding import checked_id, rebuilt_cell, rebuilt_study, understood
+from benchrunner.sharing.rebuilding import checked_id, checked_text, rebuilt_cell, understood
 from benchrunner.sharing.received_folder import ReceivedFolder, UnreadableFile
 from benchrunner.sharing.verified_predictions import VerifiedPredictions
+from benchrunner.studies.cells import Candidate, Cell, CellResult
+from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
-from benchrunner.studies.study import Candidate, Cell, CellResult, Result
+from benchrunner.studies.study import Study, System
 from benchrunner.tasks.suites import Term
 from benchrunner.workspace import Workspace
 
@@ -92,7 +93,7 @@ def _verification(
     folder: ReceivedFolder, content: Mapping[str, Any], plugins: Plugins, workspace: Workspace
 ) -> Verification:
     """Run every check and return what was found."""
-    if not any(cell["scores"] for part in content["parts"] for cell in part["cells"]):
+    if not any(cell["scores"] for cell in content["result"]["cells"]):
         raise UnreadableFile("there is no score, so that there is nothing to verify.")
     findings = Findings()
     check_listed_files(folder, findings)
@@ -101,8 +102,7 @@ def _verification(
     fits = _fits(folder, content, findings)
     _compare_versions(fits.values(), plugins, findings)
     predictions = VerifiedPredictions(folder, data, fits, content["predictions"], content["majority"])
-    parts = [_Part(part, fits, data, predictions, content, findings) for part in content["parts"]]
-    figures = sum(part.check() for part in parts)
+    figures = _ClaimedResult(fits, data, predictions, content, findings).check()
     check_derived_files(folder, content, findings)
     findings.differ_all(predictions.differences)
     return Verification(
@@ -120,8 +120,7 @@ def _verification(
 
 def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings) -> dict[str, Fit]:
     """Read every fit that a cell names, and those of majority answers; a fit whose file is damaged is left out."""
-    cells = (cell for part in content["parts"] for cell in part["cells"])
-    ids = [fit for cell in cells for point in cell["candidates"] for fit in point["fits"]]
+    ids = [fit for cell in content["result"]["cells"] for point in cell["candidates"] for fit in point["fits"]]
     ids += [fit for of_tasks in content["majority"].values() for fit in of_tasks.values()]
     fits = dict[str, Fit]()
     for fit_id in dict.fromkeys(map(checked_id, ids)):
@@ -155,19 +154,18 @@ _MAJORITY_ABSENT = "the majority answer is not verified"
 
 
 @final
-class _Part:
-    """Verifies one `Study` of the folder: selects again in every cell, and compares all figures."""
+class _ClaimedResult:
+    """Verifies the result in the folder: selects again in every cell, and compares all figures."""
 
     def __init__(
         self,
-        claimed: Mapping[str, Any],
         fits: Mapping[str, Fit],
         data: OwnData,
         predictions: VerifiedPredictions,
         content: Mapping[str, Any],
         findings: Findings,
     ) -> None:
-        self._claimed, self._fits, self._predictions = claimed, fits, predictions
+        self._claimed, self._fits, self._predictions = content["result"], fits, predictions
         self._data, self._tasks, self._content, self._findings = data, data.tasks, content, findings
 
     def check(self) -> int:
@@ -178,16 +176,15 @@ class _Part:
             if claimed["task"] in self._tasks and (result := self._cell_result(claimed)) is not None:
                 results.append(result)
                 claimed_cells.append(claimed)
-        study_tasks = [name for name in part["study"]["tasks"] if name in self._tasks]
-        if not study_tasks:
+        tasks = list(dict.fromkeys(claimed["task"] for claimed in part["cells"] if claimed["task"] in self._tasks))
+        if not tasks:
             return 0
-        study = rebuilt_study(part["study"], self._tasks)
-        baseline = dict(self._baseline(study_tasks))
-        computed = part_json(
-            Result(study, tuple(results), baseline),
-            {name: name for name in (*study.backbones, *study.names)},
-            {},
-        )
+        cells = [result.cell for result in results]
+        systems = tuple(System(checked_text(name), "") for name in part["systems"])
+        study, baseline = Study(systems, (), tuple(cells)), dict(self._baseline(tasks))
+        names = {name: name for name in (*study.names, *(cell.system for cell in cells))}
+        names |= {cell.backbone: cell.backbone for cell in cells}
+        computed = result_json(Result(study, tuple(results), baseline), names, {})
         majority = [entry for entry in part["majority"] if entry["task"] in self._tasks and entry["score"] is not None]
         majority = [entry for entry in majority if self._is_computed(entry, baseline)]
         terms = {_term(entry) for entry in majority}
@@ -195,19 +192,19 @@ class _Part:
         shown = {**part, "cells": claimed_cells, "majority": majority}
         if len(results) < len(part["cells"]):  # averages miss terms, and the cells say why
             shown["averages"] = computed["averages"] = {}
-        self._findings.differ_all(part_differences(shown, computed))
+        self._findings.differ_all(result_differences(shown, computed))
         return count_figures(computed)
 
     def _check_tasks(self) -> None:
-        """Raise an `UnreadableFile` if a score is of a task that the study does not name: nobody would verify it."""
+        """Raise an `UnreadableFile` if a score is of a task without cells: nobody would verify it."""
         part = self._claimed
-        named = [entry["task"] for entry in (*part["cells"], *part["majority"])]
-        if {*named} != {*part["study"]["tasks"]} or not {*named} <= self._content["tasks"].keys():
-            raise UnreadableFile(f"{STUDY}: the cells have other tasks than the study.")
+        of_cells, of_majority = ({entry["task"] for entry in part[name]} for name in ("cells", "majority"))
+        if not of_majority <= of_cells or not of_cells <= self._content["tasks"].keys():
+            raise UnreadableFile(f"{STUDY}: the scores have other tasks than the study.")
 
     def _cell_result(self, claimed: Mapping[str, Any]) -> CellResult | None:
         """Select again in a cell; None if some of its fits or answers cannot be verified."""
-        place = f"{quoted(claimed['backbone'])} on {quoted(claimed['task'])}"
+        place = f"{quoted(claimed['system'])} on {quoted(claimed['task'])}"
         if missing := [fit for point in claimed["candidates"] for fit in point["fits"] if fit not in self._fits]:
             self._findings.differ(f"{place} is not verified: the fit {quoted(missing[0])} is missing or damaged.")
             return None
@@ -253,10 +250,9 @@ class _Part:
 
     def _remark_on_missing_fits(self, cell: Cell, place: str) -> None:
         """Remark on a cell with fewer fits than the grid and the seeds of the study ask for."""
-        study = self._claimed["study"]
         if not all(fit.revision for fit in cell.fits):  # the method learns nothing, so it has one fit
             return
-        asked = math.prod(len(set(values)) for values in study["grid"].values()) * len(study["seeds"])
+        asked = cell.fitting.grid.size * len(cell.fitting.seeds)
         if (count := len({fit.id for fit in cell.fits})) < asked:
             self._findings.remark(f"{place} has {count} fits, and the study asked for {asked}.")
 

@@ -1,336 +1,353 @@
-"""Studies: which backbones, tasks and recipes are compared, and the result of a comparison."""
+"""Studies: systems (rows) x columns of fits, built from a command line, from Python, or from a study file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
 
 from benchrunner.console.printing import shortened
-from benchrunner.errors import FitError, RequestError, UnknownName
-from benchrunner.fits.fit import Fit
-from benchrunner.metrics import Score
-from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
-from benchrunner.runs.runner import Runner
-from benchrunner.studies.answered_rows import answered_rows
-from benchrunner.studies.predictions import Predictions
+from benchrunner.errors import RequestError, UnknownName, closest_names
+from benchrunner.leaderboards.published import PublishedRow
+from benchrunner.parameters.recipes import Grid, NamedRecipe
+from benchrunner.studies.cells import Cell, Fitting, Selection
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
-if TYPE_CHECKING:
-    import pandas
-
 MOST_FITS = 1_000_000
 """Largest number of fits in a study: more is a slip of the hand, and planning them would fill the memory."""
-
-SELECT = ("mean", "best")
-"""Values of a selection's `rule`."""
+FULL = "full"
+"""Name of the scale that every study has: the file with the defaults of its parameters."""
+Place = tuple[str, str]
+"""A cell of the table: the names of a system and of a column."""
 
 
 @final
 @dataclass(frozen=True)
-class Selection:
-    """How scores on dev select a grid point, and a fit among its restarts."""
+class Stage:
+    """A task that a system is fine-tuned on before the tasks of the columns."""
 
-    rule: str = "mean"
-    """`mean`: the grid point with the best mean over its restarts, then its best restart. `best`: the best single fit
-    of all grid points and restarts, as in Devlin et al. 2019."""
-    metric: str | None = None
-    """Name of the metric that selects; None is the headline of each task."""
+    task: str
+    recipe: Mapping[str, str] = field(default_factory=dict)
+    """Options of `compare` for this stage, without their dashes. A stage has one restart."""
+
+
+@final
+@dataclass(frozen=True)
+class System:
+    """What is compared: a backbone, with a method and the commands that build it."""
+
+    name: str
+    backbone: str
+    """Name, folder, hub id, `run:ID` of a finished fit, or `concat:A,B` of several backbones side by side."""
+    family: str | None = None
+    """Plugin that loads the backbone, as if it were `PLUGIN:BACKBONE`."""
+    method: str | None = None
+    """Method for every column; None means each task's own."""
+    make: tuple[tuple[str, ...], ...] = ()
+    """Words of the benchrunner commands that build the backbone. They must be idempotent: do nothing if it exists."""
+    figures: Path | None = None
+    """Log that building the backbone leaves, with figures of the backbone itself."""
+    recipe: Mapping[str, str] = field(default_factory=dict)
+    """Options of `compare` for this system alone, without their dashes."""
+    first: Stage | None = None
+    """Task that the backbone is fine-tuned on first; the fits of the columns start from its selected fit."""
+    ensemble: bool = False
+    """Whether the restarts of the chosen grid point answer together, instead of each alone."""
+    published: str = ""
+    """Name of the published row that is shown with this system; empty means the row with the system's own name."""
+    extra: bool = False
+    """Whether the system is left out unless the user names it."""
+    series: str = ""
+    """Name of the line that the system is a point of, if the study is a figure."""
+    at: float | None = None
+    """Place of the system on the figure's axis."""
+
+    @property
+    def published_name(self) -> str:
+        """Name of the published row that is shown with this system."""
+        return self.published or self.name
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """What the systems are compared by.
+
+    A column shows a task's metric, a figure from the log of building the backbone, the mean of other columns, or only
+    published figures.
+    """
+
+    name: str
+    task: str = ""
     split: str | None = None
-    """Name of the dev split that selects; None is `Task.selection_splits`."""
+    """A dev split, or a test split with labels; None means the first dev split. Only dev selects."""
+    metric: str | None = None
+    """None means the task's headline. In a study file the metric selects the grid point and the restart too, on `split`
+    if that is a dev split, else on `Task.selection_splits`."""
+    method: str | None = None
+    """Overrides the method of the systems and of the task."""
+    figure: str = ""
+    """A key of the lines in `System.figures`; the last line with the key counts."""
+    mean: tuple[str, ...] = ()
+    """Names of the columns whose mean this column shows."""
+    recipe: Mapping[str, str] = field(default_factory=dict)
+    """Options of `compare` for this column alone, without their dashes."""
+    published_on: str = ""
+    """What the published figures were measured on, if this is not what the column measures, for example `test`."""
+    extra: bool = False
+    """Whether the column is left out unless the user names it."""
+    note: str = ""
+    """What a reader of the column must know."""
+    label: str = ""
+    """Name of the column in sentences; empty means `name`."""
+    is_tested: bool = True
+    """Whether differences between systems are tested. The tests of all columns share one level."""
 
-    def __post_init__(self) -> None:
-        if self.rule not in SELECT:
-            raise RequestError(f"select must be {' or '.join(SELECT)}, not '{self.rule}'.")
+    @property
+    def is_measured(self) -> bool:
+        """Whether the column has figures of its own beside published ones."""
+        return bool(self.task or self.figure or self.mean)
 
-    def metric_of(self, task: Task) -> str:
-        """Name the metric of a task that selects; raise a `RequestError` if the task does not have it."""
-        names = [metric.name for metric in task.metrics]
-        if self.metric is None:
-            return names[0]
-        if self.metric not in names:
-            raise RequestError(f"{task.name} has no metric '{self.metric}' to select by; it has {', '.join(names)}.")
-        return self.metric
+    @property
+    def title(self) -> str:
+        """Name of the column in sentences."""
+        return self.label or self.name
 
-    def splits_of(self, task: Task) -> tuple[str, ...]:
-        """Name the dev splits of a task that select."""
-        return task.selection_splits if self.split is None else (self.split,)
+    def term(self, task: Task) -> Term:
+        """Return the metric and the split that the column shows of its task."""
+        split = self.split or next(iter(task.named("dev")), "")
+        return Term(task.name, split, self.metric or task.metrics[0].name)
 
-    def note(self, task: Task) -> str | None:
-        """Say what selected, for a task with several dev splits or where the selection is not the default."""
-        words, splits = [], self.splits_of(task)
-        if (metric := self.metric_of(task)) != task.metrics[0].name:
-            words.append(f"by {metric}")
-        if len(task.named("dev")) > 1:
-            words.append(f"on {'' if len(splits) == 1 else 'the mean over '}{', '.join(splits)}")
-        if self.rule == "best":
-            words.append("as the best single fit of all grid points and restarts")
-        return f"selected {', '.join(words)}" if words else None
+
+@final
+@dataclass(frozen=True)
+class Scale:
+    """The size at which a study runs: values of its parameters, and options of its fits."""
+
+    name: str = FULL
+    about: str = ""
+    """What runs at this scale, and what its figures are good for."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Parameter -> value in place of the parameter's default. It may contain parameters, as a default may."""
+    recipe: Mapping[str, str] = field(default_factory=dict)
+    """Options of `compare`, without their dashes, in place of those of the file, its systems and its columns."""
 
 
 @final
 @dataclass(frozen=True)
 class Study:
-    """A comparison of backbones x methods x tasks x grid points x seeds, which `run_study` runs."""
+    """A comparison of systems by columns, which `run_study` runs; `compared` and `study_of_file` build it."""
 
-    backbones: tuple[str, ...]
-    """Names, folders, hub ids, `run:ID` of finished fits, or `PREFIX:A,B` of several backbones as one."""
-    tasks: tuple[Task, ...]
-    grid: Grid = field(default_factory=Grid)
-    seeds: tuple[int, ...] = (0,)
-    """One restart for each seed."""
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    """Recipe fields that are set for every task, such as epochs or precision."""
-    preset: NamedRecipe | None = None
-    """Named recipe whose values stand between each task's recipe and `changes`; None leaves the task's recipe."""
-    methods: tuple[str, ...] = ()
-    """Methods for every task, which are compared if they are several; empty means each task's own method."""
-    keep: str = "selected"
-    """Whose weights are kept after selection: `selected`, `all` or `none`."""
-    selection: Selection = field(default_factory=Selection)
-    """How dev selects in every cell."""
-    tests: tuple[str, ...] = ()
-    """Names of labelled test splits that are scored too, in the tasks that have them. They never select."""
-    limit_dev: int | None = None
-    """Number of rows of each dev split that are scored, drawn as `limit_train` rows are; None is all rows. The fits
-    stay as they are."""
+    systems: tuple[System, ...]
+    columns: tuple[Column, ...]
+    cells: tuple[Cell, ...] = ()
+    """The fits that the columns of tasks need, before they are planned."""
+    stages: tuple[Cell, ...] = ()
+    """The fits of the tasks on which systems are fine-tuned first."""
+    name: str = ""
+    """Name of the study file; empty if there is none."""
+    path: Path | None = None
+    """The study file."""
+    title: str = ""
+    about: str = ""
+    source: str = ""
+    """Publication of the published figures, and what these figures measure."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Parameter -> value, as a user would give it. Reading the file with these values gives the same study."""
+    recipe: Mapping[str, str] = field(default_factory=dict)
+    """Options of `compare` for every fit, without their dashes."""
+    published: tuple[PublishedRow, ...] = ()
+    """Published results; their cells are named by columns."""
+    scale: Scale = field(default_factory=Scale)
+    axis: str = ""
+    """What the axis of a figure shows, along which systems are points; empty for a table."""
+    board: str = ""
+    """Leaderboard that takes answers of the study's fits; the result says with which command."""
+    systems_down: bool = False
+    """Whether the table has a row for each system, as papers have; else the columns are its rows."""
 
     def __post_init__(self) -> None:
-        names = [task.name for task in self.tasks]
-        if not self.backbones or not self.tasks:
-            raise RequestError("A study needs at least one backbone and one task.")
-        if len(set(self.backbones)) != len(self.backbones) or len(set(names)) != len(names):
-            raise RequestError(
-                f"A study may name each backbone and each task only once, not {', '.join((*self.backbones, *names))}."
-            )
-        for task in self.tasks:
-            if not task.named("dev"):
-                raise RequestError(f"{task.name} has no split of the role 'dev' to select on.")
-            self.selection.metric_of(task)  # raises an error for a metric that the task does not have
-        known = list(dict.fromkeys(name for task in self.tasks for name in task.named("test")))
-        for name in self.tests:
-            if name not in known:
-                raise UnknownName("labelled test split", name, known, where="in these tasks")
-        if self.limit_dev is not None and not (type(self.limit_dev) is int and self.limit_dev > 0):
-            raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
-        if len(set(self.methods)) != len(self.methods):
-            raise RequestError(f"A study may name each method only once, not {', '.join(self.methods)}.")
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
-            raise RequestError(
-                f"Seeds must be different numbers, at least one, not {', '.join(map(str, self.seeds)) or 'none'}."
-            )
-        fits = len(self.names) * len(self.tasks) * self.grid.size * len(self.seeds)
+        fits = sum(cell.fitting.grid.size * len(cell.fitting.seeds) for cell in self.cells)
         if fits > MOST_FITS:
             raise RequestError(
                 f"A study has at most {MOST_FITS:,} fits, and this one has {shortened(fits)}: use fewer backbones, "
                 "methods, tasks, grid points or restarts."
             )
-        if self.keep not in ("selected", "all", "none"):
-            raise RequestError(f"keep must be selected, all or none, not '{self.keep}'.")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of what is compared: the backbones, or `BACKBONE (METHOD)` if the study has several methods."""
-        return tuple(name for backbone in self.backbones for name in self.names_of(backbone).values())
+        """Names of the systems. In a comparison of several methods, a system is named `BACKBONE (METHOD)`."""
+        return tuple(system.name for system in self.systems)
 
-    def names_of(self, backbone: str) -> dict[str | None, str]:
-        """Map each method to the name of a backbone with this method; None stands for each task's own method."""
-        if len(self.methods) < 2:
-            return {next(iter(self.methods), None): backbone}
-        return {method: named_by_method(backbone, method) for method in self.methods}
+    @property
+    def backbones(self) -> tuple[str, ...]:
+        """The different backbones of the systems."""
+        return tuple(dict.fromkeys(system.backbone for system in self.systems))
 
-    def limited(self, runner: Runner) -> Runner:
-        """Return a runner that reads the rows of dev which the study scores."""
-        sample = "first" if self.limit_dev is None else self.changes.get("sample", "first")
-        settings = replace(runner.workspace.settings, limit_dev=self.limit_dev, sample_dev=sample)
-        return runner.in_workspace(replace(runner.workspace, settings=settings))
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The different methods of the systems; empty if each task has its own."""
+        return tuple(dict.fromkeys(system.method for system in self.systems if system.method is not None))
 
-    def tests_of(self, task: Task) -> tuple[str, ...]:
-        """Return the names of a task's test splits that are scored."""
-        return tuple(name for name in task.named("test") if name in self.tests)
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The different tasks of the columns."""
+        return tuple({cell.task.name: cell.task for cell in self.cells}.values())
+
+    @property
+    def fitting(self) -> Fitting | None:
+        """How the fits of all cells are made; None if cells differ."""
+        first = next(iter(self.cells), None)
+        if first is None or any(cell.fitting != first.fitting for cell in self.cells):
+            return None
+        return first.fitting
 
     def scored_splits(self, task: Task) -> tuple[str, ...]:
         """Return the names of all splits of a task that are scored: its dev splits, then its test splits."""
-        return (*task.named("dev"), *self.tests_of(task))
+        cells = [*self.cells, *self.stages]
+        tests = dict.fromkeys(split for cell in cells if cell.task.name == task.name for split in cell.tests)
+        return (*task.named("dev"), *tests)
+
+    @property
+    def commands(self) -> dict[tuple[str, ...], str]:
+        """Every different command, in the order of the systems -> the first system that needs the command."""
+        commands: dict[tuple[str, ...], str] = {}
+        for system in self.systems:
+            for words in system.make:
+                commands.setdefault(words, system.name)
+        return commands
+
+    @property
+    def published_alone(self) -> tuple[PublishedRow, ...]:
+        """The published rows that no system is shown with and that have a figure in the study's columns."""
+        shown, columns = {system.published_name for system in self.systems}, {column.name for column in self.columns}
+        return tuple(row for row in self.published if row.name not in shown and columns & row.cells.keys())
+
+    def published_figure(self, system: str, column: str) -> float | None:
+        """Return the figure of a published row in a column; None if there is none."""
+        rows = (row for row in self.published if row.name == system and column in row.cells)
+        return next((row.cells[column] for row in rows), None)
+
+    def columns_named(self, names: Iterable[str] | None) -> tuple[Column, ...]:
+        """Return the columns with these names, in the file's order; upper and lower case are the same.
+
+        None means every column that is not `extra`.
+        """
+        extra = {column.name: column.extra for column in self.columns}
+        chosen = choose(self.name, "column", extra, names)
+        return tuple(column for column in self.columns if column.name in chosen)
+
+
+def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str] | None) -> set[str]:
+    """Return those names of systems or columns that a user asks for; upper and lower case are the same.
+
+    `extra` maps each name to whether it is left out where the user names none (`names` is None).
+    """
+    if names is None:
+        return {name for name, left_out in extra.items() if not left_out}
+    known = {name.casefold(): name for name in extra}
+    requested = dict.fromkeys(name.strip() for name in names if name.strip())
+    for name in requested:
+        if name.casefold() not in known:
+            close = closest_names(name, extra)
+            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            raise RequestError(f"{study} has no {kind} '{name}'.{hint} It has: {', '.join(extra)}.")
+    if not requested:
+        raise RequestError(f"Which {kind}s of {study}? It has: {', '.join(extra)}.")
+    return {known[name.casefold()] for name in requested}
+
+
+def compared(
+    backbones: Sequence[str],
+    tasks: Sequence[Task],
+    grid: Grid | None = None,
+    *,
+    seeds: tuple[int, ...] = (0,),
+    changes: Mapping[str, Any] | None = None,
+    preset: NamedRecipe | None = None,
+    methods: Sequence[str] = (),
+    keep: str = "selected",
+    selection: Selection | None = None,
+    tests: Sequence[str] = (),
+    limit_dev: int | None = None,
+) -> Study:
+    """Build the study of all backbones, with each of the methods, on all tasks.
+
+    No method means each task's own. `tests` are the names of labelled test splits that are scored beside dev, in the
+    tasks that have them. The other arguments are those of `Fitting` and `Cell`.
+    """
+    selection = selection or Selection()
+    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev)
+    _check(backbones, tasks, methods, selection, tests)
+    systems, columns, cells = list[System](), list[Column](), list[Cell]()
+    for backbone in backbones:
+        for method in methods or (None,):
+            name = backbone if method is None or len(methods) < 2 else named_by_method(backbone, method)
+            systems.append(System(name, backbone, method=method))
+    for task in tasks:
+        scored = tuple(split for split in task.named("test") if split in tests)
+        of_task = _columns(task, scored)
+        columns += of_task
+        names = tuple(column.name for column in of_task)
+        for system in systems:
+            cells.append(Cell(system.name, task, (), selection, scored, system.backbone, system.method, fitting, names))
+    return Study(tuple(systems), tuple(columns), tuple(cells))
+
+
+def _check(
+    backbones: Sequence[str],
+    tasks: Sequence[Task],
+    methods: Sequence[str],
+    selection: Selection,
+    tests: Sequence[str],
+) -> None:
+    """Raise a `RequestError` if nothing is compared, if something is named twice, or if a task does not have it."""
+    names = [task.name for task in tasks]
+    if not backbones or not tasks:
+        raise RequestError("A study needs at least one backbone and one task.")
+    if len(set(backbones)) != len(backbones) or len(set(names)) != len(names):
+        raise RequestError(
+            f"A study may name each backbone and each task only once, not {', '.join((*backbones, *names))}."
+        )
+    if len(set(methods)) != len(methods):
+        raise RequestError(f"A study may name each method only once, not {', '.join(methods)}.")
+    known = dict[str, None]()
+    for task in tasks:
+        if not task.named("dev"):
+            raise RequestError(f"{task.name} has no split of the role 'dev' to select on.")
+        selection.metric_of(task)  # raises an error for a metric that the task does not have
+        known |= dict.fromkeys(task.named("test"))
+    for name in tests:
+        if name not in known:
+            raise UnknownName("labelled test split", name, known, where="in these tasks")
+
+
+def _columns(task: Task, tests: Sequence[str]) -> list[Column]:
+    """Make a column of every metric on every scored split. Differences are tested by the headline on dev."""
+    columns, dev = list[Column](), task.named("dev")
+    for split in (*dev, *tests):
+        for metric in task.metrics:
+            if not metric.detail:
+                columns.append(
+                    Column(
+                        f"{row_name(task, split, len(dev) + len(tests))} {metric.name}",
+                        task.name,
+                        split,
+                        metric.name,
+                        label=task.name,
+                        is_tested=metric is task.metrics[0] and split in dev,
+                    )
+                )
+    return columns
+
+
+def row_name(task: Task, split: str, splits: int) -> str:
+    """Name a task and a split; a task with one scored split needs no name of the split."""
+    return f"{task.name} ({split})" if splits > 1 else task.name
 
 
 def named_by_method(backbone: str, method: str) -> str:
     """Return the name of a backbone with one of the methods that are compared."""
     return f"{backbone} ({method})".strip()
-
-
-@final
-@dataclass(frozen=True)
-class Candidate:
-    """One recipe of the grid, with the fits that use it: one for each seed."""
-
-    recipe: Recipe
-    fits: tuple[Fit, ...]
-
-
-@final
-@dataclass(frozen=True)
-class Cell:
-    """The fits of one backbone on one task."""
-
-    backbone: str
-    """Name of the backbone, or of the backbone with its method: one of `Study.names`."""
-    task: Task
-    candidates: tuple[Candidate, ...]
-    selection: Selection = field(default_factory=Selection)
-    tests: tuple[str, ...] = ()
-    """Names of the test splits with labels that are scored too, at the chosen grid point. They never select."""
-
-    @property
-    def fits(self) -> Iterator[Fit]:
-        for candidate in self.candidates:
-            yield from candidate.fits
-
-
-@final
-@dataclass(frozen=True)
-class Spread:
-    """One metric on one split over the restarts of the chosen grid point."""
-
-    best: Score
-    """Score of the selected fit. On dev it is optimistic, because the fit was chosen there."""
-    mean: Score
-    """Mean over the restarts: what to expect of a further restart."""
-    deviation: float | None
-    """Standard deviation between restarts (n - 1); None for fewer than two."""
-    values: tuple[float, ...]
-
-
-@final
-@dataclass(frozen=True)
-class CellResult:
-    """The result of one backbone on one task."""
-
-    cell: Cell
-    selected: Fit | None
-    """The fit that `Cell.selection` selects at the chosen grid point; None if no fit finished."""
-    chosen: Recipe | None
-    """The grid point that `Cell.selection` selects."""
-    spreads: Mapping[Term, Spread]
-    flagged: Mapping[str, int]
-    """Flag -> number of fits at the chosen grid point that carry it. Flagged fits count in the mean."""
-    lost: Mapping[str, str]
-    """Fit id -> why the fit has no scores (diverged or failed), over all grid points."""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def restarts(self) -> tuple[Fit, ...]:
-        """The finished fits of the chosen grid point, in the order of the seeds."""
-        candidates = [candidate for candidate in self.cell.candidates if candidate.recipe == self.chosen]
-        return tuple(fit for candidate in candidates[:1] for fit in candidate.fits if fit.id not in self.lost)
-
-
-@final
-@dataclass(frozen=True)
-class Result:
-    """A finished study."""
-
-    study: Study
-    cells: tuple[CellResult, ...]
-    """Results of all backbones and tasks. A study file may select from the same fits by several metrics, with a cell
-    for each; `of` and `averages` take the first."""
-    baseline: Mapping[Term, Score]
-    """Scores of the majority answer on every dev split."""
-    name: str = ""
-    """Name under which the study is kept in the runs folder."""
-    runner: Runner | None = field(default=None, repr=False, compare=False)
-    """Runner of the study, with which `rows` reads data and answers; None if the result was made without a runner."""
-    predictions: Predictions | None = field(default=None, repr=False, compare=False)
-    """Reads the answers of a kept study, without data and weights; None means that the runner gives the answers."""
-    html: Callable[[Result], str] | None = field(default=None, repr=False, compare=False)
-    """Writes the table that a notebook shows."""
-
-    def of(self, backbone: str, task: str) -> CellResult:
-        """Return the result on a task of a backbone, one of `Study.names`."""
-        return next(
-            result for result in self.cells if (result.cell.backbone, result.cell.task.name) == (backbone, task)
-        )
-
-    def _repr_html_(self) -> str | None:
-        """Return the table of `compare`, which a notebook shows for a result."""
-        return None if self.html is None else self.html(self)
-
-    def averages(self, backbone: str) -> dict[str, tuple[float | None, float | None]]:
-        """Map each average's name to its value over the best scores and over the means; None if a term is missing."""
-        best, mean = dict[Term, float](), dict[Term, float]()
-        for result in self.cells:
-            if result.cell.backbone == backbone:
-                for term, spread in result.spreads.items():
-                    if spread.best.value is not None:
-                        best.setdefault(term, spread.best.value)
-                    if spread.mean.value is not None:
-                        mean.setdefault(term, spread.mean.value)
-        suites = {id(task.suite): task.suite for task in self.study.tasks if task.suite is not None}
-        averages = [average for suite in suites.values() for average in suite.averages]
-        return {average.name: (average.of(best), average.of(mean)) for average in averages}
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every fit finished and has scores."""
-        return not any(result.lost for result in self.cells)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return all scores as a table with a line for each backbone, task, split and metric.
-
-        `restarts` has the score of each restart of the chosen grid point, in the order of the seeds.
-        """
-        import pandas
-
-        return pandas.DataFrame(list(self._score_lines()))
-
-    def _score_lines(self) -> Iterator[dict[str, Any]]:
-        for result in self.cells:
-            for term, spread in result.spreads.items():
-                majority = self.baseline.get(term)
-                yield {
-                    "backbone": result.cell.backbone,
-                    "task": term.task,
-                    "split": term.split,
-                    "metric": term.metric,
-                    "mean": spread.mean.value,
-                    "deviation": spread.deviation,
-                    "best_on_dev": spread.best.value,
-                    "n": len(spread.values),
-                    "restarts": list(spread.values),
-                    "majority": None if majority is None else majority.value,
-                    "lr": None if result.chosen is None else result.chosen.lr,
-                    "run": None if result.selected is None else result.selected.id,
-                }
-
-    def rows(self, task: str | None = None, split: str | None = None) -> pandas.DataFrame:
-        """Return the rows of a dev split with their texts, gold, and the answers of every backbone and restart.
-
-        `task` may be left out if the study has one task; `split` is by default the task's first dev split. The columns
-        `BACKBONE seed N` have the answers of the chosen grid point, and `BACKBONE right` the share of its restarts that
-        are right. This is how to see the rows that only one of two backbones gets right:
-        `rows[(rows["A right"] == 1) & (rows["B right"] == 0)]`.
-        """
-        if self.runner is None:
-            raise RequestError("This result has no runner, so its rows cannot be read: take the result of run_study.")
-        chosen = self._task(task)
-        fits = {backbone: self.of(backbone, chosen.name).restarts for backbone in self.study.names}
-        return answered_rows(chosen, split or chosen.named("dev")[0], fits, self.runner).frame()
-
-    def _task(self, name: str | None) -> Task:
-        """Return the task of the study with this name; None means its only task."""
-        names = [task.name for task in self.study.tasks]
-        if name is None and len(names) > 1:
-            raise RequestError(f"Say which task: this study has {', '.join(names)}.")
-        matches = [task for task in self.study.tasks if name in (None, task.name, task.name.rpartition("/")[2])]
-        if not matches:
-            raise UnknownName("task", str(name), names, where="in this study")
-        return matches[0]
-
-
-def selected_fit(result: CellResult) -> Fit:
-    """Return the selected fit; raise a `FitError` with the reasons if no fit finished."""
-    if result.selected is None:
-        reasons = "; ".join(dict.fromkeys(result.lost.values()))
-        raise FitError(f"No fit of {result.cell.backbone} on {result.cell.task.name} finished: {reasons}")
-    return result.selected

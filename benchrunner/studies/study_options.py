@@ -14,7 +14,8 @@ from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, STEPS, Gr
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.study import SELECT, Selection, Study
+from benchrunner.studies.cells import SELECT, Selection
+from benchrunner.studies.study import Study, compared
 from benchrunner.tasks.task import Task
 
 _PRECISION = dataclasses.replace(
@@ -169,8 +170,10 @@ class StudyOptions(Declared):
                 "is given. If a sentence has 14.5 words on average, batch-size 464 is like 32 sentences."
             )
 
-    def study(self, backbones: Sequence[str], tasks: Sequence[Task], runner: Runner) -> Study:
-        """Build the study of some backbones on some tasks with these options."""
+    def study(
+        self, backbones: Sequence[str], tasks: Sequence[Task], runner: Runner, *, tests: Sequence[str] = ()
+    ) -> Study:
+        """Build the study of some backbones on some tasks with these options. `tests` are test splits to score too."""
         plugins = runner.plugins
         self.check_names(plugins)
         methods, read = self.method or (), set[str]()
@@ -180,16 +183,17 @@ class StudyOptions(Declared):
         self.check_read(read)
         grid, changes = self._grid_and_changes(plugins)
         changes["precision"] = runner.precision(changes.get("precision", _PRECISION.default))
-        return Study(
-            backbones=tuple(dict.fromkeys(with_family(name, self.family, plugins) for name in backbones)),
-            tasks=tuple(tasks),
-            grid=Grid(grid),
+        return compared(
+            tuple(dict.fromkeys(with_family(name, self.family, plugins) for name in backbones)),
+            tuple(tasks),
+            Grid(grid),
             seeds=self.seeds or tuple(range(self.restarts or 1)),
             changes=changes,
             preset=None if self.preset is None else plugins.recipes.find(self.preset),
             methods=methods,
             keep=self.keep,
             selection=self.selection,
+            tests=tests,
             limit_dev=self.limit_dev,
         )
 

@@ -1,4 +1,4 @@
-"""Statistics of a finished study: intervals of every score, and tests of every backbone against the first."""
+"""Statistics of a finished study: intervals of every figure, and tests of every system against the first."""
 
 from __future__ import annotations
 
@@ -9,31 +9,26 @@ from typing import Any, TypeVar, final
 from benchrunner.errors import BenchrunnerError, Undefined, first_line
 from benchrunner.metrics import ANSWERS, Metric, gold_rows
 from benchrunner.runs.predicting import decoding_settings, raw_outputs
-from benchrunner.runs.runner import Runner
-from benchrunner.statistics import Comparison, Interval, expected_best, holm, restart_interval
+from benchrunner.statistics import Comparison, Interval, expected_best, holm
 from benchrunner.statistics.intervals import interval_of_scored
 from benchrunner.statistics.paired_test import compare_scored
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.kept.predictions import NotedPredictions
-from benchrunner.studies.predictions import Predictions
-from benchrunner.studies.study import CellResult, Result
+from benchrunner.studies.cells import CellResult
+from benchrunner.studies.study import Column, Place, Study
 from benchrunner.tasks.suites import Term
 
 ALPHA = 0.05
 """Level of the tests: the probability of even one false mark in a table is at most this."""
-
-Key = tuple[str, Term]
-"""A backbone, and a metric of a task on a dev split."""
 K = TypeVar("K")
 
 
 @final
 @dataclass(frozen=True)
-class BackboneDifference:
-    """The difference of a backbone from the first backbone of the study."""
+class SystemDifference:
+    """The difference of a system from the first system of a column."""
 
     comparison: Comparison
-    """The first answers are the backbone's, so that a positive difference is in favour of the backbone."""
+    """The first answers are the system's, so that a positive difference is in favour of the system."""
     adjusted_p: float
     """The p-value after Holm's correction for all tests of the study."""
 
@@ -50,50 +45,68 @@ class BackboneDifference:
 @final
 @dataclass(frozen=True)
 class StudyStatistics:
-    """Statistics of a study, by backbone and term. All of them use every restart at the chosen grid point."""
+    """Statistics of a study, by system and column. All of them use every restart at the chosen grid point."""
 
-    examples: Mapping[Key, Interval] = field(default_factory=dict)
-    """Interval of the mean score over other examples, for these restarts."""
-    restarts: Mapping[Key, Interval] = field(default_factory=dict)
-    """Interval of the mean score over other restarts, for these examples."""
-    tests: Mapping[Key, BackboneDifference] = field(default_factory=dict)
-    """Tests of the headline metric on every dev split, for every backbone but the first."""
-    trials: Mapping[Key, Sequence[float]] = field(default_factory=dict)
-    """The best headline score to expect of 1, 2, ... trials, which are the finished fits of all grid points."""
-    absent: Mapping[Key, str] = field(default_factory=dict)
+    intervals: Mapping[Place, Interval] = field(default_factory=dict)
+    """Interval of the mean score over other examples, for these restarts; on the scale of the metric's values."""
+    tests: Mapping[Place, SystemDifference] = field(default_factory=dict)
+    """Tests of every system against the first system that has a figure in the column."""
+    firsts: Mapping[str, str] = field(default_factory=dict)
+    """Column -> the system with which the others are compared."""
+    trials: Mapping[Place, Sequence[float]] = field(default_factory=dict)
+    """The best score to expect of 1, 2, ... trials, which are the finished fits of all grid points."""
+    absent: Mapping[Place, str] = field(default_factory=dict)
     """Why there is no interval over examples, or no test."""
 
+    def by_pair(self) -> dict[Place, dict[str, SystemDifference]]:
+        """Map each two systems that are compared to their tests by column."""
+        pairs = dict[Place, dict[str, SystemDifference]]()
+        for (system, column), test in self.tests.items():
+            pairs.setdefault((system, self.firsts[column]), {})[column] = test
+        return pairs
 
-def study_statistics(result: Result, runner: Runner, predictions: Predictions | None = None) -> StudyStatistics:
+
+def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudyStatistics:
     """Compute the statistics of a finished study from the answers of its fits. Nothing is fitted.
 
-    `predictions` gives the answers, by default the runner. Where the data is no longer there, or a score has no value,
-    the statistic is absent with the reason.
+    `cells` are the results from which the columns take their figures. Where the data is no longer there, or a score has
+    no value, the statistic is absent with the reason. Results without a runner have no statistics.
     """
-    predictions = predictions or NotedPredictions(runner)
-    scored, absent = dict[Key, Sequence[ScoredAnswers]](), dict[Key, str]()
-    examples, restarts, trials = dict[Key, Interval](), dict[Key, Interval](), dict[Key, Sequence[float]]()
-    for cell in _first_cells(result):
-        backbone = cell.cell.backbone
-        for term, spread in cell.spreads.items():
-            if (interval := restart_interval(spread.values)) is not None and spread.mean.value is not None:
-                restarts[backbone, term] = interval
-        for term, metric in _terms(cell):
+    scored, absent = dict[Place, Sequence[ScoredAnswers]](), dict[Place, str]()
+    intervals, firsts, trials = dict[Place, Interval](), dict[str, str](), dict[Place, Sequence[float]]()
+    together = {system.name for system in study.systems if system.ensemble}
+    for column in study.columns:
+        for system in study.names:
+            place = (system, column.name)
+            cell = cells.get(place)
+            if cell is None or cell.runner is None or system in together:
+                continue
+            term = column.term(cell.cell.task)
+            if column.is_tested:
+                trials[place] = tuple(expected_best(list(_trial_scores(cell, term))))
+            if not _has_interval(cell, column, term):
+                continue
             try:
-                scored[backbone, term] = scored_answers(cell, term, metric, runner, predictions)
-                examples[backbone, term] = interval_of_scored(scored[backbone, term])
+                scored[place] = scored_answers(cell, term)
+                firsts.setdefault(column.name, system)
+                intervals[place] = interval_of_scored(scored[place])
             except (BenchrunnerError, ValueError) as reason:
-                absent[backbone, term] = first_line(reason)
-        for term in headlines(cell):
-            trials[backbone, term] = tuple(expected_best(list(_trial_scores(cell, term, predictions))))
-    tests, reasons = differences_with_holm(scored, _pairs(result))
-    return StudyStatistics(examples, restarts, tests, trials, absent | reasons)
+                absent[place] = first_line(reason)
+    tests, reasons = differences_with_holm(scored, _pairs(study, cells, scored, firsts))
+    return StudyStatistics(intervals, tests, firsts, trials, absent | reasons)
+
+
+def _has_interval(cell: CellResult, column: Column, term: Term) -> bool:
+    """Whether a figure has an interval: all on dev, and those on test splits that are compared."""
+    figure = cell.figures.get(term)
+    is_chosen = column.is_tested or term.split in cell.cell.task.named("dev")
+    return is_chosen and figure is not None and figure.mean.value is not None
 
 
 def differences_with_holm(
     scored: Mapping[K, Sequence[ScoredAnswers]], pairs: Iterable[tuple[K, K]]
-) -> tuple[dict[K, BackboneDifference], dict[K, str]]:
-    """Test pairs of a backbone and the first backbone, with Holm's correction over all of them.
+) -> tuple[dict[K, SystemDifference], dict[K, str]]:
+    """Test pairs of a system and the first system, with Holm's correction over all of them.
 
     The second value has the reasons why there is no test.
     """
@@ -105,53 +118,34 @@ def differences_with_holm(
             except Undefined as reason:
                 absent[key] = first_line(reason)
     adjusted = holm({key: comparison.p for key, comparison in comparisons.items()})
-    return {key: BackboneDifference(comparison, adjusted[key]) for key, comparison in comparisons.items()}, absent
+    return {key: SystemDifference(comparison, adjusted[key]) for key, comparison in comparisons.items()}, absent
 
 
-def _pairs(result: Result) -> Iterator[tuple[Key, Key]]:
-    """Yield what is tested: the headline terms of every backbone but the first, each with that of the first.
+def _pairs(
+    study: Study, cells: Mapping[Place, CellResult], scored: Iterable[Place], firsts: Mapping[str, str]
+) -> Iterator[tuple[Place, Place]]:
+    """Yield which figures are compared: those of each system with those of the first, unless the fits are the same.
 
-    Where the method does not read the backbone, all backbones have the same fits, and there is nothing to test.
+    The fits of all systems are the same where the method does not read the backbone.
     """
-    first = result.study.names[0]
-    for cell in _first_cells(result):
-        fits = [fit.id for fit in cell.cell.fits]
-        if cell.cell.backbone != first and fits != [fit.id for fit in result.of(first, cell.cell.task.name).cell.fits]:
-            for term in headlines(cell):
-                yield (cell.cell.backbone, term), (first, term)
+    tested = {column.name for column in study.columns if column.is_tested}
+    for place in scored:
+        first = (firsts[place[1]], place[1])
+        if place[1] in tested and place != first and _fits(cells[place]) != _fits(cells[first]):
+            yield place, first
 
 
-def _first_cells(result: Result) -> Iterator[CellResult]:
-    """Yield the first cell of each backbone and task; a study file may select from the same fits several times."""
-    seen = set[tuple[str, str]]()
-    for cell in result.cells:
-        name = (cell.cell.backbone, cell.cell.task.name)
-        if name not in seen:
-            seen.add(name)
-            yield cell
+def _fits(cell: CellResult) -> list[str]:
+    return [fit.id for fit in cell.restarts]
 
 
-def headlines(cell: CellResult) -> list[Term]:
-    """List the headline metric of a cell's task on each of its dev splits."""
-    task = cell.cell.task
-    return [Term(task.name, split, task.metrics[0].name) for split in task.named("dev")]
-
-
-def _terms(cell: CellResult) -> Iterator[tuple[Term, Metric]]:
-    """Yield the terms that tables show and that have a score, with their metrics."""
-    task = cell.cell.task
-    for split in task.named("dev"):
-        for metric in task.metrics:
-            term = Term(task.name, split, metric.name)
-            if not metric.detail and term in cell.spreads:
-                yield term, metric
-
-
-def scored_answers(
-    cell: CellResult, term: Term, metric: Metric, runner: Runner, predictions: Predictions
-) -> list[ScoredAnswers]:
+def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
     """Return the answers of all restarts at the chosen grid point, with the gold answers."""
-    task, rows = cell.cell.task, runner.planner.rows(cell.cell.task, term.split)
+    if cell.runner is None or cell.predictions is None:
+        raise Undefined("the result has no runner, so that answers cannot be read")
+    task, runner, predictions = cell.cell.task, cell.runner, cell.predictions
+    metric: Metric = next(metric for metric in task.metrics if metric.name == term.metric)
+    rows = runner.planner.rows(task, term.split)
     gold = task.problem.gold(rows.table)
     if gold is None:
         raise Undefined(f"{rows.origin} has no labels")
@@ -169,8 +163,11 @@ def scored_answers(
     return scored
 
 
-def _trial_scores(cell: CellResult, term: Term, predictions: Predictions) -> Iterator[float]:
+def _trial_scores(cell: CellResult, term: Term) -> Iterator[float]:
     """Yield the score of every finished fit of all grid points."""
+    predictions = cell.predictions
+    if predictions is None or term.split not in cell.cell.task.named("dev"):
+        return
     for fit in cell.cell.fits:
         if fit.id not in cell.lost:
             value = predictions.predict(fit, term.split).record.scores[term.metric].value

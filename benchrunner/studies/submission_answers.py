@@ -16,7 +16,7 @@ from benchrunner.runs.answering import answer
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import MAJORITY, decoding_settings, predict, raw_outputs
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.study import CellResult, selected_fit
+from benchrunner.studies.cells import CellResult, selected_fit
 from benchrunner.tasks.task import Task
 
 AnswerSource = Callable[[Task, str], Answers]

@@ -13,8 +13,9 @@ from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.metrics import Score
 from benchrunner.runs.answering import answer
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.comparison.layout import ABSENT, score_text
-from benchrunner.studies.study import Result
+from benchrunner.studies.cells import ABSENT
+from benchrunner.studies.comparison.layout import score_text
+from benchrunner.studies.result import Result
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
@@ -44,12 +45,12 @@ class DevFigure:
 
 def scores_of_result(result: Result) -> dict[Term, Score]:
     """Return the dev scores of the fits that a study selected."""
-    return {
-        term: spread.best
-        for cell in result.cells
-        for term, spread in cell.spreads.items()
-        if term.split in cell.cell.task.named("dev")
-    }
+    scores = dict[Term, Score]()
+    for cell in result.cells:
+        for term, figure in cell.figures.items():
+            if term.split in cell.cell.task.named("dev"):
+                scores[term] = figure.best
+    return scores
 
 
 def scores_of_runs(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> dict[Term, Score]:

@@ -23,7 +23,7 @@ from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Runner
 from benchrunner.studies import submission_figures
 from benchrunner.studies.comparison.json_values import as_json as result_json
-from benchrunner.studies.study import Result
+from benchrunner.studies.result import Result
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
 from benchrunner.studies.submission_answers import (
@@ -115,7 +115,7 @@ def write_submission(
         study = options.study((backbone,), answered, runner)
         result = run_study(study, runner, executor=executor, show_progress=show_progress)
         on_result(result)
-        runner = result.runner or runner  # thresholds are those of the dev rows that the study scores
+        runner = result.cells[0].runner or runner  # thresholds are those of the dev rows that the study scores
         _predict(board, result, runner, show=show_progress)
     source = together(ensembles, runner) if ensembles else selected(board, result.cells if result else (), runner)
     values = answers(board, source, absent, runner)

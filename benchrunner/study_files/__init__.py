@@ -1,1 +1,1 @@
-"""Study files: comparisons as TOML files, with the commands that build systems, published figures and dry runs."""
+"""Study files: comparisons as TOML files, with parameters and scales, read as studies."""

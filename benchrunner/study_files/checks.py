@@ -9,28 +9,30 @@ from pathlib import Path
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.leaderboards.published import check_rows
-from benchrunner.study_files.study_file import StudyFile, System
+from benchrunner.studies.study import Study, System
 
 
-def check_study(study: StudyFile) -> None:
+def check_study(study: Study, path: Path) -> None:
     """Raise a `RequestError` if parts of a study do not agree."""
-    check_names(study.path, "column", [column.name.casefold() for column in study.columns])
-    _check_backbones(study.path, study.systems)
+    check_names(path, "column", [column.name.casefold() for column in study.columns])
+    _check_backbones(path, study.systems)
     columns, rows = [column.name for column in study.columns], [row.name for row in study.published]
-    _check_repeated(study.path, "published row", rows)
-    with as_request(study.path):
+    _check_repeated(path, "published row", rows)
+    with as_request(path):
         check_rows(columns, study.published)
     for column in study.columns:
         if unknown := [name for name in column.mean if name not in columns or name == column.name]:
-            raise RequestError(f"{study.path}: column {column.name}: there is no other column '{unknown[0]}'.")
+            raise RequestError(
+                f"{path}: column {column.name}: its mean names '{unknown[0]}', and the file has no other column of "
+                "this name."
+            )
         if not column.is_measured and not any(column.name in row.cells for row in study.published):
             raise RequestError(
-                f"{study.path}: column {column.name} shows nothing: give it a task, a figure or a mean, or published "
-                "figures."
+                f"{path}: column {column.name} shows nothing: give it a task, a figure or a mean, or published figures."
             )
     for system in study.systems:
         if system.published and system.published not in rows:
-            raise RequestError(f"{study.path}: system {system.name}: there is no published '{system.published}'.")
+            raise RequestError(f"{path}: system {system.name}: there is no published '{system.published}'.")
 
 
 def check_names(path: Path, kind: str, names: list[str]) -> None:

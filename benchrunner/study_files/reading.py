@@ -39,7 +39,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from benchrunner.console.printing import shortened
@@ -47,10 +47,9 @@ from benchrunner.errors import RequestError, UnknownName
 from benchrunner.io.strict_tables import StrictTable
 from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.parameters.parameter import NAME, Parameter
-from benchrunner.studies.study import named_by_method
+from benchrunner.studies.study import FULL, Column, Scale, Stage, Study, System, choose, named_by_method
 from benchrunner.study_files.checks import as_request, check_names, check_study
 from benchrunner.study_files.parameters import MissingValue, Values, parameter_values, read_parameter, refuse
-from benchrunner.study_files.study_file import FULL, Column, Scale, Stage, StudyFile, System, choose
 
 MOST_SYSTEMS = 10_000
 """Largest number of systems in a study file: more is a slip of the hand, and would fill the memory."""
@@ -63,7 +62,7 @@ def read_study_file(
     name: str = "",
     scale: str = FULL,
     systems: Iterable[str] | None = None,
-) -> StudyFile:
+) -> Study:
     """Read a study file with these values of its parameters; raise a `RequestError` for a mistake in either.
 
     `systems` are the names of some of its systems; None means all that are not extra. Only parameters that these
@@ -80,7 +79,7 @@ def read_study_file(
     shown = {parameter.name: values.given(parameter) for parameter in parameters if parameter.name in values.words}
     values = _with_templates(top, values)
     try:
-        study = StudyFile(
+        study = Study(
             name=name,
             path=path,
             title=title,
@@ -93,13 +92,14 @@ def read_study_file(
             published=tuple(_published(table, source) for table in top.tables("published", "system", optional=True)),
             axis=top.text("axis", ""),
             board=top.text("board", ""),
+            systems_down=True,
             scale=replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe")),
         )
     except MissingValue as missing:
         needing = f" for {' and '.join(missing.systems)} (--systems A,B chooses others)" if missing.systems else ""
         refuse(name, parameters, f"needs a value for {missing.parameter}{needing}")
     top.finish()
-    check_study(study)
+    check_study(study, path)
     return study
 
 
@@ -196,23 +196,7 @@ def _combinations(table: StrictTable, values: Values) -> Iterator[Values]:
         yield system_values
 
 
-_SYSTEM_KEYS = (
-    *(
-        "each",
-        "name",
-        "backbone",
-        "family",
-        "method",
-        "make",
-        "figures",
-        "recipe",
-        "first",
-        "ensemble",
-        "published",
-        "extra",
-    ),
-    *("series", "at"),
-)
+_SYSTEM_KEYS = ("each", *(field.name for field in fields(System)))
 
 
 def _system(name: str, method: str | None, table: StrictTable, values: Values) -> System:

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from benchrunner.results import Study, run_study
+from benchrunner.results import compared, run_study
 from command_line import Shell
 from inline import runner
 
@@ -46,8 +46,7 @@ def test_the_best_restart_and_the_run_ids_are_shown_on_request(shell: Shell) -> 
         (("--json", "--format", "csv"), "--json means --format json: leave out --json or --format csv."),
         (("--dry-run", "--format", "csv"), "--dry-run prints a table or JSON: leave out --format csv."),
         (("--format", "xml"), "there is no choice 'xml'. Choose from table, markdown"),
-        (("--study", "x.toml", "--format", "csv"), "The study x.toml has a table of its own: --format table or json"),
-        (("--study", "x.toml", "--best"), "The study x.toml has a table of its own: --format table or json"),
+        (("--study", "x.toml", "--published", "all"), "The study x.toml has published figures of its own: leave"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(words: tuple[str, ...], reason: str, shell: Shell) -> None:
@@ -57,7 +56,7 @@ def test_options_that_do_not_go_together_are_refused(words: tuple[str, ...], rea
 
 def test_a_notebook_shows_the_table_of_a_result(shell: Shell) -> None:
     made = runner(shell.folder)
-    result = run_study(Study(("words",), tuple(made.plugins.tasks.values())), made)
+    result = run_study(compared(("words",), tuple(made.plugins.tasks.values())), made)
     page = result._repr_html_()
     assert page is not None
     assert page.startswith("<table>") and "mine/mood" in page and "seconds of fitting" in page

@@ -32,15 +32,16 @@ def runner(shell: Shell) -> Runner:
 
 def test_each_method_has_the_row_it_has_alone(shell: Shell) -> None:
     together = compared(shell, *METHODS)
-    assert (together["backbones"], together["methods"]) == (NAMES, ["finetune", "probe", "majority"])
+    assert [system["name"] for system in together["systems"]] == NAMES
+    assert (together["backbones"], together["methods"]) == (["words"], ["finetune", "probe", "majority"])
     for name, cell in zip(NAMES, together["cells"], strict=True):
         alone = compared(shell, "--method", cell["method"])
         (own,) = alone["cells"]
-        assert (cell["backbone"], own["backbone"]) == (name, "words")
+        assert (cell["system"], own["system"]) == (name, "words")
         for key in ("method", "selected", "recipe", "scores", "fits"):
             assert cell[key] == own[key], key
     assert {test["with"] for test in together["comparisons"]} == {NAMES[0]}
-    assert [test["backbone"] for test in together["comparisons"]] == NAMES[1:]
+    assert [test["system"] for test in together["comparisons"]] == NAMES[1:]
     made = runner(shell)
     result = read_study(together["kept_as"], made)
     metric = result.study.tasks[0].metrics[0]
@@ -84,7 +85,9 @@ def test_tables_reports_and_shared_folders_name_the_rows(shell: Shell) -> None:
     assert all(name in out for name in NAMES)
     assert "finetune/probe/majority" in out and "backbone (method)" in out
     code, out, _ = shell(*COMPARE, *shell.folders(), *QUIET, *METHODS, "--format", "csv")
-    assert [line.split(",")[:2] for line in out.splitlines()[1:]][::2] == [[name, "mine/mood"] for name in NAMES]
+    assert [line.split(",")[:2] for line in out.splitlines()[1:]][::2] == [
+        [name, "mine/mood accuracy"] for name in NAMES
+    ]
     folders = ("--runs", str(shell.folder / "runs"), "--data", str(shell.folder / "data"))
     code, _, err = shell("report", "ways", *folders, "--out", "ways.html")
     assert code == 0, err
@@ -129,11 +132,11 @@ def test_a_system_of_a_study_file_has_a_row_for_each_method(shell: Shell) -> Non
     code, out, err = shell(*words)
     assert code == 0, err
     shown = json.loads(out)
-    methods = {cell["method"] for part in shown["results"] for cell in part["cells"]}
+    methods = {cell["method"] for cell in shown["cells"]}
     assert methods == {"finetune", "probe"}
     assert [test["system"] for test in shown["comparisons"]] == ["tiny (probe)"]
     code, out, _ = shell(*words, "--systems", "tiny (probe)")
-    assert {cell["method"] for part in json.loads(out)["results"] for cell in part["cells"]} == {"probe"}
+    assert {cell["method"] for cell in json.loads(out)["cells"]} == {"probe"}
     error = shell.refused(*words, "--method", "finetune,probe")
     assert error == "benchrunner: The study ways.toml says which methods are used: leave the method out.\n"
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchrunner import RequestError, Workspace
-from benchrunner.results import Computing, Plugins, Runner, StudyOptions, discover, run_study_file
+from benchrunner.fits.computing import Computing
+from benchrunner.results import Plugins, Runner, StudyOptions, discover, run_study, study_of_file
 from benchrunner.runs.references import with_family
 from benchrunner_kit.testing import TinyBackbone, tiny_family
 from command_line import CommandLine
@@ -133,11 +134,11 @@ def test_systems_of_study_files_name_families(shell: CommandLine, folder: Path, 
     path = tmp_path / "study.toml"
     path.write_text(STUDY.format(folder=folder), encoding="utf-8")
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
-    runner = Runner(shell.plugins, workspace, Computing("cpu"))
-    run_study_file(str(path), runner)
+    runner = Runner(shell.plugins, workspace, Computing(device="cpu"))
+    run_study(study_of_file(str(path), runner), runner)
     assert sorted(fitted(shell).values()) == ["own", "rival"]
     before = fitted(shell)
-    run_study_file(str(path), runner, options=StudyOptions(family="rival"))
+    run_study(study_of_file(str(path), runner, options=StudyOptions(family="rival")), runner)
     assert fitted(shell) == before, "the second system is the first system's fit"
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from benchrunner import RequestError, Workspace
-from benchrunner.results import Computing, Runner, Study, StudyOptions, read_study, run_study
+from benchrunner.fits.computing import Computing
+from benchrunner.results import Runner, Study, StudyOptions, compared, read_study, run_study
 from benchrunner.tasks.row_sample import stratified_sample
 from command_line import Shell
 from inline import mood
@@ -18,7 +19,7 @@ COMPARE = ("compare", "words", "--tasks", "mood", "--quiet", "--device", "cpu", 
 NOTE = "scored on the first 10 of 24 rows only (--limit-dev)"
 
 
-def compared(shell: Shell, *words: str) -> Any:
+def printed(shell: Shell, *words: str) -> Any:
     code, out, err = shell(*COMPARE, *shell.folders(), *words, "--json")
     assert code == 0, err
     return json.loads(out)
@@ -28,6 +29,11 @@ def scores(cell: Any) -> dict[str, float]:
     return {row["metric"]: row["mean"]["value"] for row in cell["scores"]}
 
 
+def kept_all(study: Study) -> Study:
+    cells = [replace(cell, fitting=replace(cell.fitting, keep="all")) for cell in study.cells]
+    return replace(study, cells=tuple(cells))
+
+
 def runner(shell: Shell) -> Runner:
     workspace = Workspace.from_environment(data=shell.folder / "data", runs=shell.folder / "runs")
     return Runner(shell.plugins, workspace, Computing("cpu"))
@@ -35,14 +41,14 @@ def runner(shell: Shell) -> Runner:
 
 def test_scores_are_those_of_the_first_rows(shell: Shell) -> None:
     methods = ("--method", "finetune,probe,majority")
-    whole, few = compared(shell, *methods), compared(shell, *methods, "--limit-dev", "10")
+    whole, few = printed(shell, *methods), printed(shell, *methods, "--limit-dev", "10")
     assert (whole["limit_dev"], few["limit_dev"]) == (None, 10)
     made = runner(shell)
     for all_rows, limited in zip(whole["cells"], few["cells"], strict=True):
         assert [fit["id"] for fit in limited["fits"]] == [fit["id"] for fit in all_rows["fits"]]
         rows = read_study(whole["kept_as"], made).rows()
         if all_rows["method"] != "majority":
-            answers = rows[f"{all_rows['backbone']} seed 0"]
+            answers = rows[f"{all_rows['system']} seed 0"]
             right = [answer == gold for answer, gold in zip(answers, rows["gold"], strict=True)]
             assert scores(all_rows)["accuracy"] == pytest.approx(sum(right) / 24)
             assert scores(limited)["accuracy"] == pytest.approx(sum(right[:10]) / 10)
@@ -50,8 +56,8 @@ def test_scores_are_those_of_the_first_rows(shell: Shell) -> None:
     assert majority["accuracy"] == pytest.approx(scores(few["cells"][2])["accuracy"])
     assert any(NOTE in note for note in few["notes"]) and not any("limit-dev" in note for note in whole["notes"])
     again = read_study(few["kept_as"], made)
-    assert [cell.spreads for cell in again.cells] == [
-        cell.spreads for cell in run_study(replace(again.study, keep="all"), made).cells
+    assert [cell.figures for cell in again.cells] == [
+        cell.figures for cell in run_study(kept_all(again.study), made).cells
     ]
     assert len(again.rows()) == 10
 
@@ -68,7 +74,7 @@ def test_tables_and_reports_say_so(shell: Shell) -> None:
 
 
 def test_lists_and_reports_of_runs_prefer_all_rows(shell: Shell) -> None:
-    few = compared(shell, "--limit-dev", "10")["cells"][0]
+    few = printed(shell, "--limit-dev", "10")["cells"][0]
     run, runs = few["selected"], ("--runs", str(shell.folder / "runs"))
 
     def listed() -> float:
@@ -76,8 +82,8 @@ def test_lists_and_reports_of_runs_prefer_all_rows(shell: Shell) -> None:
         return float(next(row["score"] for row in printed["runs"] if row["id"] == run))
 
     assert listed() == scores(few)["accuracy"]
-    whole = compared(shell)["cells"][0]
-    compared(shell, "--limit-dev", "5")  # the newest prediction is of few rows
+    whole = printed(shell)["cells"][0]
+    printed(shell, "--limit-dev", "5")  # the newest prediction is of few rows
     assert listed() == scores(whole)["accuracy"]
     code, _, err = shell("report", run, *shell.folders(), "--out", "run.html")
     assert code == 0, err
@@ -86,7 +92,7 @@ def test_lists_and_reports_of_runs_prefer_all_rows(shell: Shell) -> None:
 
 
 def test_a_limit_above_the_rows_changes_nothing(shell: Shell) -> None:
-    whole, same = compared(shell), compared(shell, "--limit-dev", "24")
+    whole, same = printed(shell), printed(shell, "--limit-dev", "24")
     assert same["cells"] == whole["cells"]
     predictions = list((shell.folder / "runs" / whole["cells"][0]["selected"] / "predictions").iterdir())
     assert len(predictions) == 1
@@ -94,7 +100,7 @@ def test_a_limit_above_the_rows_changes_nothing(shell: Shell) -> None:
 
 def test_a_stratified_sample_is_the_same_for_all_seeds(shell: Shell) -> None:
     words = ("--limit-train", "16", "--sample", "stratified", "--restarts", "2", "--limit-dev", "6")
-    few = compared(shell, *words)
+    few = printed(shell, *words)
     made = runner(shell)
     task = shell.plugins.tasks.find("mood")
     rows = made.planner.rows(task, "dev").table
@@ -128,7 +134,7 @@ def test_a_column_of_a_study_file_may_score_few_rows(shell: Shell) -> None:
     assert code == 0, err
     assert out.count(NOTE) == 1
     shown = json.loads(shell(*words, "--json")[1])
-    fits = [cell["selected"] for part in shown["results"] for cell in part["cells"]]
+    fits = [cell["selected"] for cell in shown["cells"]]
     assert len(fits) == 2 and len(set(fits)) == 1, "the columns share their fit"
 
 
@@ -146,6 +152,6 @@ def test_a_submission_is_marked(shell: Shell) -> None:
 
 @pytest.mark.parametrize("value", [0, True, 1.5, "10"])
 def test_a_wrong_limit_in_python_is_refused(value: Any) -> None:
-    for make in (lambda: StudyOptions(limit_dev=value), lambda: Study(("words",), (mood(),), limit_dev=value)):
+    for make in (lambda: StudyOptions(limit_dev=value), lambda: compared(("words",), (mood(),), limit_dev=value)):
         with pytest.raises(RequestError, match="limit_dev"):
             make()

@@ -31,9 +31,9 @@ from benchrunner.results import (
     read_study,
     removal,
     run_study,
-    run_study_file,
     score_file,
     share_study,
+    study_of_file,
     verify_folder,
     write_board_files,
     write_report,
@@ -42,7 +42,6 @@ from benchrunner.results import (
 from benchrunner.runs.inventory.summaries import chosen_runs, sorted_runs
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.study_files import table
 from command_line import Shell
 
 STUDY = """
@@ -96,10 +95,9 @@ def same_json(value: Any) -> Any:
 
 def without_seconds(values: dict[str, Any]) -> dict[str, Any]:
     """Leave out how long fits took, which differs from run to run."""
-    results = [without_seconds(part) for part in values.get("results", [])]
     notes = [note for note in values.get("notes", []) if "seconds of fitting" not in note]
-    rest = {name: value for name, value in values.items() if name not in ("computing", "results", "notes")}
-    return rest | {"results": results, "notes": notes}
+    rest = {name: value for name, value in values.items() if name not in ("computing", "notes")}
+    return rest | {"notes": notes}
 
 
 def list_is_equal(shell: Shell) -> None:
@@ -147,9 +145,11 @@ def compare_with_a_study_is_equal(shell: Shell) -> None:
     words = ("--study", "study.toml", "--set", "rate=2e-2", "--limit-train", "16", "--device", "cpu", "--quiet")
     printed = printed_json(shell, "compare", *words, *shell.folders())
     options = StudyOptions(recipe={"limit_train": 16})
-    result = run_study_file("study.toml", runner(shell), parameters={"rate": "2e-2"}, options=options)
-    assert without_seconds(printed) == without_seconds(same_json(table.as_json(result)))
-    assert {cell["recipe"]["lr"] for part in printed["results"] for cell in part["cells"]} == {2e-2}
+    own = runner(shell)
+    study = study_of_file("study.toml", own, parameters={"rate": "2e-2"}, options=options)
+    result = run_study(study, own)
+    assert without_seconds(printed) == without_seconds(same_json(as_json(result)))
+    assert {cell["recipe"]["lr"] for cell in printed["cells"]} == {2e-2}
 
 
 def predict_is_equal(shell: Shell) -> None:

@@ -51,7 +51,7 @@ def test_compare_fits_with_the_recipe_and_says_so(fast: Shell) -> None:
 def test_a_study_file_may_name_a_recipe(fast: Shell) -> None:
     path = write_study(Path(), HEAD + SYSTEM + 'recipe = {preset = "fast-paper", lr = "0.05"}\n' + COLUMN)
     code, out, _ = fast("compare", "--study", str(path), *fast.folders(), *QUIET)
-    assert code == 0 and f"tiny/words: {NOTE}" in " ".join(out.split())
+    assert code == 0 and NOTE in " ".join(out.split())
     assert recipe_of_the_only_fit(fast)["beta2"] == 0.98
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchrunner import Recipe
 from benchrunner.command_line.main import main
-from benchrunner.results import Study, run_study
+from benchrunner.results import compared, run_study
 from benchrunner.runs.inventory.sizes import sizes_of
 from chancy import chancy
 from inline import plugins
@@ -162,7 +162,7 @@ def test_an_empty_path_is_not_this_folder(runs: Runs) -> None:
 
 def test_studies_are_listed_with_what_they_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = chancy(tmp_path)
-    run_study(Study(("words",), tuple(made.plugins.tasks.values()), seeds=(0, 1)), made, keep_as="mine")
+    run_study(compared(("words",), tuple(made.plugins.tasks.values()), seeds=(0, 1)), made, keep_as="mine")
     runs = Runs(made.workspace.runs, capsys)
     (study,) = runs.json("studies")["studies"]
     assert (study["name"], study["backbones"], study["tasks"], len(study["fits"])) == (

@@ -16,7 +16,7 @@ from benchrunner.io.decoding import as_json, from_json
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.parameters.parameter import NamedValues
-from benchrunner.results import Grid, Runner, Study, StudyOptions, run_study
+from benchrunner.results import Grid, Runner, StudyOptions, compared, run_study
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.references import FinishedFit
 from benchrunner_kit.testing.tiny_encoder import TinyBackbone
@@ -109,7 +109,7 @@ def test_several_values_are_a_grid_that_dev_selects_in(fixed: Shell) -> None:
     tasks = fixed.plugins.tasks_of(["mood"])
     result = run_study(options.study(["words"], tasks, own), own)
     assert [fit.id for fit in result.cells[0].cell.fits] == [fit["id"] for fit in first["fits"]]
-    study = Study(("words",), tuple(tasks), Grid({"fixed.label": (1,)}), methods=("fixed",))
+    study = compared(("words",), tuple(tasks), Grid({"fixed.label": (1,)}), methods=("fixed",))
     assert [fit.recipe.parameters for fit in run_study(study, own).cells[0].cell.fits] == [{"fixed.label": 1}]
 
 
@@ -143,7 +143,7 @@ def test_study_files_set_parameters(fixed: Shell) -> None:
     def recipes(*more: str) -> list[dict[str, Any]]:
         code, out, err = fixed(*words, *more)
         assert code == 0, err
-        cells = [cell for part in json.loads(out)["results"] for cell in part["cells"]]
+        cells = json.loads(out)["cells"]
         return [{name: value for name, value in cell["recipe"].items() if "." in name} for cell in cells]
 
     assert recipes() == [

@@ -37,7 +37,7 @@ def test_a_shared_study_is_verified(shared: Shell) -> None:
 
 def test_what_differs_is_listed(shared: Shell) -> None:
     study = json.loads((shared.folder / "out" / "study.json").read_text())
-    study["parts"][0]["cells"][0]["scores"][0]["mean"] = 0.123
+    study["result"]["cells"][0]["scores"][0]["mean"] = 0.123
     (shared.folder / "out" / "study.json").write_text(json.dumps(study))
     code, out, err = verify(shared)
     assert (code, err) == (1, "")
@@ -56,7 +56,7 @@ def test_without_data_nothing_differs_and_nothing_is_computed(shared: Shell) -> 
 
 
 def test_finished_runs_are_shared_without_a_study(shared: Shell) -> None:
-    runs = json.loads((shared.folder / "out" / "study.json").read_text())["parts"][0]["cells"][0]["candidates"]
+    runs = json.loads((shared.folder / "out" / "study.json").read_text())["result"]["cells"][0]["candidates"]
     fit = runs[0]["fits"][0]
     code, out, err = shared("share", f"run:{fit[:10]}", "--out", "single", *shared.folders())
     assert (code, err) == (0, ""), out

@@ -53,14 +53,14 @@ def test_a_kept_study_has_its_test_splits(shell: Shell) -> None:
 
     runner = Runner(shell.plugins, Workspace(shell.folder / "runs", shell.folder / "cache"), Computing("cpu"))
     result = read_study("both", runner)
-    assert {term.split for cell in result.cells for term in cell.spreads} == {"dev", "hard"}
+    assert {term.split for cell in result.cells for term in cell.figures} == {"dev", "hard"}
     assert {term.split for term in result.baseline} == {"dev", "hard"}
 
 
 def test_a_split_without_labels_is_refused_before_any_fit(shell: Shell) -> None:
     with_labelled_test(shell)
     error = shell.refused(*RUN, *shell.folders(), *QUIET, "--split", "test")
-    assert "mine/mood cannot be scored on test" in error and "has no labels. Leave --split test out." in error
+    assert "mine/mood has no labels in its split test (" in error and "Score dev instead." in error
     error = shell.refused(*RUN, *shell.folders(), *QUIET, "--split", "hrd")
     assert "There is no labelled test split 'hrd' in these tasks. Did you mean hard?" in error
     error = shell.refused("compare", "--study", "x.toml", "--split", "hard")

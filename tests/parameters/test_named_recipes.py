@@ -10,12 +10,12 @@ import pytest
 
 from benchrunner import NamedRecipe, PluginError, Recipe, RequestError
 from benchrunner.engine import Method
-from benchrunner.io.decoding import from_json
-from benchrunner.results import Study, discover
-from benchrunner.studies.kept.parts import study_json
+from benchrunner.io.decoding import as_json, from_json
+from benchrunner.results import discover
+from benchrunner.studies.cells import Fitting
+from benchrunner.studies.planning import grid_and_seeds
 from benchrunner.studies.study_options import StudyOptions
-from benchrunner.studies.study_run import grid_and_seeds
-from inline import QUICK, mood, own, plugin, runner
+from inline import QUICK, own, plugin, runner
 
 FAST = NamedRecipe(
     name="fast-paper",
@@ -50,27 +50,31 @@ def test_a_preset_stands_between_methods_and_options(tmp_path: Path) -> None:
     study = StudyOptions(recipe={"batch_size": 6, "dropout": 0.3}, preset="fast-paper", method=("frozen",)).study(
         ["a"], [task], made
     )
-    [recipe], _ = grid_and_seeds(study, task, method)
+    assert study.fitting is not None
+    [recipe], _ = grid_and_seeds(study.fitting, task, method)
     expected = QUICK.changed(lr=0.5, epochs=5, batch_size=6, warmup=0.06, beta2=0.98, clip=2.0, dropout=0.3)
     assert recipe == expected
     without = StudyOptions(method=("frozen",)).study(["a"], [task], made)
-    assert grid_and_seeds(without, task, method)[0] == [QUICK.changed(lr=0.5, epochs=50)]
+    assert without.fitting is not None
+    assert grid_and_seeds(without.fitting, task, method)[0] == [QUICK.changed(lr=0.5, epochs=50)]
 
 
 def test_a_recipes_grid_can_be_asked_for_by_its_name(tmp_path: Path) -> None:
     made = runner(tmp_path, register_recipes=[FAST])
-    study = StudyOptions(grid="fast-paper", recipe={"batch_size": 6}).study(
-        ["a"], [made.plugins.tasks.find("mood")], made
+    fitting = (
+        StudyOptions(grid="fast-paper", recipe={"batch_size": 6})
+        .study(["a"], [made.plugins.tasks.find("mood")], made)
+        .fitting
     )
-    assert study.grid.choices == {"lr": (1e-5, 2e-5), "batch_size": (6,)} and study.preset is None
-    assert list(study.grid.points(Recipe()))[1] == Recipe(lr=2e-5, batch_size=6)
+    assert fitting is not None and fitting.preset is None
+    assert fitting.grid.choices == {"lr": (1e-5, 2e-5), "batch_size": (6,)}
+    assert list(fitting.grid.points(Recipe()))[1] == Recipe(lr=2e-5, batch_size=6)
 
 
 def test_a_kept_study_has_the_whole_named_recipe() -> None:
-    study = Study(("a",), (mood(),), preset=FAST)
-    kept = json.loads(json.dumps(study_json(study)))["preset"]
-    assert from_json(NamedRecipe, kept, "kept") == FAST
-    assert "preset" not in study_json(Study(("a",), (mood(),)))
+    fitting = Fitting(preset=FAST)
+    assert from_json(Fitting, json.loads(json.dumps(as_json(fitting, defaults=False))), "study.json") == fitting
+    assert "preset" not in as_json(Fitting(), defaults=False)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from benchrunner.leaderboards.writing import write_answers
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.hookspecs import GROUP
 from benchrunner.plugins.observers import Observers
-from benchrunner.results import Computing, Event, Fit, Plugins, Runner, Study, discover, run_study
+from benchrunner.results import Computing, Event, Fit, Plugins, Runner, compared, discover, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner_kit.testing import check_backbone, sentences
 from inline import QUICK, files, own, runner
@@ -92,7 +92,7 @@ def documented_mood(folder: Path) -> Runner:
 def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path) -> None:
     runner = documented_mood(tmp_path)
     task = runner.plugins.tasks.find("mine/mood")
-    result = run_study(Study(("mine/words",), (task,), changes={"epochs": 1}), runner)
+    result = run_study(compared(("mine/words",), (task,), changes={"epochs": 1}), runner)
     (cell,) = result.cells
     assert cell.selected is not None and not cell.lost
     board = runner.plugins.leaderboards.find("moods")
@@ -167,7 +167,7 @@ def test_the_documented_observers_see_a_study_and_its_scores(
     names = ("before_study", "after_study", "after_predict")
     plugins = discover(extra=[("own", own()), *((name, documented(name)) for name in names)], installed=False)
     made = Runner(plugins, runner(tmp_path).workspace)
-    study = Study(("words",), (plugins.tasks.find("mood"),), seeds=(0, 1), changes={"epochs": 1})
+    study = compared(("words",), (plugins.tasks.find("mood"),), seeds=(0, 1), changes={"epochs": 1})
     result = run_study(study, made)
     fits = [fit.id for cell in result.cells for fit in cell.cell.fits]
     said = capsys.readouterr().out.splitlines()

@@ -8,7 +8,7 @@ import pytest
 
 import browsers
 from benchrunner.reports.rendering import write_report
-from benchrunner.results import Grid, Study, run_study
+from benchrunner.results import Grid, compared, run_study
 from finished_studies import finish, runner, task
 
 HOSTILE = (
@@ -31,7 +31,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = {row: HOSTILE[row % len(HOSTILE)] for row in range(60)}
     tasks = (task("made/pairs", "classify", texts=texts), task("made/words", "span"))
     made = runner(folder, tasks, NAMES)
-    study = Study(NAMES, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2))
+    study = compared(NAMES, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2))
     finish(study, made, dict(zip(NAMES, (0.8, 0.5, 0.6), strict=True)))
     return write_report(run_study(study, made), folder / "report.html", made)
 

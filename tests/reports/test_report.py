@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,18 @@ import pytest
 import finished_studies
 from benchrunner import PublishedRow
 from benchrunner.command_line.main import main
-from benchrunner.reports.contents import Report
 from benchrunner.reports.disagreement import disagreement
-from benchrunner.reports.gathering import gather
+from benchrunner.reports.gathering import Report, gather
 from benchrunner.reports.rendering import rendered, write_report
-from benchrunner.reports.reported_answers import ReportedAnswers
+from benchrunner.reports.section import answered
 from benchrunner.reports.svg import Scale, element
 from benchrunner.reports.visible_text import visible
-from benchrunner.results import Grid, Prediction, Record, Runner, Study, run_study
+from benchrunner.results import Grid, Prediction, Record, Runner, compared, run_study
 from benchrunner.runs.folder import answer_lines, write_prediction
-from benchrunner.studies.study import Result
-from benchrunner.study_files.entries import Entry
-from benchrunner.study_files.kept_study_file import read_study
-from benchrunner.study_files.study_file import Column, StudyFile, System
-from benchrunner.study_files.table import StudyFileResult
+from benchrunner.studies.cells import CellResult
+from benchrunner.studies.kept.kept_result import read_study
+from benchrunner.studies.result import Result
+from benchrunner.studies.study import Column, Study, System
 from finished_studies import finish, task
 
 NAMES = ("made/good", "made/poor")
@@ -36,7 +35,7 @@ def small(folder: Path, kinds: tuple[str, ...] = KINDS, names: tuple[str, ...] =
     """Finish a study of some backbones on a task of each kind."""
     tasks = tuple(task(f"made/{kind}", kind) for kind in kinds)
     made = finished_studies.runner(folder, tasks, names)
-    study = Study(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2))
+    study = compared(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2))
     finish(study, made, dict(zip(names, (0.8, 0.5, 0.6), strict=False)))
     return run_study(study, made, keep_as="kept"), made
 
@@ -61,16 +60,19 @@ def embedded(html: str) -> dict[str, Any]:
 
 def test_the_headline_has_the_means_of_the_result(study: tuple[Result, Runner], report: Report) -> None:
     frame = study[0].to_pandas().set_index(["task", "metric", "backbone"])["mean"]
-    assert len(report.headline) == 6
-    for row in report.headline:
-        for cell in row.cells:
-            assert cell.mean == pytest.approx(100 * frame[row.name, row.metric, cell.backbone])
-            assert cell.restarts == 3 and cell.interval is not None
-            assert cell.interval[0] <= cell.mean <= cell.interval[1]
+    page, columns = rendered(report), report.result.study.columns
+    assert len(report.rows) == len(columns) == 6
+    for column in columns:
+        for name in NAMES:
+            mean = frame[column.task, column.metric, name]
+            interval = report.result.statistics.intervals[name, column.name]
+            assert len(report.result.figures[name, column.name].values) == 3
+            assert interval.low <= mean <= interval.high
+            assert f'<span class="score">{100 * mean:.1f}</span>' in page
 
 
 def test_differing_rows_are_those_of_the_rows_of_the_result(study: tuple[Result, Runner], report: Report) -> None:
-    for part in report.rows:
+    for part in report.differing:
         frame = study[0].rows(part.task)
         right = [frame[f"{name} right"] > 0.5 for name in NAMES]
         differing = frame[right[0] != right[1]]
@@ -82,13 +84,13 @@ def test_differing_rows_are_those_of_the_rows_of_the_result(study: tuple[Result,
 
 
 def test_answers_of_all_restarts_are_counted(report: Report) -> None:
-    for part in report.rows:
+    for part in report.differing:
         for row in part.rows:
             assert [sum(count for _, count, _ in given) for given in row["a"]] == [3, 3]
 
 
 def test_confusion_matrices_count_every_row(report: Report) -> None:
-    sections = {section.name: section for section in report.tasks}
+    sections = {section.task.name: section for section in report.sections}
     assert not sections["made/regress"].confusions and not sections["made/span"].confusions
     for name in ("made/classify", "made/choose", "made/tag"):
         totals = [sum(map(sum, matrix.counts)) for matrix in sections[name].confusions]
@@ -96,8 +98,8 @@ def test_confusion_matrices_count_every_row(report: Report) -> None:
 
 
 def test_shares_of_slices_average_to_the_share_of_right_rows(study: tuple[Result, Runner], report: Report) -> None:
-    for section in report.tasks:
-        frame = study[0].rows(section.name)
+    for section in report.sections:
+        frame = study[0].rows(section.task.name)
         for slices in filter(None, (section.by_length, section.by_label)):
             assert sum(part.rows for part in slices) == 60
             for name in NAMES:
@@ -122,7 +124,7 @@ def test_the_page_loads_nothing_and_allows_only_its_script(report: Report) -> No
 
 def test_embedded_rows_are_read_back_as_they_were(report: Report) -> None:
     values = embedded(rendered(report))
-    assert [part["rows"] for part in values["tasks"]] == [list(part.rows) for part in report.rows]
+    assert [part["rows"] for part in values["tasks"]] == [list(part.rows) for part in report.differing]
 
 
 def test_the_same_study_gives_the_same_page(study: tuple[Result, Runner], tmp_path: Path) -> None:
@@ -140,12 +142,12 @@ def test_a_report_shows_the_predictions_that_were_scored(tmp_path: Path) -> None
         home.mkdir()
         write_prediction(home, prediction, Record(prediction.id, "done"), answer_lines(["no"]))
     assert gather(read_study("kept", made), made) == scored
-    assert scored.rows and not scored.tasks[0].absent
+    assert scored.differing and not scored.sections[0].absent
 
 
 def test_rows_beyond_the_limit_are_counted(study: tuple[Result, Runner]) -> None:
-    result, made = study
-    rows = ReportedAnswers(made).rows(result, result.study.tasks[0], "dev")
+    result, _ = study
+    rows = answered(result.cells[:2], "dev")
     whole, part = disagreement(rows), disagreement(rows, most_bytes=3_000)
     assert 0 < len(part.rows) < len(whole.rows) == whole.differing
     assert part.rows == whole.rows[: len(part.rows)]
@@ -155,7 +157,7 @@ def test_rows_beyond_the_limit_are_counted(study: tuple[Result, Runner]) -> None
 def test_one_backbone_shows_the_rows_it_gets_wrong(tmp_path: Path) -> None:
     result, made = small(tmp_path, ("classify",), NAMES[1:])
     report = gather(result, made)
-    [part] = report.rows
+    [part] = report.differing
     frame = result.rows()
     assert {row["n"] for row in part.rows} == set(frame[frame["made/poor right"] <= 0.5]["row"])
     assert "Rows answered wrong" in rendered(report)
@@ -165,7 +167,7 @@ def test_changed_data_leaves_out_single_rows(tmp_path: Path) -> None:
     small(tmp_path, ("classify",))
     changed = finished_studies.runner(tmp_path, (task("made/classify", rows=50),), NAMES)
     report = gather(read_study("kept", changed), changed)
-    assert "changed" in report.tasks[0].absent and report.rows == []
+    assert "changed" in report.sections[0].absent and report.differing == []
     assert "Single rows cannot be shown" in rendered(report)
 
 
@@ -173,7 +175,7 @@ def test_a_removed_log_leaves_out_learning_curves(tmp_path: Path) -> None:
     result, made = small(tmp_path, ("classify",))
     for log in made.workspace.runs.glob("*/log.jsonl"):
         log.unlink()
-    assert gather(result, made).tasks[0].curves == ()
+    assert gather(result, made).sections[0].curves == ()
 
 
 def test_the_command_writes_a_kept_study(
@@ -225,31 +227,24 @@ def test_ticks_are_round_and_within_the_scale() -> None:
 
 
 def test_a_study_file_shows_its_table_and_curves(study: tuple[Result, Runner]) -> None:
-    """Two points of one line, a published figure, and the sections of the studies behind the table."""
+    """Two points of one line, a published figure, and the sections of the fits behind the table."""
     result, made = study
-    systems = tuple(
-        System(f"at {at}", name, at=float(at), series="MLM") for at, name in zip((1, 2), NAMES, strict=True)
-    )
-    column = Column("pairs", "made/classify")
-    file = StudyFile(
-        *("curves", Path("curves.toml"), "Curves of a study", "About it.", "A source"),
-        *({}, {}, systems, (column,), (PublishedRow("at 1", "A source", {"pairs": 77.5}),)),
-        axis="steps",
-    )
-    entries = {
-        (system.name, "pairs"): Entry(mean=70.0 + number, deviation=0.5, restarts=(70.0, 71.0))
-        for number, system in enumerate(systems)
-    }
-    report = gather(StudyFileResult(file, entries, (result,)), made)
-    assert report.table is not None and report.title == "Curves of a study"
-    assert [(name, published) for name, _, published in report.table.rows] == [
-        ("at 1", False),
-        ("at 1", True),
-        ("at 2", False),
-    ]
-    assert report.table.series[0].at == (1.0, 2.0) and report.table.series[0].means == (70.0, 71.0)
-    page = rendered(report)
-    assert "pairs along steps" in page and "77.5" in page and "task-0-made-classify" in page
-    assert f"<small><bdi>{NAMES[0]}" not in page
-    twice = rendered(gather(StudyFileResult(file, entries, (result, result)), made))
-    assert twice.count(f"made/classify</bdi> <small><bdi>{NAMES[0]}, {NAMES[1]}") == 4, "two links and two headings"
+    systems = tuple(System(name, name, at=float(at), series="MLM") for at, name in zip((1, 2), NAMES, strict=True))
+    columns = (Column("pairs", "made/classify"), Column("pairs again", "made/classify", metric="matthews"))
+    cells = [cell for cell in result.cells if cell.cell.task.name == "made/classify"]
+    one, two = ([_shown_in(cell, column.name) for cell in cells] for column in columns)
+    published = (PublishedRow(NAMES[0], "A source", {"pairs": 77.5}),)
+    asked = tuple(cell.cell for cell in one)
+    file = Study(systems, columns[:1], asked, title="Curves of a study", about="About it.", published=published,
+                 axis="steps", systems_down=True)  # fmt: skip
+    page = rendered(gather(replace(result, study=file, cells=tuple(one)), made))
+    assert "<title>Curves of a study</title>" in page and "About it." in page
+    assert "pairs along steps" in page and "paper 77.5" in page and "task-0-made-classify" in page
+    assert "<small><bdi>pairs" not in page
+    twice = replace(file, columns=columns, cells=tuple(cell.cell for cell in (*one, *two)))
+    page = rendered(gather(replace(result, study=twice, cells=(*one, *two)), made))
+    assert page.count("made/classify</bdi> <small><bdi>pairs again</bdi></small>") == 2, "a link and a heading"
+
+
+def _shown_in(cell: CellResult, column: str) -> CellResult:
+    return replace(cell, cell=replace(cell.cell, columns=(column,)))

@@ -19,7 +19,7 @@ from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.fits.fit import Fit
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job
-from benchrunner.results import Runner, Study, run_study
+from benchrunner.results import Runner, compared, run_study
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
 from benchrunner.studies.comparison.json_values import as_json
@@ -210,9 +210,9 @@ def test_minus_infinity_is_the_output_of_what_is_impossible(tmp_path: Path) -> N
 
 def test_a_comparison_shows_that_a_fit_diverged_and_no_score(tmp_path: Path) -> None:
     used = runner(tmp_path, register_methods=[Foreign(float("nan"))], register_tasks=[mood(method="chancy")])
-    result = run_study(Study(("words",), (used.plugins.tasks.find("mood"),), seeds=(0, 1)), used)
+    result = run_study(compared(("words",), (used.plugins.tasks.find("mood"),), seeds=(0, 1)), used)
     (cell,) = result.cells
-    assert cell.selected is None and not cell.spreads
+    assert cell.selected is None and not cell.figures
     assert [reason.split(":")[0] for reason in cell.lost.values()] == ["diverged"] * 2
     assert as_json(result)["cells"][0]["scores"] == [] and as_table(result).row_count > 0
 

@@ -13,7 +13,7 @@ import yaml
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from benchrunner import HubTable, Split, Task
-from benchrunner.results import Study, run_study
+from benchrunner.results import compared, run_study
 from benchrunner.sharing.share import share_study
 from chancy import Chancy
 from inline import mood, runner
@@ -32,7 +32,7 @@ def task_of_the_hub() -> Task:
 def of_the_hub(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
     folder = tmp_path_factory.mktemp("hub")
     made = runner(folder, register_methods=[Chancy()], register_tasks=[task_of_the_hub()])
-    study = Study(("words",), tuple(made.plugins.tasks.values()), changes={"lr": 8}, seeds=(0, 1, 2))
+    study = compared(("words",), tuple(made.plugins.tasks.values()), changes={"lr": 8}, seeds=(0, 1, 2))
     result = run_study(study, made)
     share_study(result, folder / "shared", made, name="moods", report=False, url="https://example.org/moods")
     return SharedFolder(folder / "shared", made)
@@ -70,7 +70,7 @@ def test_cut_data_does_not_pass_as_a_data_set_of_the_hub(tmp_path: Path) -> None
     made = runner(tmp_path, register_methods=[Chancy()], register_tasks=[task_of_the_hub()])
     path = tmp_path / "data" / "mood" / "dev.tsv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    result = run_study(Study(("words",), tuple(made.plugins.tasks.values())), made)
+    result = run_study(compared(("words",), tuple(made.plugins.tasks.values())), made)
     share_study(result, tmp_path / "shared", made, report=False)
     [found] = front_matter(tmp_path / "shared/model_cards/words/README.md")["model-index"][0]["results"]
     assert found["dataset"] == {"type": "mine/mood", "name": "mine/mood (dev)", "split": "dev"}

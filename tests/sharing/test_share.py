@@ -14,10 +14,11 @@ from benchrunner import MultiLabel, RequestError, RowsFrom, Split, Task, f1_micr
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.metrics.ranking import roc_auc
-from benchrunner.results import Computing, Runner, Study, run_study
+from benchrunner.results import Computing, Runner, compared, run_study
 from benchrunner.sharing.share import Shared, share_study
 from benchrunner.sharing.verify import verify_folder
-from benchrunner.studies.study import Result, selected_fit
+from benchrunner.studies.cells import selected_fit
+from benchrunner.studies.result import Result
 from benchrunner_kit.testing import TinyBackbone
 from chancy import chancy
 from inline import mood, runner
@@ -29,7 +30,7 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 def study(made: Runner, *backbones: str, **changes: Any) -> Result:
-    return run_study(Study(backbones or ("words",), tuple(made.plugins.tasks.values()), **changes), made)
+    return run_study(compared(backbones or ("words",), tuple(made.plugins.tasks.values()), **changes), made)
 
 
 def share(result: Result, out: Path, made: Runner, **changes: Any) -> Shared:
@@ -67,7 +68,7 @@ def test_no_name_of_the_machine_is_shared(tmp_path: Path, monkeypatch: pytest.Mo
             assert private not in text, name
             assert private not in name
     content = json.loads(written["study.json"])
-    [cell] = content["parts"][0]["cells"]
+    [cell] = content["result"]["cells"]
     assert cell["backbone"] == "my model"
     [(status, reason)] = cell["lost"].values()
     assert status == "failed" and reason.startswith("RuntimeError: no space in x on this machine: '…' (see ")
@@ -174,7 +175,7 @@ def test_two_backbones_of_one_name_stay_apart(tmp_path: Path) -> None:
     shared = share(result, tmp_path / "shared", made)
     assert shared.verification.is_equal
     content = json.loads((shared.folder / "study.json").read_text())
-    assert [cell["backbone"] for cell in content["parts"][0]["cells"]] == ["best", "best-2"]
+    assert [cell["backbone"] for cell in content["result"]["cells"]] == ["best", "best-2"]
 
 
 def test_lists_of_labels_are_verified(tmp_path: Path) -> None:

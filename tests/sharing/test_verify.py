@@ -32,7 +32,7 @@ def test_scores_equal_counts_of_the_raw_files(original: SharedFolder) -> None:
     lines = (original.runner.workspace.data / "mood" / "dev.tsv").read_text().splitlines()[1:]  # type: ignore[operator]
     gold = [line.split("\t")[1] for line in lines]
     study = original.read("study.json")
-    [cell] = study["parts"][0]["cells"]
+    [cell] = study["result"]["cells"]
     shares = []
     for fit in cell["candidates"][1]["fits"]:
         if fit not in cell["lost"]:
@@ -53,7 +53,7 @@ def test_verifying_needs_neither_backbones_nor_runs(original: SharedFolder, tmp_
 
 
 def set_score(study: dict[str, Any], name: str, value: object) -> None:
-    study["parts"][0]["cells"][0]["scores"][0][name] = value
+    study["result"]["cells"][0]["scores"][0][name] = value
 
 
 LIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
@@ -62,18 +62,18 @@ LIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "deviation": (lambda study: set_score(study, "deviation", 0.0), "dev accuracy, deviation: '0.0' in the folder"),
     "restarts": (lambda study: set_score(study, "restarts", [1.0, 1.0]), "dev accuracy, restarts, number 1: '1.0'"),
     "selected": (
-        lambda study: study["parts"][0]["cells"][0].update(
-            selected=study["parts"][0]["cells"][0]["candidates"][0]["fits"][0]
+        lambda study: study["result"]["cells"][0].update(
+            selected=study["result"]["cells"][0]["candidates"][0]["fits"][0]
         ),
         "selected fit: ",
     ),
     "majority": (
-        lambda study: study["parts"][0]["majority"][0].update(score=0.1),
+        lambda study: study["result"]["majority"][0].update(score=0.1),
         "majority on mine/mood, dev accuracy",
     ),
-    "flags": (lambda study: study["parts"][0]["cells"][0].update(flags={}), "flags, "),
+    "flags": (lambda study: study["result"]["cells"][0].update(flags={}), "flags, "),
     "recipe": (
-        lambda study: study["parts"][0]["cells"][0]["candidates"][1]["recipe"].update(epochs=99),
+        lambda study: study["result"]["cells"][0]["candidates"][1]["recipe"].update(epochs=99),
         "epochs is not that of the fit",
     ),
     "hub": (
@@ -97,7 +97,7 @@ def test_a_lie_in_the_study_is_found(name: str, folder: SharedFolder) -> None:
 
 def test_a_claimed_score_of_another_split_is_found(folder: SharedFolder) -> None:
     def claim(study: dict[str, Any]) -> None:
-        [cell] = study["parts"][0]["cells"]
+        [cell] = study["result"]["cells"]
         cell["scores"].append(cell["scores"][0] | {"split": "test"})
         study["data"]["mine/mood"]["test"] = study["data"]["mine/mood"]["dev"]
         study["tasks"]["mine/mood"]["splits"]["test"] = {"role": "test", "hub": None}
@@ -278,18 +278,18 @@ def test_a_huge_line_is_not_read(folder: SharedFolder) -> None:
 
 
 BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
-    "no parts": lambda study: study.update(parts=[]),
-    "parts of numbers": lambda study: study.update(parts=[1, 2]),
-    "no tasks": lambda study: study["parts"][0]["study"].update(tasks=[]),
-    "another task": lambda study: study["parts"][0]["majority"][0].update(task="mine/other"),
+    "no result": lambda study: study.update(result={}),
+    "a result of numbers": lambda study: study.update(result=[1, 2]),
+    "no tasks": lambda study: study["result"].update(cells=[]),
+    "another task": lambda study: study["result"]["majority"][0].update(task="mine/other"),
     "no data": lambda study: study.pop("data"),
-    "a path for an id": lambda study: study["parts"][0]["cells"][0]["candidates"][0]["fits"].__setitem__(
+    "a path for an id": lambda study: study["result"]["cells"][0]["candidates"][0]["fits"].__setitem__(
         0, "../../secret"
     ),
     "no format": lambda study: study.pop("format"),
     "a later format": lambda study: study.update(format=2),
     "a date that is none": lambda study: study.update(created="now"),
-    "an unknown field": lambda study: study["parts"][0]["cells"][0]["candidates"][0]["recipe"].update(evil=1),
+    "an unknown field": lambda study: study["result"]["cells"][0]["candidates"][0]["recipe"].update(evil=1),
 }
 
 
@@ -367,7 +367,7 @@ def test_a_left_out_fit_is_a_remark(folder: SharedFolder) -> None:
     """The fits of the other grid point change no figure, and nobody can prove that they were made."""
 
     def leave_out(study: dict[str, Any]) -> None:
-        study["parts"][0]["cells"][0]["candidates"].pop(0)
+        study["result"]["cells"][0]["candidates"].pop(0)
 
     folder.edit("study.json", leave_out)
     folder.deceive()

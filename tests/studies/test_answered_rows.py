@@ -10,9 +10,9 @@ import pytest
 
 import finished_studies
 from benchrunner import ACCURACY, EXACT_MATCH, PEARSON, Metric, RequestError, Span, UnknownName
-from benchrunner.results import Grid, Runner, Study, run_study
+from benchrunner.results import Grid, Runner, compared, run_study
+from benchrunner.studies.result import Result
 from benchrunner.studies.right_answers import right_answers
-from benchrunner.studies.study import Result
 from finished_studies import finish, task
 from inline import mood, pairs
 from made_results import made_result
@@ -22,7 +22,7 @@ def small_study(folder: Path) -> tuple[Result, Runner]:
     """Finish two backbones with two seeds and two learning rates on one task."""
     names, tasks = ("made/good", "made/poor"), (task("made/pairs", "classify"),)
     made = finished_studies.runner(folder, tasks, names)
-    study = Study(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1))
+    study = compared(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1))
     finish(study, made, {"made/good": 0.8, "made/poor": 0.6})
     return run_study(study, made), made
 
@@ -59,7 +59,7 @@ def test_shares_of_right_rows_average_to_the_accuracy(study: tuple[Result, Runne
 def test_scores_as_a_table_are_those_of_the_spreads(study: tuple[Result, Runner]) -> None:
     result, _ = study
     frame = result.to_pandas()
-    spreads = [spread for cell in result.cells for spread in cell.spreads.values()]
+    spreads = [spread for cell in result.cells for spread in cell.figures.values()]
     assert frame["mean"].tolist() == [spread.mean.value for spread in spreads]
     assert frame["restarts"].tolist() == [list(spread.values) for spread in spreads]
     assert set(frame["n"]) == {2}

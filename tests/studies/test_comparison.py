@@ -11,14 +11,13 @@ import pytest
 
 from benchrunner.statistics import Comparison, Interval
 from benchrunner.statistics.paired_test import Claim
-from benchrunner.studies.comparison.caption import Computing, remarks
-from benchrunner.studies.comparison.conclusions import conclusion
+from benchrunner.studies.comparison.caption import remarks
+from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.formats import as_html, as_text
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import as_table
-from benchrunner.studies.study import Result
-from benchrunner.studies.study_statistics import BackboneDifference, StudyStatistics
-from benchrunner.tasks.suites import Term
+from benchrunner.studies.result import Computing, Result
+from benchrunner.studies.study_statistics import StudyStatistics, SystemDifference
 from inline import mood
 from made_results import lines, made_result
 from published_moods import choice
@@ -36,26 +35,28 @@ def result(*backbones: str) -> Result:
     return made_result([mood(), mood(name="mine/gloom")], backbones or ("a", "b"))
 
 
-def statistics(
+def with_statistics(
     made: Result, differences: Mapping[str, float], *, p: float = 0.01, claim: Claim = "backbones"
-) -> StudyStatistics:
-    """Make statistics with a difference of each backbone but the first on each task."""
-    examples = {(cell.cell.backbone, term): Interval(0.91, 0.953) for cell in made.cells for term in cell.spreads}
-    tests = {
-        (backbone, Term(task, "dev", "accuracy")): BackboneDifference(
-            Comparison(value, value - 0.01, value + 0.01, p, claim, "rows and restarts", 300, (3, 3)), p
-        )
-        for backbone in made.study.backbones[1:]
-        for task, value in differences.items()
+) -> Result:
+    """Give a result a difference of each system but the first on each task."""
+    first, *others = made.study.names
+    intervals = {
+        (name, column.name): Interval(0.91, 0.953) for name in made.study.names for column in made.study.columns
     }
-    return StudyStatistics(examples, {}, tests)
+    tests = {}
+    for name in others:
+        for task, value in differences.items():
+            paired = Comparison(value, value - 0.01, value + 0.01, p, claim, "rows and restarts", 300, (3, 3))
+            tests[name, f"{task} accuracy"] = SystemDifference(paired, p)
+    firsts = {column: first for _, column in tests}
+    return replace(made, given_statistics=StudyStatistics(intervals, tests, firsts))
 
 
 @pytest.mark.parametrize("best", [False, True])
 @pytest.mark.parametrize("backbones", [NAMES[:1], NAMES[:2], NAMES[:3], NAMES])
 def test_a_table_fits_into_100_columns_with_whole_names(backbones: Sequence[str], best: bool) -> None:
     made = result(*backbones)
-    shown = lines(as_table(made, choice(), statistics(made, {"mine/mood": 0.1}), best=best), 100)
+    shown = lines(as_table(with_statistics(made, {"mine/mood": 0.1}), choice(), best=best), 100)
     assert max(map(len, shown)) <= 100
     assert "…" not in "".join(shown)
     figure = "94.8 93.1 ± 1.2 [91.0, 95.3]" if best else "93.1 ± 1.2 [91.0, 95.3]"
@@ -71,27 +72,19 @@ def test_the_best_restart_is_shown_on_request_only() -> None:
 
 
 def test_a_clear_difference_has_a_mark_and_a_legend() -> None:
-    made = result()
-    shown = lines(as_table(made, statistics=statistics(made, {"mine/mood": 0.1})), 100)
+    clear = with_statistics(result(), {"mine/mood": 0.1})
+    shown = lines(as_table(clear), 100)
     assert [line.split("│")[1].strip() for line in shown if "*" in line] == ["mine/mood"]
-    assert "*  differs from a: p < 0.05 after Holm's correction for 1 test" in remarks(
-        made, statistics=statistics(made, {"mine/mood": 0.1})
-    )
-    unclear = statistics(made, {"mine/mood": 0.1}, p=0.06)
-    assert not any(
-        "*" in line for line in [*lines(as_table(made, statistics=unclear), 100), *remarks(made, statistics=unclear)]
-    )
+    assert "*  differs from a: p < 0.05 after Holm's correction for 1 test" in remarks(clear)
+    unclear = with_statistics(result(), {"mine/mood": 0.1}, p=0.06)
+    assert not any("*" in line for line in [*lines(as_table(unclear), 100), *remarks(unclear)])
 
 
 def test_a_difference_of_single_fits_has_another_mark() -> None:
-    made = result()
-    found = statistics(made, {"mine/mood": 0.1}, claim="fits")
-    assert any("(*)" in line for line in lines(as_table(made, statistics=found), 100))
-    assert any(
-        line.startswith("(*)  this fit differs from that of a, perhaps only")
-        for line in remarks(made, statistics=found)
-    )
-    assert "With one restart this is about these fits" in conclusion(made, found)
+    made = with_statistics(result(), {"mine/mood": 0.1}, claim="fits")
+    assert any("(*)" in line for line in lines(as_table(made), 100))
+    assert any(line.startswith("(*)  this fit differs from that of a, perhaps only") for line in remarks(made))
+    assert "With one restart this is about these fits" in conclusions(made)[-1]
 
 
 def test_many_warnings_are_one_mark_a_cell_with_a_legend() -> None:
@@ -104,21 +97,21 @@ def test_many_warnings_are_one_mark_a_cell_with_a_legend() -> None:
 
 
 def test_the_conclusion_says_who_is_better_and_where() -> None:
-    made = result()
-    both = statistics(made, {"mine/mood": 0.04, "mine/gloom": -0.03})
-    assert conclusion(made, both) == (
+    both = with_statistics(result(), {"mine/mood": 0.04, "mine/gloom": -0.03})
+    assert conclusions(both) == [
         "Of 2 tasks, b is better than a on 1 (mine/mood +4.0, 95 % interval +3.0 to +5.0) and worse on 1 "
         "(mine/gloom -3.0, 95 % interval -4.0 to -2.0)."
-    )
-    assert conclusion(made, statistics(made, {"mine/mood": 0.005}, p=0.3)) == (
+    ]
+    assert conclusions(with_statistics(result(), {"mine/mood": 0.005}, p=0.3)) == [
         "No clear difference between b and a on 1 task (mine/mood +0.5, 95 % interval -0.5 to +1.5)."
-    )
-    assert conclusion(result("a"), StudyStatistics()) == ""
+    ]
+    assert conclusions(result("a")) == []
 
 
 def test_the_caption_says_what_was_run() -> None:
-    facts = Computing(1234.0, ("cpu (x86_64)",), {"torch": ("2.10",)})
-    notes = list(remarks(result(), facts=facts, run_ids=True))
+    made = result()
+    made.__dict__["computing"] = Computing(1234.0, ("cpu (x86_64)",), {"torch": ("2.10",)})
+    notes = list(remarks(made, run_ids=True))
     assert notes[0] == "finetune, epochs 3, batch size 32, 128 tokens, fp32; 3 restarts (seeds 0, 1, 2)"
     assert notes[1] == "learning rate 5e-05"
     assert "1,234 seconds of fitting on cpu (x86_64); torch 2.10" in notes
@@ -127,7 +120,7 @@ def test_the_caption_says_what_was_run() -> None:
 
 def test_markdown_latex_and_html_escape_names() -> None:
     made = result(HOSTILE, "b")
-    text = {form: as_text(form, made, choice("none"), StudyStatistics(), None) for form in ("markdown", "latex")}
+    text = {form: as_text(form, made, choice("none")) for form in ("markdown", "latex")}
     head = text["markdown"].splitlines()[0]
     assert "<script" not in text["markdown"] and head.count("|") - head.count("\\|") == 6
     assert r"\&\_" in text["latex"] and "&_" not in text["latex"].replace(r"\&\_", "")
@@ -136,8 +129,7 @@ def test_markdown_latex_and_html_escape_names() -> None:
 
 
 def test_csv_has_a_line_for_every_score() -> None:
-    made = result("=1+1", "b")
-    text = as_text("csv", made, choice("none"), statistics(made, {"mine/mood": 0.1}), None)
+    text = as_text("csv", with_statistics(result("=1+1", "b"), {"mine/mood": 0.1}), choice("none"))
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 2 * 2 * 2
     assert {row["backbone"] for row in rows} == {"'=1+1", "b"}
@@ -148,10 +140,11 @@ def test_csv_has_a_line_for_every_score() -> None:
 
 
 def test_json_has_statistics_and_machine() -> None:
-    made = result()
-    values = as_json(made, statistics=statistics(made, {"mine/mood": 0.1}), facts=Computing(3.0, ("cpu",), {}))
+    made = with_statistics(result(), {"mine/mood": 0.1})
+    made.__dict__["computing"] = Computing(3.0, ("cpu",), {})
+    values = as_json(made)
     [test] = values["comparisons"]
-    assert (test["backbone"], test["with"], test["task"], test["is_clear"]) == ("b", "a", "mine/mood", True)
+    assert (test["system"], test["with"], test["task"], test["is_clear"]) == ("b", "a", "mine/mood", True)
     assert values["cells"][0]["scores"][0]["interval_over_examples"] == [0.91, 0.953]
     assert values["computing"] == {"seconds": 3.0, "devices": ["cpu"], "versions": {}}
     assert values["conclusion"].startswith("b is better than a (mine/mood +10.0, ")

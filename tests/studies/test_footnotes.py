@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchrunner.studies.comparison.caption import footnotes
+from benchrunner.studies.study import System
 from chancy import chancy, compare_rates
 
 
@@ -14,9 +15,10 @@ def test_a_note_names_its_backbones_unless_all_share_it(tmp_path: Path) -> None:
     (cell,) = result.cells
     cells = (
         replace(cell, notes=("threshold 0.4", "2 rows are odd")),
-        replace(cell, cell=replace(cell.cell, backbone="others"), notes=("threshold 0.6", "2 rows are odd")),
+        replace(cell, cell=replace(cell.cell, system="others"), notes=("threshold 0.6", "2 rows are odd")),
     )
-    both = replace(result, study=replace(result.study, backbones=("words", "others")), cells=cells)
+    systems = (*result.study.systems, System("others", "others"))
+    both = replace(result, study=replace(result.study, systems=systems), cells=cells)
     assert list(footnotes(both)) == [
         "words on mine/mood: threshold 0.4",
         "mine/mood: 2 rows are odd",

@@ -12,11 +12,12 @@ import pytest
 from benchrunner import RequestError
 from benchrunner.engine import Job, Outcome
 from benchrunner.errors import FitError, PluginError
-from benchrunner.results import Executor, Fit, FitRunner, Grid, Record, Study, run_study
+from benchrunner.fits.executor import FitRunner
+from benchrunner.results import Executor, Fit, Grid, Record, compared, run_study
+from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import as_table
-from benchrunner.studies.study import selected_fit
 from chancy import ACCURACY, Chancy, chancy, compare_rates
 from inline import mood, runner
 
@@ -24,8 +25,8 @@ from inline import mood, runner
 def test_a_flagged_restart_stays_in_the_mean_and_is_counted(tmp_path: Path) -> None:
     (cell,) = compare_rates(chancy(tmp_path), grid=Grid({"lr": (0,)})).cells
     assert cell.flagged == {"no better than majority": 3}
-    assert cell.spreads[ACCURACY].values == (0.0, 0.0, 0.0)
-    assert cell.spreads[ACCURACY].mean.value == 0.0
+    assert cell.figures[ACCURACY].values == (0.0, 0.0, 0.0)
+    assert cell.figures[ACCURACY].mean.value == 0.0
 
 
 def test_a_failed_or_diverged_restart_has_no_score_but_a_reason(tmp_path: Path) -> None:
@@ -33,8 +34,8 @@ def test_a_failed_or_diverged_restart_has_no_score_but_a_reason(tmp_path: Path) 
     result = compare_rates(chancy(tmp_path, endings))
     (cell,) = result.cells
     assert sorted(cell.lost.values()) == ["diverged: the loss was nan"] * 2 + ["failed: out of memory"] * 2
-    assert cell.spreads[ACCURACY].values == (1.0,)
-    assert cell.spreads[ACCURACY].deviation is None
+    assert cell.figures[ACCURACY].values == (1.0,)
+    assert cell.figures[ACCURACY].deviation is None
     notes = "\n".join(footnotes(result))
     assert "have no scores: failed: out of memory" in notes
 
@@ -42,7 +43,7 @@ def test_a_failed_or_diverged_restart_has_no_score_but_a_reason(tmp_path: Path) 
 def test_a_cell_without_a_finished_fit_has_only_a_reason(tmp_path: Path) -> None:
     result = compare_rates(chancy(tmp_path, {0: ValueError("no")}), seeds=(0,))
     (cell,) = result.cells
-    assert (cell.selected, dict(cell.spreads)) == (None, {})
+    assert (cell.selected, dict(cell.figures)) == (None, {})
     with pytest.raises(FitError, match="No fit of words on mine/mood finished: failed: ValueError: no"):
         selected_fit(cell)
     text = as_json(result)
@@ -65,7 +66,7 @@ def test_a_fit_that_cannot_predict_is_lost_and_the_others_go_on(tmp_path: Path) 
         "failed: ValueError: speechles",
         "failed: max_length is too sho",
     ]
-    assert len(cell.spreads[ACCURACY].values) == 1
+    assert len(cell.figures[ACCURACY].values) == 1
 
 
 def test_an_executor_that_forgets_fits_is_an_error(tmp_path: Path) -> None:
@@ -78,4 +79,4 @@ def test_an_executor_that_forgets_fits_is_an_error(tmp_path: Path) -> None:
 
     made = chancy(tmp_path)
     with pytest.raises(PluginError, match="The executor 'lazy' gave no record of 1 of 3 fits"):
-        run_study(Study(("words",), (made.plugins.tasks.find("mood"),), seeds=(0, 1, 2)), made, executor=Lazy())
+        run_study(compared(("words",), (made.plugins.tasks.find("mood"),), seeds=(0, 1, 2)), made, executor=Lazy())

@@ -9,7 +9,7 @@ import pytest
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import as_table
-from benchrunner.studies.study import Result
+from benchrunner.studies.result import Result
 from inline import mood
 from made_results import lines, made_result
 from published_moods import MEAN, choice

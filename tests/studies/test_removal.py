@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchrunner import RequestError
+from benchrunner.io.decoding import as_json
 from benchrunner.io.locks import held
 from benchrunner.io.seals import write_sealed
+from benchrunner.studies.cells import Fitting, Selection
+from benchrunner.studies.kept.kept_form import FORMAT, KeptCell, KeptContent, KeptPoint
 from benchrunner.studies.kept.removal import disk_usage, prune_runs, remove_runs
+from benchrunner.studies.study import Column, Study, System
 from made_runs import made_fit, made_run
 
 
 def keep_study(runs: Path, selected: str | None, *fits: str, ended: str | None = "2020-01-01") -> None:
     """Write a kept study by hand: its fits, and the one that was selected."""
-    cell: dict[str, Any] = {
-        "candidates": [{"fits": [{"id": fit} for fit in fits]}],
-        "backbone": "words",
-        "task": "mood",
-    }
-    content = {
-        "format": 1,
-        "command": [],
-        "started": "2020-01-01",
-        "ended": ended,
-        "study_file": None,
-        "entries": [],
-        "parts": [{"study": {"backbones": ["words"], "tasks": ["mood"]}, "cells": [cell | {"selected": selected}]}],
-    }
+    points = (KeptPoint({}, tuple({"id": fit} for fit in fits)),)
+    asked = ("words", "words", "mood", None, ("mood accuracy",), ())
+    cell = KeptCell(*asked, Selection(), Fitting(), points, selected)
+    study = Study((System("words", "words"),), (Column("mood accuracy", "mood"),))
+    content = KeptContent(FORMAT, "mine", (), "0.1.0", "2020-01-01", ended, study, (cell,))
     (runs / "studies").mkdir(exist_ok=True)
-    write_sealed(runs / "studies" / "mine.json", content)
+    write_sealed(runs / "studies" / "mine.json", as_json(content))
 
 
 def test_pruning_keeps_the_weights_that_a_study_selected(tmp_path: Path) -> None:

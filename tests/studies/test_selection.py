@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchrunner.studies.cells import Selection, selected_fit
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.study import Selection, selected_fit
 from chancy import ACCURACY, chancy, compare_rates
 from rate_methods import metric_dependent, restart_dependent, split_dependent
 
@@ -18,7 +18,7 @@ def test_best_mean_grid_point_and_its_best_restart_are_chosen(tmp_path: Path) ->
     (cell,) = compare_rates(chancy(tmp_path)).cells
     assert cell.chosen is not None and cell.chosen.lr == 8
     assert selected_fit(cell).seed == 2
-    spread = cell.spreads[ACCURACY]
+    spread = cell.figures[ACCURACY]
     assert spread.values == (8 / 24, 16 / 24, 24 / 24)
     assert (spread.best.value, spread.mean.value) == (1.0, pytest.approx(2 / 3))
     assert spread.deviation == pytest.approx(statistics.stdev(spread.values))
@@ -33,7 +33,7 @@ def test_the_rule_chooses_the_best_mean_or_the_best_fit(
     (cell,) = result.cells
     assert cell.chosen is not None
     assert (cell.chosen.lr, selected_fit(cell).seed) == (lr, seed)
-    assert cell.spreads[ACCURACY].mean.value == pytest.approx(mean), "over the restarts of the chosen grid point"
+    assert cell.figures[ACCURACY].mean.value == pytest.approx(mean), "over the restarts of the chosen grid point"
     assert as_json(result)["cells"][0]["select"] == rule
     note = "mine/mood: selected as the best single fit of all grid points and restarts"
     assert (note in footnotes(result)) == (rule == "best")

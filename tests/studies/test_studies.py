@@ -9,10 +9,10 @@ import pytest
 
 from benchrunner import RequestError
 from benchrunner.errors import DataError
-from benchrunner.results import Study
+from benchrunner.results import compared
 from benchrunner.runs.predicting import predict
+from benchrunner.studies.cells import Selection, selected_fit
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.study import Selection, selected_fit
 from chancy import ACCURACY, chancy, compare_rates
 from inline import mood, runner
 
@@ -48,7 +48,7 @@ def test_a_method_without_a_backbone_is_fitted_once_for_any_grid(tmp_path: Path)
     result = compare_rates(made, methods=("majority",))
     (cell,) = result.cells
     assert len({fit.id for fit in cell.cell.fits}) == 1
-    assert cell.spreads[ACCURACY].best == result.baseline[ACCURACY]
+    assert cell.figures[ACCURACY].best == result.baseline[ACCURACY]
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -67,10 +67,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("change", "reason"), BAD)
 def test_an_impossible_study_is_refused(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(RequestError, match=reason):
-        Study(**({"backbones": ("words",), "tasks": (mood(),)} | change))
+        compared(**({"backbones": ("words",), "tasks": (mood(),)} | change))
 
 
 def test_a_task_without_a_dev_split_cannot_be_selected_on(tmp_path: Path) -> None:
     splits = {name: split for name, split in mood().splits.items() if name != "dev"}
     with pytest.raises(RequestError, match="mine/mood has no split of the role 'dev'"):
-        Study(("words",), (mood(splits=splits),))
+        compared(("words",), (mood(splits=splits),))

@@ -4,42 +4,42 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchrunner import ACCURACY
-from benchrunner.results import Grid, Result, Runner, Study, run_study
+from benchrunner.results import Grid, Result, Runner, compared, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.kept.predictions import NotedPredictions
-from benchrunner.studies.study_statistics import Key, StudyStatistics, differences_with_holm, study_statistics
+from benchrunner.studies.study_statistics import StudyStatistics, differences_with_holm
 from benchrunner.tasks.suites import Term
 from chancy import chancy
 
-TERM = Term("mine/mood", "dev", "accuracy")
+PLACE = ("words", "mine/mood accuracy")
 
 
 def study(made: Runner, *, backbones: tuple[str, ...] = ("words", "other"), **changes: object) -> Result:
     options: dict[str, object] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)} | changes
-    return run_study(Study(backbones, tuple(made.plugins.tasks.values()), **options), made)  # type: ignore[arg-type]
+    return run_study(compared(backbones, tuple(made.plugins.tasks.values()), **options), made)  # type: ignore[arg-type]
 
 
 def test_statistics_use_all_restarts_of_the_chosen_point(tmp_path: Path) -> None:
     made = chancy(tmp_path)
     result = study(made, backbones=("words",))
     [cell] = result.cells
-    statistics = study_statistics(result, made)
+    statistics = result.statistics
     task = cell.cell.task
     gold = task.problem.gold(made.planner.rows(task, "dev").table)
     assert gold is not None
     answers = [predict(fit, "dev", made).answers for fit in cell.cell.candidates[1].fits]
-    assert statistics.examples["words", TERM] == example_interval(ACCURACY, gold, answers)
-    assert statistics.restarts["words", TERM] == restart_interval([8 / 24, 16 / 24, 24 / 24])
+    assert statistics.intervals[PLACE] == example_interval(ACCURACY, gold, answers)
+    assert result.figures[PLACE].over_restarts == restart_interval([8 / 24, 16 / 24, 24 / 24])
     assert statistics.tests == {}
-    assert len(statistics.trials["words", TERM]) == 6
+    assert len(statistics.trials[PLACE]) == 6
     assert statistics.absent == {}
 
 
@@ -48,9 +48,9 @@ def test_deleted_data_leaves_a_reason(tmp_path: Path) -> None:
     result = study(made, backbones=("words",))
     shutil.rmtree(tmp_path / "data")
     again = chancy_runner(made)
-    statistics = study_statistics(result, again, predictions=NotedPredictions(made))
-    assert statistics.examples == {}
-    assert "mine/mood" in statistics.absent["words", TERM]
+    statistics = replace(result, cells=tuple(replace(cell, runner=again) for cell in result.cells)).statistics
+    assert statistics.intervals == {}
+    assert "mine/mood" in statistics.absent[PLACE]
 
 
 def chancy_runner(made: Runner) -> Runner:
@@ -58,7 +58,7 @@ def chancy_runner(made: Runner) -> Runner:
     return Runner(made.plugins, made.workspace)
 
 
-Scored = dict[Key, list[ScoredAnswers]]
+Scored = dict[tuple[str, Term], list[ScoredAnswers]]
 
 
 def simulated_studies(count: int, *, gain: float = 0.0, tasks: int = 8, restarts: int = 3) -> Iterator[Scored]:

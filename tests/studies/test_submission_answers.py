@@ -10,10 +10,10 @@ from benchrunner import RequestError
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.leaderboards.writing import write_answers
-from benchrunner.results import Grid, Runner, Study, run_study, write_submission
+from benchrunner.results import Grid, Runner, compared, run_study, write_submission
 from benchrunner.studies import submission_answers
+from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.comparison.table import as_table
-from benchrunner.studies.study import selected_fit
 from benchrunner.studies.submission_answers import answers, check_counts, missing
 from benchrunner_kit.testing import tiny_family
 from chancy import ACCURACY
@@ -25,11 +25,14 @@ def test_compare_and_submit_from_python(tmp_path: Path) -> None:
     made = runner(tmp_path, register_backbones=[tiny_family(), tiny_family("another/words")])
     task = made.plugins.tasks.find("mood")
     result = run_study(
-        Study(("tiny/words", "another/words"), (task,), Grid({"lr": (0.02, 0.05)}), (0, 1), {"epochs": 8}), made
+        compared(
+            ("tiny/words", "another/words"), (task,), Grid({"lr": (0.02, 0.05)}), seeds=(0, 1), changes={"epochs": 8}
+        ),
+        made,
     )
     first, second = (result.of(name, "mine/mood") for name in ("tiny/words", "another/words"))
-    assert first.spreads == second.spreads, "the same weights under two names"
-    best = first.spreads[ACCURACY].best.value
+    assert first.figures == second.figures, "the same weights under two names"
+    best = first.figures[ACCURACY].best.value
     majority = result.baseline[ACCURACY].value
     assert best is not None and majority is not None and best > majority
     assert as_table(result).row_count == 2

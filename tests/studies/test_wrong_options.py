@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchrunner import RequestError
-from benchrunner.results import Grid, Study, StudyOptions
+from benchrunner.results import Grid, StudyOptions, compared
 from benchrunner.runs.local_executor import Local
 from inline import mood
 
@@ -54,7 +54,7 @@ def test_a_grid_of_too_many_points_is_reckoned_and_refused() -> None:
 def test_a_study_of_too_many_fits_is_refused() -> None:
     grid = Grid({"epochs": tuple(range(1, 1_001))})
     with pytest.raises(RequestError, match="A study has at most 1,000,000 fits, and this one has 10,000,000"):
-        Study(("model",), (mood(),), grid=grid, seeds=tuple(range(10_000)))
+        compared(("model",), (mood(),), grid=grid, seeds=tuple(range(10_000)))
 
 
 @pytest.mark.parametrize(("jobs", "message"), [(10**30, "about 10^30"), (0, "0")])

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchrunner.engine import Job, Method, Outcome
-from benchrunner.results import Grid, Runner, Study, run_study
-from benchrunner.studies.study import Result
+from benchrunner.results import Grid, Result, Runner, compared, run_study
 from benchrunner.tasks.suites import Term
 from inline import mood, runner
 
@@ -59,4 +58,4 @@ def compare_rates(made: Runner, **changes: Any) -> Result:
     """Run a study of the learning rates 4 and 8 with three seeds on all tasks of a runner."""
     options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2), **changes}
     tasks = options.pop("tasks", tuple(made.plugins.tasks.values()))
-    return run_study(Study(("words",), tasks, **options), made)
+    return run_study(compared(("words",), tasks, **options), made)

@@ -34,7 +34,7 @@ from benchrunner.fits.fit import identity
 from benchrunner.results import Computing, Fit, Plugins, Prediction, Record, Runner, Study, discover
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.runs.predicting import judged
-from benchrunner.studies.study_run import plan_study
+from benchrunner.studies.planning import plan_study
 from inline import plugin
 
 WORDS = """the river was calm and bright while seven old boats went slowly home under a pale sky of early
@@ -160,7 +160,7 @@ def finish(study: Study, made: Runner, skill: Mapping[str, float], *, steps: int
     """Write the runs of all fits of a study; `skill` maps backbones to the share of rows that they answer right."""
     for cell in plan_study(study, made):
         for number, fit in enumerate(cell.fits):
-            _finish_fit(fit, cell.task, made, skill[cell.backbone] - 0.02 * (number % 3), steps)
+            _finish_fit(fit, cell.task, made, skill[cell.system] - 0.02 * (number % 3), steps)
 
 
 def _finish_fit(fit: Fit, task: Task, made: Runner, skill: float, steps: int) -> None:

@@ -34,10 +34,10 @@ def learned_tasks(name: str, plugin: ModuleType, folder: Path) -> list[str]:
     assert result.is_complete
     (submission,) = demo.write_submissions(result, runner)
     assert submission.faults == ()
-    print({term: spread.mean.value for cell in result.cells for term, spread in cell.spreads.items()})
+    print({term: spread.mean.value for cell in result.cells for term, spread in cell.figures.items()})
     return [
         cell.cell.task.name
         for cell in result.cells
-        for term, spread in list(cell.spreads.items())[:1]
+        for term, spread in list(cell.figures.items())[:1]
         if (spread.mean.value or 0) > (result.baseline[term].value or 0)
     ]

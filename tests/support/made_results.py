@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from benchrunner import Recipe, Score, Task, Term
 from benchrunner.results import Fit
-from benchrunner.studies.study import Candidate, Cell, CellResult, Result, Spread, Study
+from benchrunner.studies.cells import Candidate, CellResult, Figure
+from benchrunner.studies.result import Result
+from benchrunner.studies.study import compared
 
 
 def made_result(tasks: Sequence[Task], backbones: Sequence[str], *, best: float = 0.948, mean: float = 0.931) -> Result:
     """Make a result of three restarts."""
-    spread = Spread(Score(best), Score(mean), 0.012, (mean, mean, mean))
+    figure = Figure(Score(best), Score(mean), 0.012, (mean, mean, mean), 100.0)
     terms = {
         task.name: [Term(task.name, split, metric.name) for split in task.named("dev") for metric in task.metrics]
         for task in tasks
     }
-    cells = []
-    for task in tasks:
-        for backbone in backbones:
-            fit = Fit(task.name, backbone, "finetune", Recipe(), 0, "data", {}, "revision", {})
-            cell = Cell(backbone, task, (Candidate(fit.recipe, (fit,)),))
-            cells.append(CellResult(cell, fit, fit.recipe, dict.fromkeys(terms[task.name], spread), {}, {}))
+    study, cells = compared(backbones, tasks, seeds=(0, 1, 2)), []
+    for asked in study.cells:
+        fit = Fit(asked.task.name, asked.backbone, "finetune", Recipe(), 0, "data", {}, "revision", {})
+        cell = replace(asked, candidates=(Candidate(fit.recipe, (fit,)),))
+        cells.append(CellResult(cell, fit, fit.recipe, dict.fromkeys(terms[asked.task.name], figure), {}, {}))
     baseline = {term: Score(0.5) for listed in terms.values() for term in listed}
-    return Result(Study(tuple(backbones), tuple(tasks), seeds=(0, 1, 2)), tuple(cells), baseline)
+    return Result(study, tuple(cells), baseline)
 
 
 def lines(renderable: object, width: int) -> list[str]:

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import browsers
-from benchrunner.results import Computing, Grid, Result, Runner, Study, discover, run_study, write_report
+from benchrunner.fits.computing import Computing
+from benchrunner.results import Grid, Result, Runner, compared, discover, run_study, write_report
 from benchrunner_kit.demo import Demo
 from distributions import ROOT
 
@@ -37,7 +38,7 @@ def study(folder: Path) -> tuple[Result, Runner]:
     runner = Runner(plugins, demo.workspace, Computing("cpu"))
     changes = {"epochs": 2, "batch_size": 16, "precision": "fp32"}
     tasks = tuple(plugins.tasks_of(TASKS))
-    asked = Study(demo.study.backbones, tasks, Grid({"lr": (1e-3, 3e-4)}), seeds=(0, 1, 2), changes=changes)
+    asked = compared(demo.study.backbones, tasks, Grid({"lr": (1e-3, 3e-4)}), seeds=(0, 1, 2), changes=changes)
     return run_study(asked, runner, show_progress=True), runner
 
 

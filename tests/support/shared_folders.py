@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.methods.method import Outcome
-from benchrunner.results import Grid, Runner, Study, run_study
+from benchrunner.results import Grid, Runner, compared, run_study
 from benchrunner.sharing.derived_files import derived_files
 from benchrunner.sharing.share import share_study
 from benchrunner.sharing.verify import Verification, verify_folder
@@ -66,7 +66,7 @@ class SharedFolder:
     def selected(self) -> tuple[str, str]:
         """Return the ids of the selected fit and of its prediction of dev."""
         study = self.read("study.json")
-        fit = study["parts"][0]["cells"][0]["selected"]
+        fit = study["result"]["cells"][0]["selected"]
         return fit, study["predictions"][fit]["mine/mood"]["dev"]
 
 
@@ -74,6 +74,6 @@ def shared_folder(folder: Path, **changes: Any) -> SharedFolder:
     """Share a study of known scores: two grid points with three restarts, of which one diverged."""
     runner = chancy(folder, endings={1: Outcome("diverged", "the loss is nan")} | changes.pop("endings", {}))
     options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)}
-    study = Study(("words",), tuple(runner.plugins.tasks.values()), **(options | changes))
+    study = compared(("words",), tuple(runner.plugins.tasks.values()), **(options | changes))
     share_study(run_study(study, runner), folder / "shared", runner, name="moods", report=False)
     return SharedFolder(folder / "shared", runner)

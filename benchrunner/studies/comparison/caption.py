@@ -1,92 +1,84 @@
-"""The lines below a comparison's table: conclusion, legend, what was run, and what the table cannot show."""
+"""The lines below a study's table: conclusion, legend, what was run, and what the table cannot show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import final
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.parameters.recipes import STEP_FIELDS, NamedRecipe
-from benchrunner.runs.runner import Runner
-from benchrunner.studies.comparison.conclusions import conclusion
-from benchrunner.studies.comparison.layout import comparison_rows
+from benchrunner.studies.cells import CellResult
+from benchrunner.studies.comparison.conclusions import conclusions
+from benchrunner.studies.comparison.layout import task_rows
 from benchrunner.studies.comparison.marks import Marks
-from benchrunner.studies.study import CellResult, Result
-from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
+from benchrunner.studies.result import Result
+from benchrunner.studies.study import Study
 
-NO_STATISTICS = StudyStatistics()
 NOTHING_PUBLISHED = PublishedChoice()
 
 
-@final
-@dataclass(frozen=True)
-class Computing:
-    """How the fits of a study were computed, from their records."""
-
-    seconds: float = 0.0
-    """Seconds of all fits together, those included that an earlier study ran."""
-    devices: tuple[str, ...] = ()
-    versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Library -> the versions with which fits were computed."""
-
-
-def computing(result: Result, runner: Runner) -> Computing:
-    """Read how the fits of a study were computed."""
-    seconds, devices, versions = 0.0, dict[str, None](), dict[str, dict[str, None]]()
-    for fit in {fit.id: fit for cell in result.cells for fit in cell.cell.fits}.values():
-        record = runner.folder(fit).record()
-        if record is None:
-            continue
-        seconds += record.timings.get("seconds", 0.0)
-        if device := record.numerics.get("device"):
-            name = str(record.numerics.get("device_name") or "")
-            devices[str(device) if name in ("", device) else f"{device} ({name})"] = None
-        for library, version in dict(record.numerics.get("versions") or {}).items():
-            versions.setdefault(library, {})[str(version)] = None
-    return Computing(seconds, tuple(devices), {library: tuple(listed) for library, listed in versions.items()})
-
-
-def gathered(result: Result) -> tuple[StudyStatistics, Computing | None]:
-    """Compute the statistics of a result, and read how its fits were computed; both are empty without a runner."""
-    if result.runner is None:
-        return NO_STATISTICS, None
-    return study_statistics(result, result.runner, result.predictions), computing(result, result.runner)
-
-
-def remarks(
-    result: Result,
-    published: PublishedChoice = NOTHING_PUBLISHED,
-    statistics: StudyStatistics = NO_STATISTICS,
-    facts: Computing | None = None,
-    *,
-    run_ids: bool = False,
-) -> Iterator[str]:
-    """Yield all lines below a table. `facts` are how the fits were computed; `run_ids` adds the ids of the fits."""
-    if statistics.tests and (sentence := conclusion(result, statistics)):
-        yield sentence
-    yield from Marks.of(result, statistics).legend(result.study.names[0])
-    yield from caption(result, statistics, facts)
+def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, run_ids: bool = False) -> Iterator[str]:
+    """Yield all lines below a table. `run_ids` adds the ids of the fits."""
+    yield from _about(result.study)
+    if result.statistics.tests:
+        yield from conclusions(result)
+    yield from Marks.of(result).legend()
+    yield from caption(result)
+    for system, words in result.submissions.items():
+        yield f"submission of {system}, without fitting again: benchrunner {shlex.join(words)}"
     if run_ids:
         yield from _run_ids(result)
-    yield from footnotes(result, published, statistics)
+    yield from footnotes(result, published)
 
 
-def caption(result: Result, statistics: StudyStatistics, facts: Computing | None) -> Iterator[str]:
-    """Yield what was run: recipe, seeds, chosen learning rates, intervals, seconds and machine."""
-    seeds = result.study.seeds
-    restarts = f"{len(seeds)} restarts (seeds {', '.join(map(str, seeds))})" if len(seeds) > 1 else f"seed {seeds[0]}"
-    recipe = _recipe_text(result)
-    yield f"{recipe}; {restarts}" if recipe else restarts
-    if result.study.preset is not None:
-        yield preset_note(result.study.preset)
-    if rates := _chosen_rates(result):
-        yield rates
-    if statistics.examples:
+def _about(study: Study) -> Iterator[str]:
+    """Yield what a study file says about itself, its published figures and its columns."""
+    if study.about:
+        yield " ".join(study.about.split())
+    if study.scale.about:
+        yield f"scale {study.scale.name}: {' '.join(study.scale.about.split())}"
+    shown = {column.name for column in study.columns}
+    rows = [row for row in study.published if shown & row.cells.keys()]
+    sources = dict[str, list[str]]()
+    for row in rows:
+        sources.setdefault(row.source, []).append(row.name)
+    for source, names in sources.items():
+        if source:
+            yield f"paper: {source}" if source == study.source else f"paper ({', '.join(names)}): {source}"
+    for row in rows:
+        if row.notes:
+            yield f"paper, {row.name}: {row.notes}"
+    for column in study.columns:
+        if column.note:
+            yield f"{column.name}: {column.note}"
+
+
+def caption(result: Result) -> Iterator[str]:
+    """Yield what was run: recipe, seeds, chosen learning rates, named recipes, intervals, seconds and machine."""
+    fitting, facts = result.study.fitting, result.computing
+    if fitting is not None:
+        count, seeds = len(fitting.seeds), ", ".join(map(str, fitting.seeds))
+        restarts = f"{count} restarts (seeds {seeds})" if count > 1 else f"seed {seeds}"
+        recipe = _recipe_text(result)
+        yield f"{recipe}; {restarts}" if recipe else restarts
+        if rates := _chosen_rates(result):
+            yield rates
+    yield from _presets(result)
+    if result.statistics.intervals:
         yield "[95 %] is the interval over examples, for these restarts; the interval over restarts is in --format json"
     if facts is not None and facts.devices:
         versions = ", ".join(f"{library} {'/'.join(listed)}" for library, listed in facts.versions.items())
         yield f"{facts.seconds:,.0f} seconds of fitting on {', '.join(facts.devices)}{f'; {versions}' * bool(versions)}"
+
+
+def _presets(result: Result) -> Iterator[str]:
+    """Yield which named recipes fits used, each with the systems that it was used for unless these are all."""
+    systems_of = dict[str, dict[str, None]]()
+    for cell in result.cells:
+        if (preset := cell.cell.fitting.preset) is not None:
+            systems_of.setdefault(preset_note(preset), {})[cell.cell.system] = None
+    for note, systems in systems_of.items():
+        yield note if len(systems) == len(result.study.names) else f"{', '.join(systems)}: {note}"
 
 
 def preset_note(preset: NamedRecipe) -> str:
@@ -106,110 +98,128 @@ _CAPTION_FIELDS = (
 
 def _recipe_text(result: Result) -> str:
     """Describe the chosen recipes; values that differ between tasks are separated by a slash."""
-    cells = [cell for cell in result.cells if cell.chosen is not None and cell.restarts]
-    methods = dict.fromkeys(cell.restarts[0].method for cell in cells)
+    methods, values = dict[str, None](), dict[str, dict[str, None]]()
+    for cell in result.table_cells:
+        if cell.chosen is None or not cell.restarts:
+            continue
+        methods[cell.restarts[0].method] = None
+        for name, text in _CAPTION_FIELDS:
+            value = getattr(cell.chosen, name)
+            if value is not None and _is_read(name, cell):
+                values.setdefault(text, {})[str(value)] = None
+        for name, value in cell.chosen.parameters.items():
+            values.setdefault(f"{name} {{}}", {})[str(value)] = None
     parts = ["/".join(methods)] if methods else []
-    for name, text in _CAPTION_FIELDS:
-        reading = (cell for cell in cells if _is_read(name, cell, result))
-        values = dict.fromkeys(str(value) for cell in reading if (value := getattr(cell.chosen, name)) is not None)
-        if values:
-            parts.append(text.format("/".join(values)))
-    for name in dict.fromkeys(name for cell in cells if cell.chosen is not None for name in cell.chosen.parameters):
-        chosen = (cell.chosen.parameters for cell in cells if cell.chosen is not None)
-        values = dict.fromkeys(str(parameters[name]) for parameters in chosen if name in parameters)
-        parts.append(f"{name} {'/'.join(values)}")
+    for text in dict.fromkeys((*(text for _, text in _CAPTION_FIELDS), *values)):
+        if text in values:
+            parts.append(text.format("/".join(values[text])))
     return ", ".join(parts)
 
 
 def _chosen_rates(result: Result) -> str:
     """Say which learning rate each cell has, and whether dev chose it; a single rate for all cells is said once."""
-    rates: dict[str, dict[str, str]] = {}
-    for cell in result.cells:
-        if cell.chosen is not None and _trained_in_steps(cell, result):
-            rates.setdefault(cell.cell.task.name, {}).setdefault(cell.cell.backbone, f"{cell.chosen.lr:g}")
+    rates, names, is_chosen = dict[str, dict[str, str]](), dict[str, None](), False
+    for cell in result.table_cells:
+        is_chosen = is_chosen or len({point.recipe.lr for point in cell.cell.candidates}) > 1
+        if cell.chosen is not None and _trained_in_steps(cell):
+            rates.setdefault(_titles(cell, result), {}).setdefault(cell.cell.system, f"{cell.chosen.lr:g}")
+            names[cell.cell.system] = None
     every = {rate for of_task in rates.values() for rate in of_task.values()}
-    if len(every) == 1:
-        return f"learning rate {every.pop()}"
-    names = [name for name in result.study.names if any(name in of_task for of_task in rates.values())]
-    shown = (
-        f"{task} {', '.join(of_task.get(name, '-') for name in names) if len({*of_task.values()}) > 1 else rate}"
-        for task, of_task in rates.items()
-        for rate in [next(iter(of_task.values()))]
-    )
-    order = f" (in the order {', '.join(names)})" if len(names) > 1 else ""
-    is_chosen = any(len({point.recipe.lr for point in cell.cell.candidates}) > 1 for cell in result.cells)
-    return f"learning rate{' chosen on dev' * is_chosen}{order}: {'; '.join(shown)}" if rates else ""
+    if len(every) < 2:
+        return f"learning rate {every.pop()}" if every else ""
+    shown, ordered = list[str](), [name for name in result.study.names if name in names]
+    for task, of_task in rates.items():
+        listed = [of_task.get(name, "-") for name in ordered]
+        shown.append(f"{task} {', '.join(listed) if len({*of_task.values()}) > 1 else next(iter(of_task.values()))}")
+    order = f" (in the order {', '.join(ordered)})" if len(ordered) > 1 else ""
+    return f"learning rate{' chosen on dev' * is_chosen}{order}: {'; '.join(shown)}"
 
 
-def _is_read(name: str, cell: CellResult, result: Result) -> bool:
+def _titles(cell: CellResult, result: Result) -> str:
+    """Name the columns of a cell."""
+    titles = [column.title for column in result.study.columns if column.name in cell.cell.columns]
+    return ", ".join(dict.fromkeys(titles))
+
+
+def _is_read(name: str, cell: CellResult) -> bool:
     """Return whether a recipe field changes the fits of a cell; a method without a backbone reads its rows only."""
-    if result.runner is not None and not result.runner.plugins.methods.find(cell.restarts[0].method).needs_backbone:
+    if cell.runner is not None and not cell.runner.plugins.methods.find(cell.restarts[0].method).needs_backbone:
         return name == "limit_train"
-    return name not in STEP_FIELDS or _trained_in_steps(cell, result)
+    return name not in STEP_FIELDS or _trained_in_steps(cell)
 
 
-def _trained_in_steps(cell: CellResult, result: Result) -> bool:
+def _trained_in_steps(cell: CellResult) -> bool:
     """Return whether the fits of a cell have a learning rate; methods without steps have none."""
-    if result.runner is None or not cell.restarts:
+    if cell.runner is None or not cell.restarts:
         return True
-    return result.runner.plugins.methods.find(cell.restarts[0].method).trains_in_steps
+    return cell.runner.plugins.methods.find(cell.restarts[0].method).trains_in_steps
 
 
 def _run_ids(result: Result) -> Iterator[str]:
-    for cell in result.cells:
+    for cell in result.table_cells:
         ids = ", ".join(fit.id for fit in cell.restarts)
-        yield f"runs of {cell.cell.backbone} on {cell.cell.task.name}: {ids or 'none'}"
+        yield f"runs of {cell.cell.system} on {_titles(cell, result)}: {ids or 'none'}"
 
 
-def footnotes(
-    result: Result, published: PublishedChoice = NOTHING_PUBLISHED, statistics: StudyStatistics = NO_STATISTICS
-) -> Iterator[str]:
+def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> Iterator[str]:
     """Yield what the table cannot show: default methods that learn nothing, lost fits, absent scores and intervals,
     notes, and the sources of published figures.
     """
     for task in result.study.tasks:
         if task.method_reason and result.study.methods == ():
             yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
-    for cell in result.cells:
-        yield from _absences(cell)
-    yield from _by_reason(
-        (f"{backbone} on {term.task} ({term.metric})", reason) for (backbone, term), reason in statistics.absent.items()
-    )
     yield from _notes(result)
-    shown = [figure for row in comparison_rows(result, statistics, published) for figure in row.published]
-    yield from captions(shown)
-    yield from published.notes_on_missing(shown)
+    yield from _without_interval(result)
+    if not result.study.systems_down:
+        shown = [figure for row in task_rows(result, published) for figure in row.published]
+        yield from captions(shown)
+        yield from published.notes_on_missing(shown)
 
 
-def _absences(cell: CellResult) -> Iterator[str]:
-    """Yield why fits of a cell have no scores, and why scores are absent."""
-    where = f"{cell.cell.backbone} on {cell.cell.task.name}"
-    fits_of: dict[str, list[str]] = {}
-    for fit, reason in cell.lost.items():
-        fits_of.setdefault(reason, []).append(fit)
-    for reason, fits in fits_of.items():
-        names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
-        yield f"{where}: {names} no scores: {reason}"
-    for term, spread in cell.spreads.items():
-        if spread.best.value is None:
-            yield f"{where}: {term.metric} on {term.split} is absent: {spread.best.reason}"
-
-
-def _by_reason(absences: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield each reason of a missing interval or test once, with the cells that it is about."""
-    places: dict[str, list[str]] = {}
-    for place, reason in absences:
-        places.setdefault(reason, []).append(place)
+def _without_interval(result: Result) -> Iterator[str]:
+    """Yield each reason of a missing interval or test once, with the figures that it is about."""
+    places = dict[str, list[str]]()
+    for (system, column), reason in result.statistics.absent.items():
+        places.setdefault(reason, []).append(f"{system} on {column}")
     for reason, listed in places.items():
         yield f"no interval for {', '.join(listed[:2])}{f' and {len(listed) - 2} more' * (len(listed) > 2)}: {reason}"
 
 
 def _notes(result: Result) -> Iterator[str]:
-    """Yield each note once, with the backbones that it is about unless it is about all of them."""
-    backbones_of: dict[tuple[str, str], list[str]] = {}
-    for cell in result.cells:
-        for note in cell.notes:
-            backbones_of.setdefault((cell.cell.task.name, note), []).append(cell.cell.backbone)
-    for (task, note), backbones in backbones_of.items():
-        everywhere = len(set(backbones)) == len(result.study.names)
-        yield f"{task}: {note}" if everywhere else f"{', '.join(dict.fromkeys(backbones))} on {task}: {note}"
+    """Yield each note about cells once, with all places that it is about."""
+    places = dict[str, dict[str, dict[str, None]]]()  # note -> column -> systems
+    for column in result.study.columns:
+        for system in result.study.names:
+            figure, cell = result.figures.get((system, column.name)), result.cell_at.get((system, column.name))
+            if figure is not None and figure.mean.value is None:
+                note = f"no figure: {figure.mean.reason}"
+                places.setdefault(note, {}).setdefault(column.name, {})[system] = None
+            for note in () if cell is None else _notes_of(cell, with_flags=result.study.systems_down):
+                places.setdefault(note, {}).setdefault(column.title, {})[system] = None
+    for note, systems_of in places.items():
+        yield f"{_where(systems_of, all_systems=len(result.study.names))}: {note}"
+
+
+def _notes_of(cell: CellResult, *, with_flags: bool) -> Iterator[str]:
+    """Yield why fits of a cell have no scores, its flags where the table has no letters for them, and its notes."""
+    fits_of = dict[str, list[str]]()
+    for fit, reason in cell.lost.items():
+        fits_of.setdefault(reason, []).append(fit)
+    for reason, fits in fits_of.items():
+        names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
+        yield f"{names} no scores: {reason}"
+    for flag, count in cell.flagged.items() if with_flags else ():
+        yield f"{flag} in {count} of {len(cell.restarts)} restart(s)"
+    yield from cell.notes
+
+
+def _where(systems_of: Mapping[str, Iterable[str]], *, all_systems: int) -> str:
+    """Name columns with their systems in few words: columns with the same systems are named together."""
+    columns_of = dict[tuple[str, ...], list[str]]()
+    for column, systems in systems_of.items():
+        columns_of.setdefault(tuple(systems), []).append(column)
+    places = list[str]()
+    for systems, columns in columns_of.items():
+        listed = ", ".join(columns)
+        places.append(listed if len(systems) == all_systems else f"{', '.join(systems)} on {listed}")
+    return "; ".join(places)

@@ -2,96 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Mapping
 
-from benchrunner.studies.study import Result
-from benchrunner.studies.study_statistics import BackboneDifference, StudyStatistics
-from benchrunner.tasks.suites import Term
+from benchrunner.studies.result import Result
+from benchrunner.studies.study_statistics import SystemDifference
 
 SHOWN = 3
-"""Number of differences that a conclusion names for two backbones. With more backbones it names one for each."""
+"""Number of differences that a conclusion names. With three or more systems and tasks down it names one for each."""
 
 
-def conclusion(result: Result, statistics: StudyStatistics) -> str:
-    """Say in one sentence for each further backbone on which tasks it is better or worse than the first.
+def conclusions(result: Result) -> list[str]:
+    """Say in one sentence for each two systems that are compared where the second is better or worse.
 
-    Empty if the study has a single backbone.
+    Empty if the study has a single system. The last sentence says if other seeds may reverse the conclusion.
     """
-    first, *others = result.study.names
-    scales = _scales(result)
-    sentences = []
-    for backbone in others:
-        tests = [
-            Tested(term.task, scales[term], test) for (name, term), test in statistics.tests.items() if name == backbone
-        ]
-        sentences.append(sentence(backbone, first, tests, shown=SHOWN if len(others) == 1 else 1))
-    if not others:
-        return ""
-    return " ".join(sentences) + caution(statistics.tests.values())
+    study, pairs = result.study, result.statistics.by_pair()
+    if not study.systems_down and len(study.names) > 1 and pairs:
+        for system in study.names[1:]:
+            pairs.setdefault((system, study.names[0]), {})
+    shown = SHOWN if study.systems_down or len(study.names) == 2 else 1
+    sentences = [_sentence(result, *pair, tests, shown=shown) for pair, tests in pairs.items()]
+    if any(test.comparison.claim == "fits" for test in result.statistics.tests.values()):
+        sentences.append(
+            "With one restart this is about these fits: other seeds may reverse it, so give --restarts 3 or more."
+        )
+    return sentences
 
 
-def caution(tests: Iterable[BackboneDifference]) -> str:
-    """Say that other seeds may reverse the conclusion, if any test is of single fits; else nothing."""
-    if not any(test.comparison.claim == "fits" for test in tests):
-        return ""
-    return " With one restart this is about these fits: other seeds may reverse it, so give --restarts 3 or more."
-
-
-def _scales(result: Result) -> dict[Term, float]:
-    return {
-        Term(task.name, split, metric.name): metric.scale
-        for task in result.study.tasks
-        for split in task.named("dev")
-        for metric in task.metrics
-    }
-
-
-@final
-@dataclass(frozen=True)
-class Tested:
-    """A test with what a sentence needs to name it."""
-
-    name: str
-    """Name of the task, or of the column of a study file."""
-    scale: float
-    """See `Metric.scale`."""
-    test: BackboneDifference
-
-    @property
-    def difference(self) -> float:
-        """The difference in points, as tables show it."""
-        return self.test.comparison.difference * self.scale
-
-    def __str__(self) -> str:
-        low, high = self.test.comparison.low * self.scale, self.test.comparison.high * self.scale
-        return f"{self.name} {self.difference:+.1f}, 95 % interval {low:+.1f} to {high:+.1f}"
-
-
-def sentence(backbone: str, first: str, tests: Sequence[Tested], *, shown: int, of: str = "task") -> str:
-    """Say where a backbone is better or worse than the first; `shown` is the number of differences that are named.
-
-    `of` is the word for what the tests are of.
-    """
+def _sentence(result: Result, system: str, first: str, tests: Mapping[str, SystemDifference], *, shown: int) -> str:
+    """Say where a system is better or worse than the first; `shown` is the number of differences that are named."""
     if not tests:
-        return f"Nothing is known about a difference between {backbone} and {first}: no figure could be tested."
-    clear = [tested for tested in tests if tested.test.is_clear]
-    better = [tested for tested in clear if tested.difference > 0]
-    worse = [tested for tested in clear if tested.difference < 0]
-    count = f"{len(tests)} {of}{'s' * (len(tests) > 1)}"
-    if not clear:
-        return f"No clear difference between {backbone} and {first} on {count} ({_named(tests, shown)})."
+        return f"Nothing is known about a difference between {system} and {first}: no figure could be tested."
+    better, worse, every = dict[str, float](), dict[str, float](), dict[str, float]()
+    for column, test in tests.items():
+        difference = test.comparison.difference * result.figures[system, column].scale
+        every[_named(result, system, column, test)] = difference
+        if test.is_clear and difference:
+            side = better if difference > 0 else worse
+            side[_named(result, system, column, test)] = difference
+    kind = "column" if result.study.systems_down else "task"
+    count = f"{len(tests)} {kind}{'s' * (len(tests) > 1)}"
+    if not better and not worse:
+        return f"No clear difference between {system} and {first} on {count} ({_largest(every, shown)})."
     if len(tests) == 1:
-        return f"{backbone} is {'better' if better else 'worse'} than {first} ({_named(tests, shown)})."
-    directions = ((f"better than {first}", better), ("worse" if better else f"worse than {first}", worse))
-    parts = [f"{word} on {len(named)} ({_named(named, shown)})" for word, named in directions if named]
-    unclear = len(tests) - len(clear)
+        return f"{system} is {'better' if better else 'worse'} than {first} ({_largest(every, shown)})."
+    parts = []
+    if better:
+        parts.append(f"better than {first} on {len(better)} ({_largest(better, shown)})")
+    if worse:
+        than = "worse" if better else f"worse than {first}"
+        parts.append(f"{than} on {len(worse)} ({_largest(worse, shown)})")
+    unclear = len(tests) - len(better) - len(worse)
     rest = f"; on the other {unclear} the difference may be chance" if unclear else ""
-    return f"Of {count}, {backbone} is {' and '.join(parts)}{rest}."
+    return f"Of {count}, {system} is {' and '.join(parts)}{rest}."
 
 
-def _named(tests: Sequence[Tested], shown: int) -> str:
-    """Name the largest differences, with their intervals."""
-    ordered = sorted(tests, key=lambda tested: -abs(tested.difference))
-    return "; ".join([*map(str, ordered[:shown]), *["..."] * (len(ordered) > shown)])
+def _named(result: Result, system: str, column: str, test: SystemDifference) -> str:
+    """Write a difference with its interval, in points as tables show it."""
+    scale = result.figures[system, column].scale
+    title = next(known.title for known in result.study.columns if known.name == column)
+    paired = test.comparison
+    low, high = paired.low * scale, paired.high * scale
+    return f"{title} {paired.difference * scale:+.1f}, 95 % interval {low:+.1f} to {high:+.1f}"
+
+
+def _largest(differences: Mapping[str, float], shown: int) -> str:
+    """Join the largest differences."""
+    ordered = sorted(differences, key=lambda text: -abs(differences[text]))
+    return "; ".join([*ordered[:shown], *["..."] * (len(ordered) > shown)])

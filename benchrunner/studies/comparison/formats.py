@@ -1,4 +1,4 @@
-"""The result of a study as Markdown, CSV, LaTeX and HTML."""
+"""The table of a study as Markdown, CSV, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, Computing, gathered, remarks
+from benchrunner.studies.cells import Figure
+from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, remarks
 from benchrunner.studies.comparison.layout import Layout, layout
-from benchrunner.studies.study import Result
+from benchrunner.studies.result import Result
+from benchrunner.studies.study import Place
 from benchrunner.studies.study_statistics import StudyStatistics
 
 
@@ -60,29 +62,49 @@ def as_latex(shown: Layout, notes: Iterable[str]) -> str:
     return "\n".join([*lines, *(f"% {' '.join(note.split())}" for note in notes)])
 
 
-def as_csv(result: Result, statistics: StudyStatistics) -> str:
-    """Write a line for every score, with all digits: means, deviations, intervals, and the test of the difference."""
-    names = ("backbone", "task", "split", "metric", "mean", "deviation", "restarts", "best_on_dev")
-    intervals = ("examples_low", "examples_high", "restarts_low", "restarts_high")
-    tests = ("difference", "difference_low", "difference_high", "p", "adjusted_p", "claim")
+NAMES = ("system", "column", "backbone", "task", "split", "metric")
+"""First columns of CSV: what a figure is of. A metric that the table leaves out has no column."""
+SCORES = ("mean", "deviation", "restarts", "best_on_dev")
+INTERVALS = ("examples_low", "examples_high", "restarts_low", "restarts_high")
+TESTS = ("difference", "difference_low", "difference_high", "p", "adjusted_p", "claim")
+
+
+def as_csv(result: Result) -> str:
+    """Write a line for every score, with all digits: means, deviations, intervals, and the test of the difference.
+
+    Figures that are no scores of fits, such as means of columns, come last.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*names, *intervals, *tests))
+    writer.writerow((*NAMES, *SCORES, *INTERVALS, *TESTS))
+    shown = set[Place]()
     for cell in result.cells:
-        for term, spread in cell.spreads.items():
-            key = (cell.cell.backbone, term)
-            ends: list[object] = []
-            for interval in (statistics.examples.get(key), statistics.restarts.get(key)):
-                ends += ["", ""] if interval is None else [interval.low, interval.high]
-            test = statistics.tests.get(key)
-            figures: tuple[object, ...] = ("",) * len(tests)
-            if test is not None:
-                paired = test.comparison
-                figures = (paired.difference, paired.low, paired.high, paired.p, test.adjusted_p, paired.claim)
-            scores = (spread.mean.value, spread.deviation, len(spread.values), spread.best.value)
-            place = (_plain(cell.cell.backbone), term.task, term.split, term.metric)
-            writer.writerow([*place, *("" if value is None else value for value in scores), *ends, *figures])
+        columns = result.columns_of(cell)
+        for term, figure in cell.figures.items():
+            place = (cell.cell.system, columns.get(term, ""))
+            if place not in result.others:
+                shown.add(place)
+                names = (place[1], _plain(cell.cell.backbone), term.task, term.split, term.metric)
+                writer.writerow([_plain(place[0]), *names, *_values(figure, result.statistics, place)])
+    for place, figure in result.figures.items():
+        if place not in shown:
+            values = _values(figure, result.statistics, place)
+            writer.writerow([_plain(place[0]), place[1], "", "", "", "", *values])
     return text.getvalue().rstrip("\n")
+
+
+def _values(figure: Figure, statistics: StudyStatistics, place: Place) -> list[object]:
+    """Return the values of a line, empty texts for absent ones."""
+    values: list[object] = [figure.mean.value, figure.deviation, len(figure.values), figure.best.value]
+    for interval in (statistics.intervals.get(place), figure.over_restarts):
+        values += [None, None] if interval is None else [interval.low, interval.high]
+    test = statistics.tests.get(place)
+    if test is None:
+        values += [None] * len(TESTS)
+    else:
+        paired = test.comparison
+        values += [paired.difference, paired.low, paired.high, paired.p, test.adjusted_p, paired.claim]
+    return ["" if value is None else value for value in values]
 
 
 def _plain(text: str) -> str:
@@ -96,18 +118,14 @@ _CELL = "padding:2px 10px;white-space:pre-wrap;text-align:{};unicode-bidi:isolat
 
 def as_html(result: Result) -> str:
     """Write the table of a result for notebooks, with its statistics; all names are escaped."""
-    statistics, facts = gathered(result)
-    shown = layout(result, statistics, NOTHING_PUBLISHED)
+    shown, body = layout(result, NOTHING_PUBLISHED), list[str]()
     sides = ["right" if numeric else "left" for numeric in shown.numeric]
     head = "".join(_html_cell("th", text, side) for text, side in zip(shown.headers, sides, strict=True))
-    body = "".join(
-        f"<tr{DIM if line.kind == 'published' else ''}>"
-        + "".join(_html_cell("td", text, side) for text, side in zip(line.cells, sides, strict=True))
-        + "</tr>"
-        for line in shown.lines
-    )
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in remarks(result, NOTHING_PUBLISHED, statistics, facts))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><ul>{notes}</ul>"
+    for line in shown.lines:
+        cells = [_html_cell("td", text, side) for text, side in zip(line.cells, sides, strict=True)]
+        body.append(f"<tr{DIM if line.kind == 'published' else ''}>{''.join(cells)}</tr>")
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in remarks(result))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table><ul>{notes}</ul>"
 
 
 def _html_cell(tag: str, text: str, side: str) -> str:
@@ -121,15 +139,12 @@ TEXT_FORMATS: Mapping[str, Callable[[Layout, Iterable[str]], str]] = {"markdown"
 def as_text(
     form: str,
     result: Result,
-    published: PublishedChoice,
-    statistics: StudyStatistics,
-    facts: Computing | None,
+    published: PublishedChoice = NOTHING_PUBLISHED,
     *,
     best: bool = False,
     run_ids: bool = False,
 ) -> str:
     """Write a result in the format "markdown", "latex" or "csv"."""
     if form == "csv":
-        return as_csv(result, statistics)
-    notes = remarks(result, published, statistics, facts, run_ids=run_ids)
-    return TEXT_FORMATS[form](layout(result, statistics, published, best=best), notes)
+        return as_csv(result)
+    return TEXT_FORMATS[form](layout(result, published, best=best), remarks(result, published, run_ids=run_ids))

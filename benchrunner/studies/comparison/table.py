@@ -1,49 +1,43 @@
-"""The result of a study as a table for terminals."""
+"""The table of a result for terminals."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.studies.comparison.caption import NO_STATISTICS, NOTHING_PUBLISHED
-from benchrunner.studies.comparison.layout import layout
-from benchrunner.studies.study import Result
-from benchrunner.studies.study_statistics import StudyStatistics
+from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED
+from benchrunner.studies.comparison.layout import WIDTH, Layout, layout
+from benchrunner.studies.result import Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-_WIDTH = 100
-"""Columns of a terminal that a table fits into."""
 
-
-def as_table(
-    result: Result,
-    published: PublishedChoice = NOTHING_PUBLISHED,
-    statistics: StudyStatistics = NO_STATISTICS,
-    *,
-    best: bool = False,
-) -> Table:
-    """Return the table of a result; it fits into 100 columns, and long names are folded, never cut.
+def as_table(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, best: bool = False) -> Table:
+    """Return the table of a result; a table with tasks down fits into 100 columns. Long names are folded, never cut.
 
     `best` adds the score of the selected restart. Published figures stand in dim rows below the row that measures the
     same.
     """
+    return rich_table(layout(result, published, best=best))
+
+
+def rich_table(shown: Layout) -> Table:
+    """Return a table for terminals."""
     from rich.markup import escape
     from rich.table import Table
 
-    shown = layout(result, statistics, published, best=best)
-    table = Table(title="dev", title_justify="left")
+    table = Table(title=shown.title or None, title_justify="left")
     widths = [
         max(len(header.split("\n")[-1]), *(len(line.cells[number]) for line in shown.lines))
         for number, header in enumerate(shown.headers)
     ]
     borders = 3 * len(widths) + 1
     named = sum("\n" in header for header in shown.headers)
-    spare = max(0, _WIDTH - borders - sum(widths)) // max(1, named)
+    spare = max(0, WIDTH - borders - sum(widths)) // max(1, named)
     for header, numeric, content in zip(shown.headers, shown.numeric, widths, strict=True):
-        fixed = numeric or header == "metric"  # names of tasks and backbones are folded
+        fixed = (numeric and not shown.may_fold) or header == "metric"  # names of tasks and systems are folded
         *names, last = header.split("\n")
         width = content + spare
         folded = [name[start : start + width] for name in names for start in range(0, len(name), width)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchrunner.errors import RequestError
@@ -16,12 +17,13 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.cells import Candidate, CellResult
 from benchrunner.studies.comparison.formats import as_html
-from benchrunner.studies.kept.parts import kept_cell_result
+from benchrunner.studies.kept.kept_result import kept_cell_result
 from benchrunner.studies.kept.predictions import KeptPredictions, PredictionIds
-from benchrunner.studies.study import Candidate, Cell, Result, Study, named_by_method
+from benchrunner.studies.result import Result
+from benchrunner.studies.study import Study, compared, named_by_method
 from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
 
 Group = tuple[str, str, str]
 """Backbone, method and task of runs."""
@@ -31,27 +33,35 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
     """Group finished runs into backbones x tasks, with grid points and restarts, from their folders alone.
 
     `ids` are ids of runs, beginnings of ids, or folders in the runs folder. Runs that differ only in the seed are
-    restarts of one grid point. If a backbone was fitted by several methods, each method is a backbone of its own in the
+    restarts of one grid point. If a backbone was fitted by several methods, each method is a system of its own in the
     result, named `BACKBONE (METHOD)`. Scores are those of the kept predictions; nothing is fitted or predicted.
     """
     fits = list({fit.id: fit for fit in (_fit(reference, runner) for reference in ids)}.values())
     if not fits:
         raise RequestError("Name at least one run.")
-    groups: dict[Group, list[Fit]] = {}
+    groups = dict[Group, list[Fit]]()
     for fit in fits:
         groups.setdefault((fit.backbone, fit.method, fit.task), []).append(fit)
-    names = _backbone_names(groups)
-    tasks = tuple(runner.plugins.tasks.find(task) for task in dict.fromkeys(fit.task for fit in fits))
-    seeds = tuple(sorted({fit.seed for fit in fits}))
-    study = Study(tuple(dict.fromkeys(names.values())), tasks, seeds=seeds, methods=_method(fits, tasks), keep="all")
-    predictions = KeptPredictions(runner, PredictionIds())
-    cells = [
-        Cell(names[backbone, method], runner.plugins.tasks.find(task), _candidates(group))
-        for (backbone, method, task), group in groups.items()
-    ]
-    results = tuple(kept_cell_result(cell, predictions, runner, lost={}) for cell in cells)
+    study = _study(groups, fits, runner)
+    predictions, results = KeptPredictions(runner, PredictionIds()), list[CellResult]()
+    cells = {(cell.system, cell.task.name): cell for cell in study.cells}
+    names = _names(groups)
+    for (backbone, method, task), group in groups.items():
+        asked = cells[names[backbone, method], task]
+        cell = replace(asked, candidates=_candidates(group), backbone=backbone, method=method)
+        results.append(kept_cell_result(cell, predictions, runner, {}))
     baseline = dict(_baseline(study, fits, predictions, runner))
-    return Result(study, results, baseline, runner=runner, predictions=predictions, html=as_html)
+    return Result(study, tuple(results), baseline, runner=runner, html=as_html)
+
+
+def _study(groups: Iterable[Group], fits: Sequence[Fit], runner: Runner) -> Study:
+    """Make the study of groups of runs; the methods are the tasks' own unless all runs are of another one."""
+    names = _names(groups)
+    tasks = [runner.plugins.tasks.find(name) for name in dict.fromkeys(task for _, _, task in groups)]
+    seeds, methods = tuple(sorted({fit.seed for fit in fits})), {fit.method for fit in fits}
+    study = compared(list(dict.fromkeys(names.values())), tasks, seeds=seeds, keep="all")
+    method = methods.pop() if len(methods) == 1 and methods != {task.method for task in tasks} else None
+    return replace(study, systems=tuple(replace(system, method=method) for system in study.systems))
 
 
 def _fit(reference: str, runner: Runner) -> Fit:
@@ -63,27 +73,21 @@ def _fit(reference: str, runner: Runner) -> Fit:
     return folder.fit()
 
 
-def _backbone_names(groups: Iterable[Group]) -> dict[tuple[str, str], str]:
-    """Map backbone and method to the name in the result."""
-    methods: dict[str, dict[str, None]] = {}
+def _names(groups: Iterable[Group]) -> dict[tuple[str, str], str]:
+    """Map backbone and method to the name of the system."""
+    methods = dict[str, dict[str, None]]()
     for backbone, method, _ in groups:
         methods.setdefault(backbone, {})[method] = None
-    return {
-        (backbone, method): (backbone or method) if len(used) == 1 else named_by_method(backbone, method)
-        for backbone, used in methods.items()
-        for method in used
-    }
-
-
-def _method(fits: Iterable[Fit], tasks: Iterable[Task]) -> tuple[str, ...]:
-    """Return the method of a study of these fits; nothing if each task has its own, or if there are several."""
-    methods, own = {fit.method for fit in fits}, {task.method for task in tasks}
-    return tuple(methods) if len(methods) == 1 and methods != own else ()
+    names = dict[tuple[str, str], str]()
+    for backbone, used in methods.items():
+        for method in used:
+            names[backbone, method] = (backbone or method) if len(used) == 1 else named_by_method(backbone, method)
+    return names
 
 
 def _candidates(fits: Sequence[Fit]) -> tuple[Candidate, ...]:
     """Group fits into grid points, each with its restarts in the order of their seeds."""
-    points: dict[Recipe, list[Fit]] = {}
+    points = dict[Recipe, list[Fit]]()
     for fit in sorted(fits, key=lambda fit: fit.seed):
         points.setdefault(fit.recipe, []).append(fit)
     return tuple(Candidate(recipe, tuple(restarts)) for recipe, restarts in points.items())

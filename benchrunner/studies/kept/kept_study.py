@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError, UnknownName
+from benchrunner.io.decoding import from_json
 from benchrunner.io.seals import read_sealed
 from benchrunner.runs.folder import OTHER_RUNS
+from benchrunner.studies.kept.kept_form import FORMAT, KeptCell, KeptContent
 from benchrunner.studies.kept.naming import check_name
-
-FORMAT = 1
-"""Format of the file. A reader refuses files of a later format."""
 
 
 def studies_folder(runs: Path) -> Path:
@@ -28,70 +27,45 @@ class KeptStudy:
 
     name: str
     path: Path
-    content: dict[str, Any]
-    """Content of the file."""
-
-    def check(self) -> None:
-        """Raise a `LookupError` or a `TypeError` if the file has no values where a study has some."""
-        self._answering(set(self.tasks))
-        read = (self.command, self.started, self.ended, self.is_study_file, self.tasks, self.backbones, self.selected)
-        _ = self.limit_dev
-        if not self.fits and not read:
-            raise KeyError("fits")
+    content: KeptContent
 
     @property
     def command(self) -> tuple[str, ...]:
         """Words of the command line that repeats the study, without `benchrunner`; empty if Python code ran it."""
-        return tuple(self.content["command"])
-
-    @property
-    def started(self) -> str:
-        """Date and time when the study was first asked for, in ISO 8601 and UTC."""
-        return str(self.content["started"])
+        return self.content.command
 
     @property
     def ended(self) -> str | None:
         """Date and time when the study was complete, in ISO 8601 and UTC; None if it is not."""
-        ended = self.content["ended"]
-        return None if ended is None else str(ended)
-
-    @property
-    def is_study_file(self) -> bool:
-        """Whether the study is of a study file, with systems and columns."""
-        return self.content["study_file"] is not None
+        return self.content.ended
 
     @property
     def backbones(self) -> tuple[str, ...]:
-        """Backbones of all parts."""
-        return tuple(dict.fromkeys(name for part in self.content["parts"] for name in part["study"]["backbones"]))
+        """Backbones of all systems."""
+        return self.content.study.backbones
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Names of the tasks of all parts."""
-        return tuple(dict.fromkeys(name for part in self.content["parts"] for name in part["study"]["tasks"]))
+        """Names of the tasks of all cells."""
+        return tuple(dict.fromkeys(cell.task for cell in self.content.cells))
 
     @property
     def fits(self) -> frozenset[str]:
         """Ids of all planned fits, except those of majority answers."""
-        return frozenset(
-            fit["id"]
-            for part in self.content["parts"]
-            for cell in part["cells"]
-            for point in cell["candidates"]
-            for fit in point["fits"]
-        )
+        return frozenset(fit for cell in self.content.cells for fit in cell.fits)
 
     @property
     def selected(self) -> frozenset[str]:
         """Ids of the fits that were selected, and of the members of ensembles."""
-        cells = (cell for part in self.content["parts"] for cell in part["cells"])
-        members = (member for entry in self.content["entries"] for member in entry["members"])
-        return frozenset(fit for fit in (*(cell.get("selected") for cell in cells), *members) if fit is not None)
+        selected = {cell.selected for cell in self.content.cells if cell.selected is not None}
+        for kept in self.content.figures:
+            selected.update(kept.figure.members)
+        return frozenset(selected)
 
     @property
     def limit_dev(self) -> int | None:
-        """Smallest number of rows of dev that a part scores; None if all parts score all rows."""
-        limits = [part["study"].get("limit_dev") for part in self.content["parts"]]
+        """Smallest number of rows of dev that a cell scores; None if all cells score all rows."""
+        limits = [cell.fitting.limit_dev for cell in self.content.cells]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def as_json(self) -> dict[str, Any]:
@@ -100,9 +74,10 @@ class KeptStudy:
             "name": self.name,
             "path": str(self.path),
             "command": list(self.command),
-            "started": self.started,
+            "started": self.content.started,
             "ended": self.ended,
-            "is_study_file": self.is_study_file,
+            "title": self.content.study.title,
+            "systems": list(self.content.study.names),
             "backbones": list(self.backbones),
             "tasks": list(self.tasks),
             "fits": sorted(self.fits),
@@ -110,17 +85,16 @@ class KeptStudy:
         }
 
     def runs_for(self, tasks: Collection[str], name: str | None = None) -> list[str]:
-        """Return the ids of the runs whose answers stand for a backbone, or for a system of a study file.
+        """Return the ids of the runs whose answers stand for a system.
 
         Only runs of these tasks are returned: the selected run of each task, or all members of an ensemble. `name` may
-        be left out if the study has only one backbone or system.
+        be left out if the study has only one system.
         """
         answering = self._answering(set(tasks))
-        kind = "system" if self.is_study_file else "backbone"
         if name is None:
             if len(answering) > 1:
                 raise RequestError(
-                    f"The study {self.name} has several {kind}s: {', '.join(answering)}. Say which of them answers "
+                    f"The study {self.name} has several systems: {', '.join(answering)}. Say which of them answers "
                     "(--of B on the command line)."
                 )
             if not answering:
@@ -130,22 +104,25 @@ class KeptStudy:
                 )
             name = next(iter(answering))
         if name not in answering:
-            raise UnknownName(kind, name, answering, where=f"in the study {self.name}")
+            raise UnknownName("system", name, answering, where=f"in the study {self.name}")
         return [run for runs in answering[name].values() for run in runs]
 
-    def _answering(self, tasks: Collection[str]) -> dict[str, dict[str, list[str]]]:
-        """Map each backbone or system to its tasks with the runs that answer; the first selection of a task counts."""
-        parts, answering = self.content["parts"], dict[str, dict[str, list[str]]]()
-        cells = [(cell["backbone"], cell, ()) for part in parts for cell in part["cells"]]
-        if self.is_study_file:
-            entries = [entry for entry in self.content["entries"] if entry["cell"] is not None]
-            places = [parts[entry["cell"][0]]["cells"][entry["cell"][1]] for entry in entries]
-            cells = [(entry["system"], cell, entry["members"]) for entry, cell in zip(entries, places, strict=True)]
-        for name, cell, members in cells:
-            runs = list(members) or [run for run in [cell.get("selected")] if run is not None]
-            if runs and cell["task"] in tasks:
-                answering.setdefault(name, {}).setdefault(cell["task"], runs)
+    def _answering(self, tasks: Collection[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Map each system to its tasks with the runs that answer; the first selection of a task counts."""
+        answering = dict[str, dict[str, tuple[str, ...]]]()
+        for cell in self.content.cells:
+            runs = self._members(cell) or (() if cell.selected is None else (cell.selected,))
+            if runs and cell.columns and cell.task in tasks:
+                answering.setdefault(cell.system, {}).setdefault(cell.task, runs)
         return answering
+
+    def _members(self, cell: KeptCell) -> tuple[str, ...]:
+        """Return the ids of the fits that answer together in a cell; nothing if each answers alone."""
+        for column in cell.columns:
+            figure = self.content.others.get((cell.system, column))
+            if figure is not None and figure.members:
+                return figure.members
+        return ()
 
 
 def find_study(runs: Path, name: str) -> KeptStudy:
@@ -174,12 +151,10 @@ def _paths(runs: Path) -> Iterator[Path]:
 
 def _read(path: Path) -> KeptStudy:
     advice = "Repeat the command of the study, or remove the file."
+    data = read_sealed(path, advice)
+    if type(data.get("format")) is int and data["format"] > FORMAT:
+        raise RequestError(f"{path}: was written by a later version of benchrunner: update benchrunner.")
     try:
-        content = read_sealed(path, advice)
-        if content["format"] > FORMAT:
-            raise RequestError(f"{path}: was written by a later version of benchrunner: update benchrunner.")
-        study = KeptStudy(path.stem, path, content)
-        study.check()
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RequestError(f"{path}: is not a kept study ({type(error).__name__}: {error}). {advice}") from None
-    return study
+        return KeptStudy(path.stem, path, from_json(KeptContent, data, path, RequestError))
+    except RequestError as error:
+        raise RequestError(f"{error} This is not a kept study of this version. {advice}") from None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from benchrunner.errors import RequestError
 from benchrunner.fits.fit import identity
+from benchrunner.io.decoding import as_json
+from benchrunner.studies.kept.kept_form import kept_cells, without_cells
+from benchrunner.studies.study import Study
 
 LONGEST_NAME = 100
 """Characters of a study's name, so that every file system takes its file."""
@@ -28,22 +31,24 @@ def check_name(name: str) -> str:
     return name
 
 
-def derived_name(
-    backbones: Sequence[str], tasks: Collection[str], request: Mapping[str, Any], *, methods: Sequence[str] = ()
-) -> str:
-    """Name a study by its backbones, its methods if they are several, and its tasks.
+def derived_name(study: Study) -> str:
+    """Name a study by its file and scale, or by its backbones, its methods if they are several, and its tasks.
 
     Six digits of a hash tell it from other requests about the same.
     """
-    compared = "-vs-".join(map(_word, backbones)) if len(backbones) < MANY else f"{len(backbones)}-backbones"
-    if len(methods) > 1:
-        compared += f"-by-{'-vs-'.join(map(_word, methods)) if len(methods) < MANY else f'{len(methods)}-methods'}"
-    return f"{compared}-on-{_tasks(list(tasks))}-{identity(request)[:6]}"
+    cells = kept_cells((*study.stages, *study.cells))
+    asked = replace(without_cells(study), path=None)  # the folder of a file changes nothing
+    digits = identity({"study": as_json(asked), "cells": as_json(cells)})[:6]
+    if study.name:
+        return f"{_word(study.name.removesuffix('.toml'))}-{_word(study.scale.name)}-{digits}"
+    compared = _listed(study.backbones, "backbones")
+    if len(study.methods) > 1:
+        compared += f"-by-{_listed(study.methods, 'methods')}"
+    return f"{compared}-on-{_tasks([task.name for task in study.tasks])}-{digits}"
 
 
-def derived_file_name(name: str, scale: str, request: Mapping[str, Any]) -> str:
-    """Name a study of a study file by the file and the scale, with six digits of a hash of the request."""
-    return f"{_word(name.removesuffix('.toml'))}-{_word(scale)}-{identity(request)[:6]}"
+def _listed(names: Sequence[str], kind: str) -> str:
+    return "-vs-".join(map(_word, names)) if len(names) < MANY else f"{len(names)}-{kind}"
 
 
 def _tasks(tasks: Sequence[str]) -> str:

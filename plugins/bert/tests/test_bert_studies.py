@@ -16,9 +16,9 @@ import benchrunner_bert
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
+from benchrunner.studies.study import Study
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.study_files.reading import read_study_file
-from benchrunner.study_files.study_file import StudyFile
 from benchrunner_bert.pretraining import command
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
@@ -35,7 +35,7 @@ def plugins() -> Plugins:
     return discover()
 
 
-def study(name: str, *, scale: str = "full", systems: list[str] | None = None, **values: str) -> StudyFile:
+def study(name: str, *, scale: str = "full", systems: list[str] | None = None, **values: str) -> Study:
     path = FOLDER / f"{name}.toml"
     given = {} if scale == "tiny" else {key: value for key, value in REQUIRED.items() if has_parameter(path, key)}
     return read_study_file(path, {**given, **values}, scale=scale, systems=systems)
@@ -59,7 +59,7 @@ def pretrain_options(words: tuple[str, ...]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def pretrainings(read: StudyFile) -> Iterator[argparse.Namespace]:
+def pretrainings(read: Study) -> Iterator[argparse.Namespace]:
     for words in read.commands:
         if words[0] == "pretrain":
             yield pretrain_options(words)

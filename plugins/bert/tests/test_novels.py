@@ -132,6 +132,6 @@ def test_it_beats_its_twin_by_more_than_two_standard_errors(task: str, tmp_path:
         changes={"limit_train": 10_000, "lr": 3e-4, "precision": "bf16"},
     )
     result = run_study(study, runner)
-    values = [next(iter(one.spreads.values())).values for one in result.cells]
+    values = [next(iter(one.figures.values())).values for one in result.cells]
     error = math.sqrt(sum(statistics.variance(one) for one in values) / 5)
     assert statistics.fmean(values[0]) - statistics.fmean(values[1]) > 2 * error

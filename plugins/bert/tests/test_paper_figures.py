@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import benchrunner_bert
+from benchrunner.studies.study import Study
 from benchrunner.study_files.reading import read_study_file
-from benchrunner.study_files.study_file import StudyFile
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
 
@@ -125,7 +125,7 @@ def paper(name: str) -> dict[tuple[str, str], float]:
     }
 
 
-def study(name: str) -> StudyFile:
+def study(name: str) -> Study:
     values = {"corpus": "a.txt", "held-out": "b.txt"}
     path = FOLDER / f"{name}.toml"
     return read_study_file(path, {key: value for key, value in values.items() if f"\n{key} = " in path.read_text()})

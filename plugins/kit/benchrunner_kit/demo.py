@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
@@ -18,6 +18,7 @@ from benchrunner.results import (
     StudyOptions,
     Submission,
     check_place,
+    compared,
     write_submission,
 )
 
@@ -63,7 +64,7 @@ class Demo:
         study = StudyOptions(family=family).study((backbone or _demo_backbone(plugins),), chosen, runner)
         twin = runner.planner.backbone(study.backbones[0]).twin
         backbones = (*study.backbones, twin) if twin else study.backbones
-        return cls(folder, plugins, replace(study, backbones=backbones, seeds=(seed,), changes=RECIPE), seed)
+        return cls(folder, plugins, compared(backbones, chosen, seeds=(seed,), changes=RECIPE), seed)
 
     @property
     def workspace(self) -> Workspace:

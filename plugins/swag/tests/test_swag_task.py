@@ -18,7 +18,7 @@ from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.study import Study
+from benchrunner.studies.study import compared
 from benchrunner.studies.study_run import run_study
 from benchrunner.studies.submission_answers import answers, selected
 from benchrunner.workspace import Settings, Workspace
@@ -130,8 +130,8 @@ def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, pl
         data=write(tmp_path / "data", 1),
         settings=Settings(official_counts=False),
     )
-    runner, board = Runner(plugins, workspace, Computing("cpu")), plugins.leaderboards.find("swag")
-    study = Study(("tiny/words",), (SWAG,), changes={"epochs": 1})
+    runner, board = Runner(plugins, workspace, Computing(device="cpu")), plugins.leaderboards.find("swag")
+    study = compared(("tiny/words",), (SWAG,), changes={"epochs": 1})
     given = answers(board, selected(board, run_study(study, runner).cells, runner), {}, runner)
     path = writing.write_answers(board, given, tmp_path, counts={file.name: 60 for file in board.files})
     assert find_faults(board, path, manifest=read_manifest(path)) == []

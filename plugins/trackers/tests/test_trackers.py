@@ -16,7 +16,8 @@ import pytest
 
 import benchrunner_trackers
 from benchrunner.command_line.main import main
-from benchrunner.results import Computing, Event, Fit, Runner, Study, discover, run_study
+from benchrunner.fits.computing import Computing
+from benchrunner.results import Event, Fit, Runner, compared, discover, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner_trackers.observer import observer
 from benchrunner_trackers.settings import TRACKERS
@@ -184,7 +185,7 @@ def test_a_study_is_tracked_by_several_trackers(
     tracked: Callable[[str], Runner], trackers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runner = tracked("tensorboard, mlflow")
-    study = Study(("words",), (runner.plugins.tasks.find("mood"),), seeds=(0, 1), changes={"epochs": 2})
+    study = compared(("words",), (runner.plugins.tasks.find("mood"),), seeds=(0, 1), changes={"epochs": 2})
     fits = run_study(study, runner).cells[0].cell.fits
     for fit in fits:
         assert list(trackers.glob(f"tensorboard/mine/mood/words/*-{fit.id}/events*"))

@@ -7,11 +7,13 @@ import json
 import pytest
 
 from benchrunner import ACCURACY, MATTHEWS, Workspace
-from benchrunner.io.decoding import as_json
-from benchrunner.results import Computing, Runner, StudyFileResult, discover, paired_test, read_study
+from benchrunner.fits.computing import Computing
+from benchrunner.io import decoding
+from benchrunner.results import Result, Runner, discover, paired_test, read_study
 from benchrunner.runs.predicting import predict
-from benchrunner.statistics import example_interval, holm
-from benchrunner.study_files import table
+from benchrunner.statistics.intervals import example_interval
+from benchrunner.statistics.paired_test import holm
+from benchrunner.studies.comparison.json_values import as_json
 from benchrunner_kit.testing import tiny_family
 from chancy import Chancy
 from inline import METHODS, mood, own
@@ -66,12 +68,10 @@ def guessers(kitchen: Kitchen) -> Kitchen:
     return kitchen
 
 
-def kept(kitchen: Kitchen, name: str) -> StudyFileResult:
+def kept(kitchen: Kitchen, name: str) -> Result:
     folder = kitchen.folder
     places = Workspace(data=folder / "data", runs=folder / "fits", cache=folder / "cache")
-    result = read_study(name, Runner(kitchen.plugins, places, Computing("cpu")))
-    assert isinstance(result, StudyFileResult)
-    return result
+    return read_study(name, Runner(kitchen.plugins, places, Computing(device="cpu")))
 
 
 def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
@@ -83,24 +83,22 @@ def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
     metrics = {"right": ACCURACY, "balance": MATTHEWS}
 
     def answers(system: str, column: str) -> list[list[str]]:
-        cell = result.entries[system, column].cell
-        assert cell is not None and cell.cell.task.name == task.name
-        runner = result.results[0].runner
-        assert runner is not None
-        return [predict(fit, "dev", runner).answers for fit in cell.restarts]
+        cell = result.cell_at[system, column]
+        assert cell.cell.task.name == task.name and cell.runner is not None
+        return [predict(fit, "dev", cell.runner).answers for fit in cell.restarts]
 
-    runner = result.results[0].runner
+    runner = result.runner
     assert runner is not None
     gold = task.problem.gold(runner.planner.rows(task, "dev").table)
     assert gold is not None
     tests = {}
-    for cell in printed["cells"]:
+    for cell in printed["figures"]:
         name, column = cell["system"], cell["column"]
         if name == "together":
             assert cell["interval_over_examples"] is None, "one answer of several fits has no restarts"
             continue
         interval = example_interval(metrics[column], gold, answers(name, column))
-        assert cell["interval_over_examples"] == [interval.low, interval.high]
+        assert cell["interval_over_examples"] == [100 * interval.low, 100 * interval.high]
         if name == "bad":
             tests[column] = paired_test(metrics[column], gold, answers(name, column), answers("good", column))
     assert [(test["system"], test["with"], test["column"]) for test in printed["comparisons"]] == [
@@ -110,9 +108,9 @@ def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
     adjusted = holm({column: test.p for column, test in tests.items()})
     for test in printed["comparisons"]:
         expected = tests[test["column"]]
-        assert {name: test[name] for name in as_json(expected)} == as_json(expected)
+        assert {name: test[name] for name in decoding.as_json(expected)} == decoding.as_json(expected)
         assert (test["adjusted_p"], test["is_clear"]) == (adjusted[test["column"]], adjusted[test["column"]] < 0.05)
-    assert json.loads(json.dumps(table.as_json(result)))["comparisons"] == printed["comparisons"]
+    assert json.loads(json.dumps(as_json(result)))["comparisons"] == printed["comparisons"]
 
 
 def test_the_table_has_intervals_marks_and_conclusions(guessers: Kitchen) -> None:
@@ -124,5 +122,5 @@ def test_the_table_has_intervals_marks_and_conclusions(guessers: Kitchen) -> Non
     assert lines[bad][1] == "16.7 ± 8.3 (3) *" and lines[bad][2].endswith("(3) *")
     assert all(cell.startswith("[") and cell.endswith("]") for cell in lines[bad + 1][1:])
     assert lines[places["as good"]][1] == "94.4 ± 9.6 (3)"
-    assert "  *  differs from the first system of the column: p < 0.05 after Holm's correction for 2 tests\n" in out
+    assert "  *  differs from good: p < 0.05 after Holm's correction for 2 tests\n" in out
     assert "  Of 2 columns, bad is worse than good on 2 (balance -1" in out

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import inline
-from benchrunner.study_files.dry_run import dry_run_study_file
-from benchrunner.study_files.run import run_study_file
+from benchrunner.studies.dry_run import dry_run_study
+from benchrunner.studies.study_run import run_study
 from kitchen import Kitchen
 
 
@@ -19,6 +19,6 @@ def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(inline.__file__).parent), *sys.path]))
-    for function in (run_study_file, dry_run_study_file):
+    for function in (run_study, dry_run_study):
         monkeypatch.setitem(function.__kwdefaults__, "program", (sys.executable, str(tmp_path / "bake.py")))
     return Kitchen(tmp_path, capsys)

@@ -10,7 +10,8 @@ import pytest
 
 from benchrunner import Workspace
 from benchrunner.command_line.main import main
-from benchrunner.results import Computing, Runner, discover
+from benchrunner.fits.computing import Computing
+from benchrunner.results import Runner, discover
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner_kit.testing import tiny_family
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("narrow_bilstm")
 def test_a_system_is_fine_tuned_on_a_first_task(kitchen: Kitchen) -> None:
     code, out, err = staged(kitchen, "--columns", "mood", "--json")
     assert code == 0, err
-    cells = {cell["system"]: cell for cell in json.loads(out)["cells"]}
+    cells = {cell["system"]: cell for cell in json.loads(out)["figures"]}
     code, out, _ = kitchen("tiny/words", "--tasks", "known", "--lr", "5e-3", "--limit-train", "24", "--json")
     (first,) = json.loads(out)["cells"]
     code, out, _ = kitchen(f"run:{first['selected']}", "--tasks", "mood", "--lr", "2e-3", "--json")
@@ -35,11 +36,11 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
     code, out, err = staged(kitchen, "--json")
     assert code == 0, err
     result = json.loads(out)
-    (figure,) = [cell for cell in result["cells"] if cell["system"] == "three together"]
+    (figure,) = [cell for cell in result["figures"] if cell["system"] == "three together"]
     assert len(figure["together"]) == 3
-    (cell,) = [cell for part in result["results"] for cell in part["cells"] if len(cell["fits"]) == 3]
+    (cell,) = [cell for cell in result["cells"] if len(cell["fits"]) == 3]
     runner = Runner(
-        kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), Computing("cpu")
+        kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), Computing(device="cpu")
     )
     rows = runner.planner.rows(kitchen.plugins.tasks.find("mood"), "dev")
     logits = np.array([raw_outputs(find_run(Path("fits"), fit["id"]).fit(), rows, runner) for fit in cell["fits"]])

@@ -29,7 +29,7 @@ def shared(kitchen: Kitchen, name: str) -> dict[str, Any]:
 def test_systems_of_several_methods_are_shared(kitchen: Kitchen) -> None:
     code, _, err = kitchen("--study", "study.toml", "--scale", "crumb", "--name", "bread", "--quiet")
     assert code == 0, err
-    cells = [cell for part in shared(kitchen, "bread")["parts"] for cell in part["cells"]]
+    cells = shared(kitchen, "bread")["result"]["cells"]
     assert {"finetune", "finetune+bilstm", "features"} <= {cell["method"] for cell in cells}
 
 
@@ -48,5 +48,5 @@ def test_stages_and_test_splits_are_shared(kitchen: Kitchen, monkeypatch: pytest
     content = shared(kitchen, "stages")
     assert set(content["tasks"]) == {"mine/mood", "mine/known"}
     assert any(backbone.startswith("run:") for backbone in content["revisions"])
-    scores = [score for part in content["parts"] for cell in part["cells"] for score in cell["scores"]]
+    scores = [score for cell in content["result"]["cells"] for score in cell["scores"]]
     assert {score["split"] for score in scores} == {"dev", "test"}

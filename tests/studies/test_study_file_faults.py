@@ -97,7 +97,7 @@ FAULTS = {
     ),
     "mean of itself": (
         HEAD + SYSTEM + '[[column]]\nname = "x"\nmean = ["x"]\n',
-        "column x: there is no other column 'x'.",
+        "column x: its mean names 'x', and the file has no other column of this name.",
     ),
     "metric of a figure": (
         HEAD + SYSTEM + '[[column]]\nname = "x"\nfigure = "loss"\nmetric = "f1"\n',

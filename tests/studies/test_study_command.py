@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 import pytest
@@ -20,7 +22,7 @@ def test_a_study_makes_systems_once_and_shows_published_scores(kitchen: Kitchen)
     assert "1 of 2, rye: benchrunner bake rye out/rye" in err
     result = json.loads(out)
     assert result["parameters"] == {"doughs": "rye,spelt", "more": ""}
-    cells = {(cell["system"], cell["column"]): cell for cell in result["cells"]}
+    cells = {(cell["system"], cell["column"]): cell for cell in result["figures"]}
     assert len(cells) == 9
     assert len(cells["rye", "taste"]["restarts"]) == 2 and len(cells["rye", "crust"]["restarts"]) == 1
     for figure, column in (("restarts", "taste"), ("restarts", "crust"), ("mean", "loss")):
@@ -30,8 +32,7 @@ def test_a_study_makes_systems_once_and_shows_published_scores(kitchen: Kitchen)
     assert "rye (sliced) on loss: no figure: the study names no log of this system" in result["notes"]
     recipes = {
         (cell["method"], cell["recipe"]["lr"], cell["recipe"]["epochs"], cell["recipe"]["limit_train"])
-        for part in result["results"]
-        for cell in part["cells"]
+        for cell in result["cells"]
     }
     assert recipes == {
         ("finetune", 2e-3, 1, 16),
@@ -86,7 +87,7 @@ def test_only_the_systems_that_are_named_are_built(kitchen: Kitchen) -> None:
     words = ["--study", "study.toml", "--systems", "spelt", "--columns", "loss", "--json", "--quiet"]
     code, out, _ = kitchen(*words)
     assert code == 0 and kitchen.made() == ["spelt"]
-    assert [(cell["system"], cell["mean"]) for cell in json.loads(out)["cells"]] == [("spelt", 2.25)]
+    assert [(cell["system"], cell["mean"]) for cell in json.loads(out)["figures"]] == [("spelt", 2.25)]
 
 
 def test_a_scale_sets_parameters_and_options_of_every_fit(kitchen: Kitchen) -> None:
@@ -94,9 +95,9 @@ def test_a_scale_sets_parameters_and_options_of_every_fit(kitchen: Kitchen) -> N
     assert code == 0, err
     result = json.loads(out)
     assert (result["scale"], result["parameters"]["doughs"]) == ("crumb", "rye") and kitchen.made() == ["rye"]
-    recipes = [cell["recipe"] for part in result["results"] for cell in part["cells"]]
+    recipes = [cell["recipe"] for cell in result["cells"]]
     assert {recipe["limit_train"] for recipe in recipes} == {8}
-    cells = {(cell["system"], cell["column"]): cell for cell in result["cells"]}
+    cells = {(cell["system"], cell["column"]): cell for cell in result["figures"]}
     assert {len(cell["restarts"]) for cell in cells.values()} == {1}
     for system in ("rye", "rye (sliced)"):
         mean = (cells[system, "taste"]["mean"] + cells[system, "crust"]["mean"]) / 2
@@ -112,8 +113,8 @@ def test_options_of_the_command_override_the_file(kitchen: Kitchen) -> None:
     result = json.loads(out)
     assert code == 0
     assert [system["name"] for system in result["systems"]] == ["rye", "rye (sliced)"]
-    assert {cell["recipe"]["lr"] for part in result["results"] for cell in part["cells"]} == {1e-3}
-    assert [len(cell["restarts"]) for cell in result["cells"]] == [1, 1]
+    assert {cell["recipe"]["lr"] for cell in result["cells"]} == {1e-3}
+    assert [len(cell["restarts"]) for cell in result["figures"]] == [1, 1]
 
 
 def test_test_splits_with_labels_are_scored_and_do_not_select(kitchen: Kitchen) -> None:
@@ -125,17 +126,17 @@ def test_test_splits_with_labels_are_scored_and_do_not_select(kitchen: Kitchen) 
     code, out, err = kitchen(*words)
     assert code == 0, err
     result = json.loads(out)
-    cells = {(cell["system"], cell["column"]): cell for cell in result["cells"]}
+    cells = {(cell["system"], cell["column"]): cell for cell in result["figures"]}
     for system in ("rye", "rye (sliced)"):
         dev, test = cells[system, "dev"], cells[system, "test"]
         assert len(test["restarts"]) == 2
         assert (test["restarts"], test["best_on_dev"]) == (dev["restarts"], dev["best_on_dev"]), "the same rows"
-    selected = {tuple(cell["selected_on"]) for part in result["results"] for cell in part["cells"]}
+    selected = {tuple(cell["selected_on"]) for cell in result["cells"]}
     assert selected == {("dev",)}
-    fits = [fit["id"] for part in result["results"] for cell in part["cells"] for fit in cell["fits"]]
+    fits = [fit["id"] for cell in result["cells"] for fit in cell["fits"]]
     assert len(set(fits)) == 8, "both columns are scores of the same fits"
     kept = {path.parent.parent.name for path in (kitchen.folder / "fits").glob("*/model/*.safetensors")}
-    assert kept == {cell["selected"] for cell in result["cells"]}, "no restart was fitted again to be scored"
+    assert kept == {cell["selected"] for cell in result["figures"]}, "no restart was fitted again to be scored"
 
 
 def test_a_system_without_a_finished_fit_shows_a_gap_and_reason(kitchen: Kitchen) -> None:
@@ -144,3 +145,21 @@ def test_a_system_without_a_finished_fit_shows_a_gap_and_reason(kitchen: Kitchen
     assert code == 1
     assert "  taste: no figure: no fit finished\n" in out and "diverged: the loss was not a finite" in out
     assert "2.25" in out, "the other columns are there"
+
+
+def test_a_study_file_is_printed_in_every_format(kitchen: Kitchen) -> None:
+    words = ["--study", "study.toml", "--scale", "crumb", "--columns", "taste,loss,price", "--quiet"]
+    code, out, _ = kitchen(*words, "--json")
+    figures = {(figure["system"], figure["column"]): figure for figure in json.loads(out)["figures"]}
+    mean = figures["rye", "taste"]["mean"]
+    assert code == 0
+    markdown = kitchen(*words, "--format", "markdown")[1]
+    assert "| system | taste | loss | price paper: market |" in markdown and f"| rye | {mean:.1f}" in markdown
+    assert "|  | *paper 99.5* |" in markdown and "- scale crumb: for a mouse" in markdown
+    latex = kitchen(*words, "--format", "latex")[1]
+    assert r"\begin{tabular}{lrrr}" in latex and f"rye & {mean:.1f}" in latex
+    [first, *_, last] = csv.DictReader(io.StringIO(kitchen(*words, "--format", "csv")[1]))
+    assert (first["column"], 100 * float(first["mean"])) == ("taste", pytest.approx(mean))
+    assert (last["system"], last["column"], last["mean"]) == ("rye (sliced)", "loss", "")
+    best = kitchen(*words, "--best", "--run-ids")[1]
+    assert f"best {mean:.1f}" in best and f"  runs of rye on taste: {figures['rye', 'taste']['selected']}\n" in best

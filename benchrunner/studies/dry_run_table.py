@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.studies.comparison.layout import ABSENT
-from benchrunner.study_files.dry_run import DryRun
+from benchrunner.studies.cells import ABSENT
+from benchrunner.studies.dry_run import DryRun
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -16,7 +16,7 @@ import pytest
 
 from benchrunner import RequestError
 from benchrunner.results import Fit, discover
-from benchrunner.study_files.system_commands import check_not_running, wait_passing_signals
+from benchrunner.studies.system_commands import check_not_running, wait_passing_signals
 from inline import METHODS, mood, own, pairs, plugin
 from kitchen import STUDY, Kitchen
 
@@ -45,7 +45,7 @@ def test_a_system_may_concatenate_what_other_systems_make(kitchen: Kitchen) -> N
         (kitchen.folder / "study.toml").write_text(STUDY.replace(built, f'backbone = "{backbone}"'))
         code, out, err = kitchen("--study", "study.toml", "--columns", "taste", "--quiet", "--json", "--restarts", "1")
         assert code == 0, err
-        (cell,) = [cell for cell in json.loads(out)["cells"] if cell["system"] == "rye (sliced)"]
+        (cell,) = [cell for cell in json.loads(out)["figures"] if cell["system"] == "rye (sliced)"]
         assert cell["mean"] is not None
     assert kitchen.made() == ["rye", "spelt"] * 2
 
@@ -104,7 +104,7 @@ def test_a_stop_signal_reaches_the_command_once() -> None:
 PARENT = """
 import pathlib, sys
 from benchrunner import Workspace
-from benchrunner.study_files.system_commands import run_command
+from benchrunner.studies.system_commands import run_command
 folder = pathlib.Path(sys.argv[1])
 run_command([], Workspace(folder, folder), program=(sys.executable, "-c", sys.argv[2]))
 """

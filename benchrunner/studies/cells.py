@@ -1,0 +1,253 @@
+"""Cells of a study: the fits of one system on one task, what selects among them, and the figures that come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+from benchrunner.errors import FitError, RequestError
+from benchrunner.fits.fit import Fit
+from benchrunner.metrics import Score
+from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
+from benchrunner.runs.runner import Runner
+from benchrunner.statistics import Interval, restart_interval
+from benchrunner.studies.predictions import Predictions
+from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Task
+
+SELECT = ("mean", "best")
+"""Values of a selection's `rule`."""
+KEEP = ("selected", "all", "none")
+"""Values of `Fitting.keep`."""
+ABSENT = "-"
+"""What tables show in place of a figure that is not there."""
+
+
+@final
+@dataclass(frozen=True)
+class Selection:
+    """How scores on dev select a grid point, and a fit among its restarts."""
+
+    rule: str = "mean"
+    """`mean`: the grid point with the best mean over its restarts, then its best restart. `best`: the best single fit
+    of all grid points and restarts, as in Devlin et al. 2019."""
+    metric: str | None = None
+    """Name of the metric that selects; None is the headline of each task."""
+    split: str | None = None
+    """Name of the dev split that selects; None is `Task.selection_splits`."""
+
+    def __post_init__(self) -> None:
+        if self.rule not in SELECT:
+            raise RequestError(f"select must be {' or '.join(SELECT)}, not '{self.rule}'.")
+
+    def metric_of(self, task: Task) -> str:
+        """Name the metric of a task that selects; raise a `RequestError` if the task does not have it."""
+        names = [metric.name for metric in task.metrics]
+        if self.metric is None:
+            return names[0]
+        if self.metric not in names:
+            raise RequestError(f"{task.name} has no metric '{self.metric}' to select by; it has {', '.join(names)}.")
+        return self.metric
+
+    def splits_of(self, task: Task) -> tuple[str, ...]:
+        """Name the dev splits of a task that select."""
+        return task.selection_splits if self.split is None else (self.split,)
+
+    def note(self, task: Task) -> str | None:
+        """Say what selected, for a task with several dev splits or where the selection is not the default."""
+        words, splits = [], self.splits_of(task)
+        if (metric := self.metric_of(task)) != task.metrics[0].name:
+            words.append(f"by {metric}")
+        if len(task.named("dev")) > 1:
+            words.append(f"on {'' if len(splits) == 1 else 'the mean over '}{', '.join(splits)}")
+        if self.rule == "best":
+            words.append("as the best single fit of all grid points and restarts")
+        return f"selected {', '.join(words)}" if words else None
+
+
+@final
+@dataclass(frozen=True)
+class Fitting:
+    """How fits are made: grid points x seeds, which weights are kept, and how many rows of dev are scored."""
+
+    grid: Grid = field(default_factory=Grid)
+    seeds: tuple[int, ...] = (0,)
+    """One restart for each seed."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Recipe fields that are set for every task, such as epochs or precision."""
+    preset: NamedRecipe | None = None
+    """Named recipe whose values stand between each task's recipe and `changes`; None leaves the task's recipe."""
+    keep: str = "selected"
+    """Whose weights are kept after selection: `selected`, `all` or `none`."""
+    limit_dev: int | None = None
+    """Number of rows of each dev split that are scored, drawn as `limit_train` rows are; None is all rows. The fits
+    stay as they are."""
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
+            raise RequestError(
+                f"Seeds must be different numbers, at least one, not {', '.join(map(str, self.seeds)) or 'none'}."
+            )
+        if self.keep not in KEEP:
+            raise RequestError(f"keep must be selected, all or none, not '{self.keep}'.")
+        if self.limit_dev is not None and not (type(self.limit_dev) is int and self.limit_dev > 0):
+            raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
+
+    @property
+    def dev_rows(self) -> tuple[int | None, str]:
+        """The number of rows of each dev split that are scored, and which rows these are."""
+        return self.limit_dev, "first" if self.limit_dev is None else self.changes.get("sample", "first")
+
+
+@final
+class LimitedRunners:
+    """Gives the runner that reads the rows of dev which some fits are scored on. Equal rows have one runner."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self._limited = dict[tuple[int | None, str], Runner]()
+
+    def of(self, fitting: Fitting) -> Runner:
+        """Return the runner for fits that are made so."""
+        if fitting.dev_rows not in self._limited:
+            limit, sample = fitting.dev_rows
+            settings = replace(self.runner.workspace.settings, limit_dev=limit, sample_dev=sample)
+            workspace = replace(self.runner.workspace, settings=settings)
+            self._limited[fitting.dev_rows] = self.runner.in_workspace(workspace)
+        return self._limited[fitting.dev_rows]
+
+
+@final
+@dataclass(frozen=True)
+class Candidate:
+    """One recipe of the grid, with the fits that use it: one for each seed."""
+
+    recipe: Recipe
+    fits: tuple[Fit, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Cell:
+    """The fits of one system on one task, from which one or several columns take their figures."""
+
+    system: str
+    """Name of the system."""
+    task: Task
+    candidates: tuple[Candidate, ...] = ()
+    """The grid points; empty until the fits are planned."""
+    selection: Selection = field(default_factory=Selection)
+    tests: tuple[str, ...] = ()
+    """Names of the test splits with labels that are scored too, at the chosen grid point. They never select."""
+    backbone: str = ""
+    """Name, folder, hub id, `run:ID` of a finished fit, or `concat:A,B` of several backbones side by side."""
+    method: str | None = None
+    """None means the task's own method."""
+    fitting: Fitting = field(default_factory=Fitting)
+    columns: tuple[str, ...] = ()
+    """Names of the columns; empty for a task on which the system is fine-tuned first."""
+
+    @property
+    def fits(self) -> Iterator[Fit]:
+        for candidate in self.candidates:
+            yield from candidate.fits
+
+    @property
+    def scored_splits(self) -> tuple[str, ...]:
+        """Names of all splits that are scored: the dev splits, then the test splits."""
+        return (*self.task.named("dev"), *self.tests)
+
+
+@final
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a system over the restarts of the chosen grid point, with its scale."""
+
+    best: Score
+    """Score of the selected fit. On dev it is optimistic, because the fit was chosen there."""
+    mean: Score
+    """Mean over the restarts: what to expect of a further restart."""
+    deviation: float | None = None
+    """Standard deviation between restarts (n - 1); None for fewer than two."""
+    values: tuple[float, ...] = ()
+    scale: float = 1.0
+    """Factor by which tables multiply the figure, see `Metric.scale`."""
+    decimals: int = 1
+    """Digits after the point in tables."""
+    members: tuple[str, ...] = ()
+    """Ids of the fits that answered together; empty if each answered alone."""
+
+    @classmethod
+    def single(cls, value: float, *, scale: float = 1.0, decimals: int = 1, members: tuple[str, ...] = ()) -> Figure:
+        """Make a figure of one value."""
+        score = Score(value)
+        return cls(score, score, None, (value,), scale, decimals, members)
+
+    @classmethod
+    def absent(cls, reason: str) -> Figure:
+        """Make a figure without a value."""
+        score = Score(None, reason)
+        return cls(score, score)
+
+    @property
+    def over_restarts(self) -> Interval | None:
+        """Interval of the mean over other restarts, for these examples; None if there are too few."""
+        return None if self.mean.value is None else restart_interval(self.values)
+
+    def shown(self, value: float | None) -> float | None:
+        """Return a value of the figure on the scale of tables."""
+        return None if value is None else value * self.scale
+
+    def text(self, value: float | None) -> str:
+        """Write a value of the figure as tables show it."""
+        return ABSENT if value is None else f"{value * self.scale:.{self.decimals}f}"
+
+    def interval_text(self, interval: Interval | None) -> str:
+        """Write an interval of the figure; nothing if there is none."""
+        return "" if interval is None else f"[{self.text(interval.low)}, {self.text(interval.high)}]"
+
+    @property
+    def mean_text(self) -> str:
+        """The mean with its deviation."""
+        mean = self.text(self.mean.value)
+        return mean if self.deviation is None else f"{mean} ± {self.text(self.deviation)}"
+
+
+@final
+@dataclass(frozen=True)
+class CellResult:
+    """The result of one cell."""
+
+    cell: Cell
+    selected: Fit | None
+    """The fit that `Cell.selection` selects at the chosen grid point; None if no fit finished."""
+    chosen: Recipe | None
+    """The grid point that `Cell.selection` selects."""
+    figures: Mapping[Term, Figure]
+    """The figure of every metric on every scored split."""
+    flagged: Mapping[str, int]
+    """Flag -> number of fits at the chosen grid point that carry it. Flagged fits count in the mean."""
+    lost: Mapping[str, str]
+    """Fit id -> why the fit has no scores (diverged or failed), over all grid points."""
+    notes: tuple[str, ...] = ()
+    runner: Runner | None = field(default=None, repr=False, compare=False)
+    """Reads the rows that the cell scores; None if the result was made without a runner."""
+    predictions: Predictions | None = field(default=None, repr=False, compare=False)
+    """Gives the kept answers of the cell's fits, without data and weights."""
+
+    @property
+    def restarts(self) -> tuple[Fit, ...]:
+        """The finished fits of the chosen grid point, in the order of the seeds."""
+        for candidate in self.cell.candidates:
+            if candidate.recipe == self.chosen:
+                return tuple(fit for fit in candidate.fits if fit.id not in self.lost)
+        return ()
+
+
+def selected_fit(result: CellResult) -> Fit:
+    """Return the selected fit; raise a `FitError` with the reasons if no fit finished."""
+    if result.selected is None:
+        reasons = "; ".join(dict.fromkeys(result.lost.values()))
+        raise FitError(f"No fit of {result.cell.system} on {result.cell.task.name} finished: {reasons}")
+    return result.selected

@@ -1,0 +1,274 @@
+"""Dry runs: the commands and fits of a comparison, what exists already, and what is left to do. Nothing is run."""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import final
+
+from benchrunner.errors import CheckpointError, DataError, first_line
+from benchrunner.fits.estimates import CommandEstimate
+from benchrunner.fits.record import Record
+from benchrunner.parameters.recipes import Recipe
+from benchrunner.runs.core_shares import automatic_shares
+from benchrunner.runs.inventory.costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
+from benchrunner.runs.references import without_prefix
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.cells import Cell
+from benchrunner.studies.planning import check_splits, grid_and_seeds, naming, planned, rows_read
+from benchrunner.studies.study import Study
+from benchrunner.studies.system_commands import PROGRAM, estimate_command
+
+FIRST_STAGE = "(first task)"
+"""Text in place of a column's name, for fits of the task that a system is fine-tuned on first."""
+
+
+@final
+@dataclass(frozen=True)
+class PlannedCommand:
+    """A command that builds the backbone of a system."""
+
+    words: tuple[str, ...]
+    system: str
+    estimate: CommandEstimate | None
+    """What the command says about itself; None if it says nothing."""
+
+
+@final
+@dataclass(frozen=True)
+class PlannedFit:
+    """One fit. Lines of the plan may share it: equal fits are equal values."""
+
+    backbone: str
+    first: tuple[str, ...]
+    """The task that the backbone is fine-tuned on first, with its options; empty if there is none."""
+    task: str
+    method: str
+    recipe: Recipe
+    seed: int
+    rows: int
+    """Training rows that the fit reads, each row once in every epoch."""
+    is_finished: bool = False
+    """Whether the fit is finished, so that it is read and not run."""
+    seconds: float | None = None
+    """Time that the fit took; None if it is not finished, or diverged."""
+
+
+@final
+@dataclass(frozen=True)
+class PlannedFits:
+    """The fits of one backbone on one task: its grid points and restarts."""
+
+    systems: tuple[str, ...]
+    columns: tuple[str, ...]
+    """Names of the columns whose figures come from these fits."""
+    fits: tuple[PlannedFit, ...]
+    problem: str = ""
+    """Why it is not known which fits are finished, for example because the backbone is not built."""
+    measured: MeasuredCost | None = None
+    """What earlier fits of the backbone cost, also fits of other studies and tasks; None if there are none."""
+    part: int = 0
+    """Number of the part of the comparison. A part begins when all fits of the part before are finished."""
+
+    @property
+    def finished(self) -> int:
+        """Number of finished fits."""
+        return sum(fit.is_finished for fit in self.fits)
+
+    @property
+    def rows(self) -> int:
+        """Training rows that the unfinished fits read, each row once in every epoch."""
+        return sum(fit.rows for fit in self.fits if not fit.is_finished)
+
+    def seconds_of(self, fit: PlannedFit) -> float | None:
+        """Estimate the seconds of a fit; 0 if it is finished, None if nothing was measured.
+
+        The estimate comes from the finished fits of this line; if there are none, from earlier fits of the backbone.
+        """
+        if fit.is_finished or not fit.rows:
+            return 0.0
+        own = [(known.seconds, known.rows) for known in self.fits if known.seconds is not None and known.rows]
+        if own:
+            return sum(seconds for seconds, _ in own) / sum(rows for _, rows in own) * fit.rows
+        return None if self.measured is None else self.measured.seconds(fit.rows)
+
+    @property
+    def seconds(self) -> float | None:
+        """Time that the fits that are not finished need, one after another; None if nothing was measured."""
+        seconds = [self.seconds_of(fit) for fit in self.fits]
+        known = [value for value in seconds if value is not None]
+        return sum(known) if len(known) == len(seconds) else None
+
+    @property
+    def basis(self) -> str:
+        """What the estimate rests on; empty if there is none or nothing is left to run."""
+        if self.seconds is None or self.finished == len(self.fits):
+            return ""
+        own = sum(fit.seconds is not None and fit.rows > 0 for fit in self.fits)
+        if own:
+            return f"{own} finished fit{'s' * (own > 1)} of the line"
+        return "" if self.measured is None else self.measured.basis
+
+
+@final
+@dataclass(frozen=True)
+class DryRun:
+    """What a comparison would do."""
+
+    title: str
+    commands: tuple[PlannedCommand, ...]
+    lines: tuple[PlannedFits, ...]
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """Column or system -> why it cannot be computed."""
+    jobs: int = 1
+    """Number of fits that run at the same time."""
+
+    @property
+    def flops(self) -> float:
+        """Floating-point operations that are left in the commands that count theirs."""
+        return sum(command.estimate.flops or 0.0 for command in self.commands if command.estimate is not None)
+
+    @property
+    def fits(self) -> tuple[PlannedFit, ...]:
+        """Every different fit."""
+        return tuple(dict.fromkeys(fit for line in self.lines for fit in line.fits))
+
+    @property
+    def to_run(self) -> int:
+        """Number of different fits that are not finished, as far as that is known."""
+        return sum(not fit.is_finished for fit in self.fits)
+
+    @property
+    def seconds(self) -> tuple[float, int]:
+        """Seconds of the different fits that are left, one after another; number of fits without an estimate."""
+        seconds = {fit: line.seconds_of(fit) for line in self.lines for fit in line.fits}
+        known = [value for value in seconds.values() if value is not None]
+        return sum(known), len(seconds) - len(known)
+
+    @property
+    def wall_seconds(self) -> float:
+        """Seconds until the fits with an estimate are finished, if a fit beside others takes as long as alone."""
+        parts, seen = dict[int, list[float]](), set[PlannedFit]()
+        for line in self.lines:
+            for fit in line.fits:
+                if fit not in seen and (seconds := line.seconds_of(fit)):
+                    parts.setdefault(line.part, []).append(seconds)
+                seen.add(fit)
+        return sum(_wall_seconds(part, self.jobs) for part in parts.values())
+
+
+def _wall_seconds(seconds: Iterable[float], jobs: int) -> float:
+    """Give each fit in turn to the worker that is free first; return when the last worker is finished."""
+    workers = [0.0] * jobs
+    for duration in seconds:
+        heapq.heapreplace(workers, workers[0] + duration)
+    return max(workers)
+
+
+def dry_run_study(study: Study, runner: Runner, *, jobs: int | None = None, program: Sequence[str] = PROGRAM) -> DryRun:
+    """Plan a study. A column whose data is missing is listed in `problems`, and no error is raised.
+
+    `jobs` is the number of fits that would run at the same time; None is the number that `run_study` would choose, or
+    1 if the study has first tasks or builds backbones. `program` estimates the commands that build backbones.
+    """
+    plan = _Plan(study, runner)
+    commands = list[PlannedCommand]()
+    for words, system in study.commands.items():
+        with naming(f"{study.name}, system {system}"):
+            estimate = estimate_command(words, runner.workspace, program=program, study=study.path)
+        commands.append(PlannedCommand(words, system, estimate))
+    lines = (*plan.lines(study.stages, 0), *plan.lines(study.cells, 1))
+    return DryRun(study.title, tuple(commands), lines, plan.problems, plan.jobs() if jobs is None else jobs)
+
+
+@final
+class _Plan:
+    """Plans the fits of a study; cells that share fits are planned together."""
+
+    def __init__(self, study: Study, runner: Runner) -> None:
+        self._study, self._runner = study, runner
+        self._built = {system.backbone for system in study.systems if system.make}
+        self._first = {system.name: system.first for system in study.systems}
+        self._titles = {column.name: column.title for column in study.columns}
+        self._costs = list(finished_costs(runner.workspace.runs))
+        self.problems = dict[str, str]()
+
+    def lines(self, cells: Iterable[Cell], part: int) -> Iterator[PlannedFits]:
+        """Yield a line for all cells with the same fits; `part` is the number of the part of the comparison."""
+        groups = dict[tuple[PlannedFit, ...], list[Cell]]()
+        for cell in cells:
+            try:
+                check_splits(cell, self._runner)
+            except DataError as problem:
+                if not self._study.name:
+                    raise
+                for name in cell.columns or (cell.system,):
+                    self.problems[name] = str(problem)
+            else:
+                groups.setdefault(tuple(self._fits(cell)), []).append(cell)
+        for fits, group in groups.items():
+            columns = dict.fromkeys(self._titles[name] for cell in group for name in cell.columns)
+            yield self._line(
+                group[0],
+                tuple(dict.fromkeys(cell.system for cell in group)),
+                tuple(columns) or (FIRST_STAGE,),
+                fits,
+                part,
+            )
+
+    def _fits(self, cell: Cell) -> Iterator[PlannedFit]:
+        task, method = cell.task, self._runner.plugins.methods.find(cell.method or cell.task.method)
+        stage = self._first.get(cell.system) if cell.columns else None
+        first: tuple[str, ...] = ()
+        if stage is not None:
+            first = (stage.task, *(f"{key}={value}" for key, value in sorted(stage.recipe.items())))
+        recipes, seeds = grid_and_seeds(cell.fitting, task, method)
+        for recipe in recipes:
+            rows = rows_read(task, method, recipe, self._runner)
+            for seed in seeds:
+                yield PlannedFit(cell.backbone, first, task.name, method.name, recipe, seed, rows)
+
+    def _line(
+        self, cell: Cell, systems: tuple[str, ...], columns: tuple[str, ...], fits: tuple[PlannedFit, ...], part: int
+    ) -> PlannedFits:
+        """Plan the fits of one backbone on one task with one method, and say which of them are finished."""
+        runner, line = self._runner, PlannedFits(systems, columns, fits, part=part)
+        if fits[0].first:
+            return dataclasses.replace(line, problem="which fits are finished is known after the first task")
+        if any(
+            self._is_unbuilt(backbone) for backbone in self._runner.plugins.backbone_search.part_names(cell.backbone)
+        ):
+            return dataclasses.replace(line, problem="the backbone is not built yet")
+        try:
+            planned_fits = list(planned(cell, runner).fits)
+        except CheckpointError as error:  # for example, the checkpoint was never downloaded
+            return dataclasses.replace(line, problem=first_line(error))
+        known = [_compared(plan, runner.folder(fit).record()) for plan, fit in zip(fits, planned_fits, strict=True)]
+        fit, device = planned_fits[0], runner.resolved.device.partition(":")[0]
+        wanted = FinishedCost(fit.task, fit.revision, fit.method, device, fit.recipe.precision, 0.0, 0.0)
+        return dataclasses.replace(line, fits=tuple(known), measured=measured_cost(self._costs, wanted))
+
+    def _is_unbuilt(self, backbone: str) -> bool:
+        return backbone in self._built and not Path(without_prefix(backbone, self._runner.plugins)).exists()
+
+    def jobs(self) -> int:
+        """Return how many fits would run at the same time."""
+        if self._study.stages or self._study.commands or self.problems:
+            return 1
+        try:
+            fits = {fit.id: fit for cell in self._study.cells for fit in planned(cell, self._runner).fits}
+        except CheckpointError:  # the lines of the plan name the checkpoint
+            return 1
+        shares = automatic_shares(list(fits.values()), self._runner.fit_runner)
+        return 1 if shares is None else shares.jobs
+
+
+def _compared(plan: PlannedFit, record: Record | None) -> PlannedFit:
+    """Say in a planned fit whether it is finished, and how long it took."""
+    if record is None or record.status == "failed":  # a failed fit runs again
+        return plan
+    seconds = record.timings.get("seconds") if record.status == "done" else None
+    return dataclasses.replace(plan, is_finished=True, seconds=seconds)

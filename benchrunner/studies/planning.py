@@ -1,0 +1,121 @@
+"""Plan the fits of a study, after a check that their data is there."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from benchrunner.errors import DataError, RequestError
+from benchrunner.fits.fit import Fit
+from benchrunner.methods.method import Method
+from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, Grid, Recipe, is_parameter
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.cells import Candidate, Cell, Fitting, LimitedRunners
+from benchrunner.studies.study import Study
+from benchrunner.tasks.task import Task
+
+ADVICE = "To leave this column out, name the others: --columns A,B."
+"""What a user can do about a column of a study file whose data is missing."""
+
+
+def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
+    """Plan every fit of a study's columns. Bad data of any split is found here, before hours of fitting."""
+    runners = LimitedRunners(runner)
+    check_data(study, study.cells, runners)
+    return tuple(planned(cell, runners.of(cell.fitting)) for cell in study.cells)
+
+
+def planned(cell: Cell, runner: Runner) -> Cell:
+    """Plan the fits of a cell."""
+    method = runner.plugins.methods.find(cell.method or cell.task.method)
+    recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method)
+    candidates = list[Candidate]()
+    for recipe in recipes:
+        fits = [
+            runner.planner.plan(cell.task, cell.backbone, method=method.name, recipe=recipe, seed=seed)
+            for seed in seeds
+        ]
+        candidates.append(Candidate(recipe, tuple(fits)))
+    return replace(cell, candidates=tuple(candidates))
+
+
+def check_data(study: Study, cells: Iterable[Cell], runners: LimitedRunners) -> None:
+    """Read every split that the cells need; raise a `RequestError` that names the part of a study file."""
+    known = set[tuple[object, ...]]()
+    for cell in cells:
+        key = (cell.task.name, cell.scored_splits, cell.fitting.dev_rows)
+        if key not in known:
+            known.add(key)
+            with naming(*place_of(study, cell)):
+                check_splits(cell, runners.of(cell.fitting))
+
+
+def place_of(study: Study, cell: Cell) -> tuple[str, str]:
+    """Name the part of a study file that asks for a cell, and what to do if it cannot be; empty without a file."""
+    if not study.name:
+        return "", ""
+    if cell.columns:
+        return f"{study.name}, column {cell.columns[0]}", ADVICE
+    return f"{study.path}: system {cell.system}: first", ""
+
+
+def check_splits(cell: Cell, runner: Runner) -> None:
+    """Read the training split of a cell and all splits that it scores, which must have labels."""
+    task = cell.task
+    for split in dict.fromkeys((task.train, *cell.scored_splits)):
+        rows = runner.planner.rows(task, split)
+        if split in cell.tests and task.problem.gold(rows.table) is None:
+            raise RequestError(
+                f"{task.name} has no labels in its split {split} ({rows.origin}), so only its leaderboard can score "
+                f"it. Score {', '.join(task.named('dev'))} instead."
+            )
+
+
+def grid_and_seeds(fitting: Fitting, task: Task, method: Method) -> tuple[list[Recipe], tuple[int, ...]]:
+    """Return the recipes and the seeds of the fits of a task; each recipe has a fit for each seed."""
+    preset = {} if fitting.preset is None else fitting.preset.values_for(task.name)
+    base = task.recipe.changed(**method.recipe_defaults).changed(**preset).changed(**fitting.changes)
+    choices = {name: values for name, values in fitting.grid.choices.items() if _is_read(name, method, task)}
+    if not method.needs_backbone:  # only its own parameters make a difference
+        own = {name: values for name, values in choices.items() if is_parameter(name)}
+        return list(Grid(own).points(base)), fitting.seeds[:1]
+    if not method.trains_in_steps:
+        base = base.changed(**{name: getattr(Recipe(), name) for name in STEP_FIELDS})
+    return list(Grid(choices).points(base)), fitting.seeds
+
+
+def _is_read(name: str, method: Method, task: Task) -> bool:
+    """Return whether a field of a grid changes the fits of a task with a method."""
+    if is_parameter(name):
+        return name.rpartition(".")[0] == method.name
+    return not RECIPE_FIELDS[name].read_by or name in method.fields_read(task.problem)
+
+
+def fit_work(fit: Fit, runner: Runner) -> float:
+    """Estimate a fit's share of a study's work: rows read while learning, next to nothing if nothing is learned."""
+    method = runner.plugins.methods.find(fit.method)
+    return rows_read(runner.plugins.tasks.find(fit.task), method, fit.recipe, runner) or 0.001
+
+
+def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner) -> int:
+    """Count the training rows that a fit reads, each once in every epoch; 0 for a method that learns nothing.
+
+    A method without steps reads each row once.
+    """
+    if not method.needs_backbone:
+        return 0
+    rows = len(runner.planner.rows(task, task.train))
+    return min(rows, recipe.limit_train or rows) * (recipe.epochs if method.trains_in_steps else 1)
+
+
+@contextlib.contextmanager
+def naming(where: str, advice: str = "") -> Iterator[None]:
+    """Begin errors from the `with` block with `where`, a part of a study file, and end them with the advice."""
+    try:
+        yield
+    except RequestError as error:
+        if not where:
+            raise
+        kind = DataError if isinstance(error, DataError) else RequestError
+        raise kind(f"{where}: {error}\n{advice}".rstrip()) from None  # the error may end in a list

@@ -1,0 +1,218 @@
+"""The result of a study: figures, statistics and costs, from which tables, reports and shared folders are made."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.errors import RequestError, UnknownName
+from benchrunner.metrics import Score
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.answered_rows import answered_rows
+from benchrunner.studies.cells import CellResult, Figure
+from benchrunner.studies.study import Column, Place, Study
+from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
+from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Task
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@final
+@dataclass(frozen=True)
+class Computing:
+    """How the fits of a study were computed, from their records."""
+
+    seconds: float = 0.0
+    """Seconds of all fits together, those included that an earlier study ran."""
+    devices: tuple[str, ...] = ()
+    versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Library -> the versions with which fits were computed."""
+
+
+@final
+@dataclass(frozen=True)
+class Result:
+    """A finished study."""
+
+    study: Study
+    cells: tuple[CellResult, ...]
+    """Results of all systems and tasks, after those of the tasks on which systems were fine-tuned first. A system and a
+    task have several cells if columns select by different metrics; `of` and `averages` take the first."""
+    baseline: Mapping[Term, Score]
+    """Scores of the majority answer on every scored split."""
+    name: str = ""
+    """Name under which the study is kept in the runs folder."""
+    runner: Runner | None = field(default=None, repr=False, compare=False)
+    """Runner of the study; None if the result was made without a runner."""
+    others: Mapping[Place, Figure] = field(default_factory=dict)
+    """Figures of ensembles, and of logs that building a system leaves: they do not follow from the scores of fits."""
+    submissions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """System -> words of the benchrunner command that writes its submission to the study's leaderboard."""
+    html: Callable[[Result], str] | None = field(default=None, repr=False, compare=False)
+    """Writes the table that a notebook shows."""
+    given_statistics: StudyStatistics | None = field(default=None, repr=False, compare=False)
+    """Statistics that are known already; None means that they are computed on first use."""
+
+    def of(self, system: str, task: str) -> CellResult:
+        """Return the result on a task of a system, one of `Study.names`."""
+        return next(cell for cell in self.table_cells if (cell.cell.system, cell.cell.task.name) == (system, task))
+
+    def _repr_html_(self) -> str | None:
+        """Return the table of `compare`, which a notebook shows for a result."""
+        return None if self.html is None else self.html(self)
+
+    @cached_property
+    def table_cells(self) -> tuple[CellResult, ...]:
+        """The cells from which columns take their figures: all but those of first tasks."""
+        return tuple(cell for cell in self.cells if cell.cell.columns)
+
+    @cached_property
+    def cell_at(self) -> Mapping[Place, CellResult]:
+        """The cell from which a column takes the figure of a system."""
+        return {(cell.cell.system, column): cell for cell in self.cells for column in cell.cell.columns}
+
+    def columns_of(self, cell: CellResult) -> dict[Term, str]:
+        """Map the metrics that columns show of a cell to the names of the columns."""
+        columns = (column for column in self.study.columns if column.name in cell.cell.columns)
+        return {column.term(cell.cell.task): column.name for column in columns}
+
+    @cached_property
+    def figures(self) -> Mapping[Place, Figure]:
+        """The figure of every system in every column that measures something."""
+        figures = dict[Place, Figure]()
+        for column in self.study.columns:
+            for system in self.study.names:
+                if column.task or column.figure:
+                    figures[system, column.name] = self._figure(system, column)
+        for column in self.study.columns:  # after the columns that they are computed from
+            for system in self.study.names if column.mean else ():
+                figures[system, column.name] = _mean({name: figures.get((system, name)) for name in column.mean})
+        return figures
+
+    def _figure(self, system: str, column: Column) -> Figure:
+        place = (system, column.name)
+        if place in self.others:
+            return self.others[place]
+        cell = self.cell_at.get(place)
+        if cell is None:
+            return Figure.absent("the study is not complete: repeat its command")
+        return cell.figures.get(column.term(cell.cell.task)) or Figure.absent("no fit finished")
+
+    @cached_property
+    def statistics(self) -> StudyStatistics:
+        """Intervals of the figures, and tests of every system against the first; computed on first use."""
+        return self.given_statistics or study_statistics(self.study, self.cell_at)
+
+    @cached_property
+    def computing(self) -> Computing | None:
+        """How the fits of the study were computed, read from their records; None without a runner."""
+        if self.runner is None:
+            return None
+        seconds, devices, versions = 0.0, dict[str, None](), dict[str, dict[str, None]]()
+        for fit in {fit.id: fit for cell in self.cells for fit in cell.cell.fits}.values():
+            record = self.runner.folder(fit).record()
+            if record is None:
+                continue
+            seconds += record.timings.get("seconds", 0.0)
+            if device := record.numerics.get("device"):
+                name = str(record.numerics.get("device_name") or "")
+                devices[str(device) if name in ("", device) else f"{device} ({name})"] = None
+            for library, version in dict(record.numerics.get("versions") or {}).items():
+                versions.setdefault(library, {})[str(version)] = None
+        return Computing(seconds, tuple(devices), {library: tuple(listed) for library, listed in versions.items()})
+
+    def averages(self, system: str) -> dict[str, tuple[float | None, float | None]]:
+        """Map each average's name to its value over the best scores and over the means; None if a term is missing."""
+        best, mean = dict[Term, float](), dict[Term, float]()
+        for cell in self.table_cells:
+            if cell.cell.system == system:
+                for term, figure in cell.figures.items():
+                    if figure.best.value is not None:
+                        best.setdefault(term, figure.best.value)
+                    if figure.mean.value is not None:
+                        mean.setdefault(term, figure.mean.value)
+        suites = {id(task.suite): task.suite for task in self.study.tasks if task.suite is not None}
+        averages = dict[str, tuple[float | None, float | None]]()
+        for suite in suites.values():
+            for average in suite.averages:
+                averages[average.name] = (average.of(best), average.of(mean))
+        return averages
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every fit finished and has scores."""
+        return not any(cell.lost for cell in self.cells)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return all scores as a table with a line for each system, task, split and metric.
+
+        `restarts` has the score of each restart of the chosen grid point, in the order of the seeds.
+        """
+        import pandas
+
+        return pandas.DataFrame(list(self._score_lines()))
+
+    def _score_lines(self) -> Iterator[dict[str, Any]]:
+        for cell in self.cells:
+            for term, figure in cell.figures.items():
+                majority = self.baseline.get(term)
+                yield {
+                    "system": cell.cell.system,
+                    "backbone": cell.cell.backbone,
+                    "task": term.task,
+                    "split": term.split,
+                    "metric": term.metric,
+                    "mean": figure.mean.value,
+                    "deviation": figure.deviation,
+                    "best_on_dev": figure.best.value,
+                    "n": len(figure.values),
+                    "restarts": list(figure.values),
+                    "majority": None if majority is None else majority.value,
+                    "lr": None if cell.chosen is None else cell.chosen.lr,
+                    "run": None if cell.selected is None else cell.selected.id,
+                }
+
+    def rows(self, task: str | None = None, split: str | None = None) -> pandas.DataFrame:
+        """Return the rows of a dev split with their texts, gold, and the answers of every system and restart.
+
+        `task` may be left out if the study has one task; `split` is by default the task's first dev split. The columns
+        `SYSTEM seed N` have the answers of the chosen grid point, and `SYSTEM right` the share of its restarts that
+        are right. This is how to see the rows that only one of two systems gets right:
+        `rows[(rows["A right"] == 1) & (rows["B right"] == 0)]`.
+        """
+        chosen = self._task(task)
+        cells = [self.of(system, chosen.name) for system in self.study.names]
+        runner = cells[0].runner
+        if runner is None:
+            raise RequestError("This result has no runner, so its rows cannot be read: take the result of run_study.")
+        fits = {cell.cell.system: cell.restarts for cell in cells}
+        return answered_rows(chosen, split or chosen.named("dev")[0], fits, runner).frame()
+
+    def _task(self, name: str | None) -> Task:
+        """Return the task of the study with this name; None means its only task."""
+        names = [task.name for task in self.study.tasks]
+        if name is None and len(names) > 1:
+            raise RequestError(f"Say which task: this study has {', '.join(names)}.")
+        matches = [task for task in self.study.tasks if name in (None, task.name, task.name.rpartition("/")[2])]
+        if not matches:
+            raise UnknownName("task", str(name), names, where="in this study")
+        return matches[0]
+
+
+def _mean(parts: Mapping[str, Figure | None]) -> Figure:
+    """Return the mean of the figures of other columns; it has no value if any of these has none."""
+    figures, missing = list[float](), list[str]()
+    for name, figure in parts.items():
+        mean = None if figure is None else figure.shown(figure.mean.value)
+        if mean is None:
+            missing.append(name)
+        else:
+            figures.append(mean)
+    if missing:
+        return Figure.absent(f"there is no figure in {', '.join(missing)}")
+    return Figure.single(statistics.fmean(figures))
