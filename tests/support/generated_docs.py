@@ -12,7 +12,7 @@ import importlib
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -22,8 +22,14 @@ import benchrunner.results
 import benchrunner_kit
 import benchrunner_kit.testing
 from benchrunner.command_line.main import parser
+from benchrunner.parameters.declared import parameters_of
+from benchrunner.parameters.parameter import Parameter
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.discovery import discover
+from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
+from benchrunner_bert.pretraining.settings import Plan, Settings as PretrainingSettings, Texts
+from benchrunner_ray import RaySettings
+from benchrunner_slurm import SlurmSettings
 from distributions import HOMES, ROOT, package, project
 from import_graph import ENTRANCES, PACKAGES, imports, modules, necessary, package_of
 
@@ -66,6 +72,41 @@ def recipes() -> str:
             tasks_of.setdefault((*values, f"{recipe.max_length}", task.method), []).append(f"`{task.name}`")
     rows = [(", ".join(names), *values) for values, names in tasks_of.items()]
     return table(("tasks", "batch size", "epochs", "learning rate", "tokens of a sequence", "method"), rows)
+
+
+def options() -> str:
+    """List the options that say how fits are made: recipe fields, then those of a whole study."""
+    return _parameters({**RECIPE_OPTIONS, **parameters_of(StudyOptions)}, prefix="--")
+
+
+def pretraining() -> str:
+    """List the options of `pretrain` that are declared settings."""
+    declared = [parameters_of(kind) for kind in (Texts, PretrainingSettings, Plan)]
+    return _parameters({name: own for part in declared for name, own in part.items()}, prefix="--")
+
+
+def ray() -> str:
+    """List the options of the executor for Ray."""
+    return _parameters(parameters_of(RaySettings))
+
+
+def slurm() -> str:
+    """List the options of the executor for SLURM."""
+    return _parameters(parameters_of(SlurmSettings))
+
+
+def _parameters(declared: Mapping[str, Parameter], prefix: str = "") -> str:
+    """Document parameters as they are declared; a column that says nothing is left out."""
+    rows = []
+    for own in declared.values():
+        name = f"`{prefix}{(own.option or own.name).replace('_', '-')}`"
+        values = ", ".join(f"`{choice}`" for choice in own.choices) or own.values_text
+        if own.separator:
+            values += f"; several with `{own.separator}`"
+        default = f"`{own.default_text}`" if own.default_text else ""
+        rows.append((name, own.about, values, default, own.read_by))
+    head = ("option", "meaning", "values", "default", "only for")
+    return table(head, rows) if any(row[-1] for row in rows) else table(head[:-1], [row[:-1] for row in rows])
 
 
 def hooks() -> str:
@@ -209,7 +250,10 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
-    for function in (commands, tasks, recipes, hooks, surface, engine, results, testing, packages, roots, drawing)
+    for function in (
+        *(commands, tasks, recipes, options, pretraining, ray, slurm, hooks),
+        *(surface, engine, results, testing, packages, roots, drawing),
+    )
 }
 
 
