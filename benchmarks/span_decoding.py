@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 
 from benchrunner import Recipe, Workspace
-from benchrunner.metrics import score
 from benchrunner.results import discover
 from benchrunner.training.feature_cache import Cache
 
@@ -53,7 +52,7 @@ def main() -> None:
             gathered = task.problem.gather(outputs, features, dev)
             answers = task.problem.decode(gathered, dev, task.problem.decoding)
             for metric in task.metrics:
-                score(metric, gold, answers)
+                metric.score(gold, answers)
             times.append(time.monotonic() - began)
         print(f"decode and score {len(answers):,} questions: {statistics.median(times):.2f} s (all: {times})")
         began = time.monotonic()

@@ -1,18 +1,14 @@
 """The public names of `benchrunner.results`, each with its module."""
 
-from benchrunner.command_line import options as options, output as output
+from benchrunner import command_line as command_line
 from benchrunner.errors import last_line as last_line
 from benchrunner.fits.computing import Computing as Computing
 from benchrunner.fits.executor import Executor as Executor, FitRunner as FitRunner
 from benchrunner.fits.fit import Fit as Fit, Prediction as Prediction
 from benchrunner.fits.progress import Event as Event
 from benchrunner.fits.record import Record as Record
-from benchrunner.io.output_places import check_place as check_place
-from benchrunner.leaderboards.checking import find_faults as find_faults
-from benchrunner.leaderboards.manifests import read_manifest as read_manifest
 from benchrunner.leaderboards.published_choice import choose_published as choose_published
 from benchrunner.leaderboards.writing import write_answers as write_answers
-from benchrunner.metrics.metric import score as score
 from benchrunner.parameters.declared import Declared as Declared, parameter as parameter
 from benchrunner.parameters.recipes import Grid as Grid
 from benchrunner.plugins.diagnosis import diagnose as diagnose
@@ -45,4 +41,3 @@ from benchrunner.studies.submission_check import check_submission as check_submi
 from benchrunner.studies.submissions import Submission as Submission, write_submission as write_submission
 from benchrunner.study_files.settling import study_of_file as study_of_file
 from benchrunner.tasks.data_status import data_status as data_status
-from benchrunner.workspace import Settings as Settings

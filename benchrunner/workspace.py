@@ -48,6 +48,12 @@ class Workspace:
         check_is_text(self.cache)
 
     @classmethod
+    def of_demo(cls, folder: Path) -> Workspace:
+        """Return the workspace of generated data below a folder: without the hub and without official row counts."""
+        settings = Settings(offline=True, official_counts=False)
+        return cls(folder / "runs", folder / "cache", data=folder / "data", settings=settings)
+
+    @classmethod
     def from_environment(cls, *, data: Path | None = None, runs: Path | None = None) -> Workspace:
         """Take the folders from the arguments, else from BENCHRUNNER_DATA, BENCHRUNNER_RUNS and BENCHRUNNER_CACHE.
 

@@ -75,6 +75,15 @@ class Metric:
         """Compute the figure; raises `Undefined` where the figure has no value."""
         return float(self.figure(self.compute(gold, predicted)))
 
+    def score(self, gold: Sequence[Any], predicted: Sequence[Any] | None, table: pa.Table | None = None) -> Score:
+        """Compute the figure; where it has no value, the score is absent, with the reason.
+
+        `predicted` is what `computed_from` names, or None where the predictions come without it. `table` has the rows,
+        for a metric that reads columns.
+        """
+        predictions = {} if predicted is None else {self.computed_from: predicted}
+        return scores([self], gold, predictions, table)[self.name]
+
 
 @final
 @dataclass(frozen=True)
@@ -112,16 +121,6 @@ class Score:
 
     value: float | None
     reason: str = field(default="", metadata=WHEN_GIVEN)
-
-
-def score(metric: Metric, gold: Sequence[Any], predicted: Sequence[Any] | None, table: pa.Table | None = None) -> Score:
-    """Compute a metric. The score is absent, with the reason, where the metric has no value.
-
-    `predicted` is what `metric.computed_from` names, or None where the predictions come without it. `table` has the
-    rows, for a metric that reads columns.
-    """
-    predictions = {} if predicted is None else {metric.computed_from: predicted}
-    return scores([metric], gold, predictions, table)[metric.name]
 
 
 def scores(

@@ -11,7 +11,7 @@ import sklearn.metrics
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from benchrunner.errors import PluginError
-from benchrunner.metrics import Metric, Score, score
+from benchrunner.metrics import Metric, Score
 from benchrunner.metrics.classification import (
     ACCURACY,
     BALANCED_ACCURACY,
@@ -30,7 +30,7 @@ AVERAGES = {"macro": f1_macro, "micro": f1_micro, "weighted": f1_weighted}
 
 
 def value(metric: Metric, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
-    figure = score(metric, gold, predicted).value
+    figure = metric.score(gold, predicted).value
     assert figure is not None
     return figure
 
@@ -91,8 +91,8 @@ def test_averages_of_f1_agree_with_scikit_learn() -> None:
 
 def test_f1_of_labels_that_never_occur_is_absent() -> None:
     for metric in AVERAGES.values():
-        assert score(metric(("b", "c")), ["a"], ["a"]).value is None
-    assert score(f1_weighted(("b", "c")), ["a"], ["b"]) == Score(None, "no weighted F1: none of the labels is present")
+        assert metric(("b", "c")).score(["a"], ["a"]).value is None
+    assert f1_weighted(("b", "c")).score(["a"], ["b"]) == Score(None, "no weighted F1: none of the labels is present")
     assert value(f1_macro(("b", "c")), ["a"], ["b"]) == 0.0, "a wrong prediction of b is a value"
 
 

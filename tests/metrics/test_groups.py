@@ -30,7 +30,7 @@ from benchrunner import (
     mean_of_groups,
     reciprocal_rank_of_groups,
 )
-from benchrunner.metrics import gold_rows, score, scores
+from benchrunner.metrics import gold_rows, scores
 from distributions import ROOT
 from documents import blocks
 
@@ -87,7 +87,7 @@ def test_groups_without_a_value_are_left_out() -> None:
 def test_rows_without_the_column_have_no_score() -> None:
     expected = Score(None, "exact_match reads the column 'passage', which these rows do not have")
     assert value(PER_QUESTION, [1], [1], pa.table({"question": [0]})) == expected
-    assert score(PER_QUESTION, [1], [1]) == expected
+    assert PER_QUESTION.score([1], [1]) == expected
 
 
 def test_metrics_with_other_columns_do_not_share_a_call() -> None:

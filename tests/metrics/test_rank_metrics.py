@@ -12,7 +12,7 @@ import sklearn.metrics
 
 from benchrunner import Choose, Classify, MultiLabel
 from benchrunner.errors import PluginError
-from benchrunner.metrics import Metric, Score, score
+from benchrunner.metrics import Metric, Score
 from benchrunner.metrics.ranking import MEAN_RECIPROCAL_RANK, average_precision, mean_reciprocal_rank, roc_auc
 
 LABELS = ("a", "b", "c")
@@ -20,7 +20,7 @@ TWO = ("no", "yes")
 
 
 def value(metric: Metric, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
-    figure = score(metric, gold, predicted).value
+    figure = metric.score(gold, predicted).value
     assert figure is not None
     return figure
 
@@ -79,25 +79,25 @@ def test_areas_of_lists_of_labels_agree_with_scikit_learn() -> None:
 
 def test_an_area_without_both_classes_is_absent() -> None:
     probabilities = of_yes(0.9, 0.4)
-    assert score(roc_auc(TWO, "yes"), ["yes", "yes"], probabilities) == Score(
+    assert roc_auc(TWO, "yes").score(["yes", "yes"], probabilities) == Score(
         None, "no ROC-AUC: every row has the gold label 'yes'"
     )
-    assert score(roc_auc(TWO, "yes"), ["no", "no"], probabilities) == Score(
+    assert roc_auc(TWO, "yes").score(["no", "no"], probabilities) == Score(
         None, "no ROC-AUC: no row has the gold label 'yes'"
     )
-    assert score(average_precision(TWO, "yes"), ["no", "no"], probabilities) == Score(
+    assert average_precision(TWO, "yes").score(["no", "no"], probabilities) == Score(
         None, "no average precision: no row has the gold label 'yes'"
     )
 
 
 def test_probabilities_that_are_not_finite_have_no_area() -> None:
     expected = Score(None, "not all probabilities are finite")
-    assert score(roc_auc(TWO), ["yes", "no"], of_yes(0.9, float("nan"))) == expected
+    assert roc_auc(TWO).score(["yes", "no"], of_yes(0.9, float("nan"))) == expected
 
 
 def test_probabilities_of_other_labels_are_an_error() -> None:
     with pytest.raises(ValueError, match=r"each of 3 labels, found the shape \(2, 2\)"):
-        score(roc_auc(LABELS), ["a", "b"], of_yes(0.9, 0.1))
+        roc_auc(LABELS).score(["a", "b"], of_yes(0.9, 0.1))
 
 
 def test_the_positive_label_is_one_of_the_labels() -> None:
@@ -147,6 +147,6 @@ def test_probabilities_of_problems_are_in_the_order_of_labels() -> None:
 
 def test_a_row_without_a_right_item_has_no_rank() -> None:
     expected = Score(None, "no reciprocal rank: row 1 has no gold answer")
-    assert score(MEAN_RECIPROCAL_RANK, ["x", []], [["x"], ["x"]]) == expected
-    reason = score(mean_reciprocal_rank(LABELS), ["a", "q"], [[1, 0, 0], [1, 0, 0]]).reason
+    assert MEAN_RECIPROCAL_RANK.score(["x", []], [["x"], ["x"]]) == expected
+    reason = mean_reciprocal_rank(LABELS).score(["a", "q"], [[1, 0, 0], [1, 0, 0]]).reason
     assert reason == "no reciprocal rank: row 1 has none of the labels as its gold answer"

@@ -13,7 +13,6 @@ import torch
 
 from benchrunner import RIGHT_CHOICE, Candidates, Choose, DataError, Recipe, Rows
 from benchrunner.engine import Features, collate
-from benchrunner.metrics import score
 from benchrunner_kit.testing import TinyEncoder
 
 WHICH = Candidates()
@@ -82,8 +81,8 @@ def test_an_ensemble_averages_probabilities() -> None:
 
 
 def test_a_choice_is_right_if_it_is_one_of_the_right_ones() -> None:
-    assert score(RIGHT_CHOICE, [[2, 0], [1], [0]], [0, 0, 0]).value == pytest.approx(2 / 3)
-    assert score(RIGHT_CHOICE, [1, 0], [1, 1]).value == 0.5
+    assert RIGHT_CHOICE.score([[2, 0], [1], [0]], [0, 0, 0]).value == pytest.approx(2 / 3)
+    assert RIGHT_CHOICE.score([1, 0], [1, 1]).value == 0.5
 
 
 def test_single_labels_stay_numbers() -> None:

@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from benchrunner import DataError, Task, Workspace
-from benchrunner.results import Settings
+from benchrunner.workspace import Settings
 from benchrunner_babylm import register_tasks
 from benchrunner_kit.testing import check_task
 

@@ -12,7 +12,8 @@ from elmo_samples import SHAPES, elmo, plain_states, ragged, reversed_texts
 
 from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.features.randomness import Dropout
-from benchrunner.results import Settings, discover
+from benchrunner.results import discover
+from benchrunner.workspace import Settings
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_kit.testing import check_backbone

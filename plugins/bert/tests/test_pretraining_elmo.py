@@ -21,8 +21,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchrunner import RequestError, Workspace
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
-from benchrunner.results import Computing, Runner, Settings, discover, export
+from benchrunner.results import Computing, Runner, discover, export
 from benchrunner.runs.predicting import predict
+from benchrunner.workspace import Settings
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import TWO_MODELS

@@ -127,7 +127,8 @@ def test_one_document_cannot_teach_what_follows_what(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("objective", "direction"), [("ltr", "left-to-right"), ("rtl", "right-to-left")])
 def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path, objective: str, direction: str) -> None:
     from benchrunner import Workspace
-    from benchrunner.results import Settings, discover
+    from benchrunner.results import discover
+    from benchrunner.workspace import Settings
     from benchrunner_kit.testing import check_backbone
 
     corpus(tmp_path / "corpus")
@@ -142,7 +143,8 @@ def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path, objective
 
 def test_a_gpt_like_model_reads_bare_text_and_fine_tunes(tmp_path: Path) -> None:
     from benchrunner import Workspace
-    from benchrunner.results import Settings, discover
+    from benchrunner.results import discover
+    from benchrunner.workspace import Settings
     from benchrunner_kit.testing import check_backbone
 
     corpus(tmp_path / "corpus")

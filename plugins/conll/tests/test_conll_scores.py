@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from benchrunner.data.iob_tags import as_iob2
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
-from benchrunner.metrics import Score, score
+from benchrunner.metrics import Score
 from benchrunner_conll import CONLL2003, ConllEval, Corpus
 from benchrunner_conll.conlleval import Evaluation, evaluate
 
@@ -148,7 +148,7 @@ def test_right_answers_score_100(tags: list[str]) -> None:
 
 def test_metrics_are_on_the_scripts_scale_and_types_are_details() -> None:
     gold, predicted = [["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]]
-    scores = {name: score(metric, gold, predicted) for name, metric in METRICS.items()}
+    scores = {name: metric.score(gold, predicted) for name, metric in METRICS.items()}
     values = {name: score.value for name, score in scores.items()}
     assert values["f1"] == pytest.approx(200 / 3) == pytest.approx(values["strict_f1"])
     assert (values["precision"], values["recall"], values["f1_PER"], values["f1_LOC"]) == (100, 50, 100, 0)

@@ -12,8 +12,9 @@ import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
 from benchrunner import Task, Workspace, hookimpl, iob_tags
-from benchrunner.results import Computing, Runner, Settings, discover
+from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
+from benchrunner.workspace import Settings
 from benchrunner_conll2002 import register_tasks
 from benchrunner_conll2002.phrases import phrases
 from benchrunner_kit.testing import check_task, tiny_family

@@ -13,11 +13,10 @@ from benchrunner.results import (
     Plugins,
     Result,
     Runner,
-    Settings,
     Study,
     StudyOptions,
     Submission,
-    check_place,
+    command_line,
     compared,
     write_submission,
 )
@@ -55,12 +54,12 @@ class Demo:
         The backbone is by default the first that is meant for the demo; its twin, the same model without pre-training,
         is compared with it. `family` is the plugin that loads the backbone, if its name has no prefix of its own.
         """
-        check_place(folder, is_file=False)
+        command_line.output.check_place(folder, is_file=False)
         if folder.is_symlink():
             folder = Path(os.path.realpath(folder))  # what the link leads to need not exist
         _check_is_own(folder)
         chosen = _with_demo_files(plugins) if tasks is None else _checked(tasks)
-        runner = Runner(plugins, _workspace(folder))
+        runner = Runner(plugins, Workspace.of_demo(folder))
         study = StudyOptions(family=family).study((backbone or _demo_backbone(plugins),), chosen, runner)
         twin = runner.planner.backbone(study.backbones[0]).twin
         backbones = (*study.backbones, twin) if twin else study.backbones
@@ -69,7 +68,7 @@ class Demo:
     @property
     def workspace(self) -> Workspace:
         """The demo's folders: everything is below one folder, and no network is used."""
-        return _workspace(self.folder)
+        return Workspace.of_demo(self.folder)
 
     def write_data(self) -> None:
         """Write a small data set of every task in the task's real file layout."""
@@ -117,11 +116,6 @@ def _checked(tasks: Iterable[Task]) -> tuple[Task, ...]:
     if without := [task.name for task in tasks if task.demo_files is None]:
         raise RequestError(f"{', '.join(without)} cannot write demo data: choose other tasks.")
     return tasks
-
-
-def _workspace(folder: Path) -> Workspace:
-    settings = Settings(offline=True, official_counts=False)
-    return Workspace(folder / "runs", folder / "cache", data=folder / "data", settings=settings)
 
 
 def _demo_backbone(plugins: Plugins) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchrunner import print_line
 from benchrunner.engine import platform_facts
-from benchrunner.results import StudyOptions, options, output
+from benchrunner.results import StudyOptions, command_line
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     StudyOptions.add_options(parser, ("family",))
     parser.add_argument("--seed", type=int, default=0, help="seed of the generated data and of the fits")
     parser.add_argument("--jobs", type=int, default=jobs, metavar="N", help=f"fits at the same time (default: {jobs})")
-    options.add_computing(parser)
+    command_line.options.add_computing(parser)
 
 
 def _default_jobs() -> int:
@@ -48,12 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
     demo = Demo.plan(
         arguments.out,
         arguments.plugins,
-        tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
+        tasks=command_line.options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
         backbone=arguments.backbone,
         family=arguments.family,
         seed=arguments.seed,
     )
-    runner = Runner(demo.plugins, demo.workspace, options.computing(arguments))
+    runner = Runner(demo.plugins, demo.workspace, command_line.options.computing(arguments))
     _ = runner.resolved.device  # a device that cannot be used is an error before anything is written
     backbone, *twins = demo.study.backbones
     twin = "".join(f", and {name}, the same model without pre-training" for name in twins)
@@ -65,11 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
     result = run_study(
         demo.study, runner, executor=executor, show_progress=not arguments.quiet, command=arguments.words
     )
-    code = output.print_result(result)
+    code = command_line.output.print_result(result)
     for submission in demo.write_submissions(result, runner):
         verdict = "; ".join(submission.faults) or "every file is as the board wants it, but for the official row counts"
         print_line(f"3. Wrote {submission.path} with {len(submission.board.files)} files: {verdict}")
-        code = output.FAILED if submission.faults else code
+        code = command_line.output.FAILED if submission.faults else code
     print_line(f"4. Done in {time.monotonic() - started:.0f} s. Next, with your own checkpoint and the real files:")
     task = demo.study.tasks[0].name
     print_line(f"   benchrunner compare YOUR_CHECKPOINT {backbone} --tasks {task} --data YOUR_DATA --restarts 3")

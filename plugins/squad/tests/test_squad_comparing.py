@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchrunner.metrics import Score, score
+from benchrunner.metrics import Score
 from benchrunner_squad.comparing import (
     ANSWERED,
     ANSWERED_OR_NONE,
@@ -90,7 +90,7 @@ GOLD = [["Paris", "city of Paris"], [], ["Rome"], []]
 
 
 def test_2_0_scores_are_also_given_by_kind_of_question() -> None:
-    scores = {metric.name: score(metric, GOLD, ["of Paris", "", "", "Oslo"]) for metric in ANSWERED_OR_NONE}
+    scores = {metric.name: metric.score(GOLD, ["of Paris", "", "", "Oslo"]) for metric in ANSWERED_OR_NONE}
     assert scores == {
         "f1": Score(100.0 * (0.8 + 1) / 4),
         "exact": Score(25.0),
@@ -102,10 +102,10 @@ def test_2_0_scores_are_also_given_by_kind_of_question() -> None:
 
 
 def test_a_metric_without_such_questions_is_absent() -> None:
-    scores = {metric.name: score(metric, [["Rome"]], ["Rome"]) for metric in ANSWERED_OR_NONE}
+    scores = {metric.name: metric.score([["Rome"]], ["Rome"]) for metric in ANSWERED_OR_NONE}
     assert scores["HasAns_f1"] == Score(100.0)
     assert scores["NoAns_f1"] == Score(None, "there are no questions without an answer")
-    assert score(ANSWERED_OR_NONE[2], [[]], [""]) == Score(None, "there are no questions with an answer")
+    assert ANSWERED_OR_NONE[2].score([[]], [""]) == Score(None, "there are no questions with an answer")
 
 
 @pytest.mark.parametrize("metric", [*ANSWERED, *ANSWERED_OR_NONE[:2]], ids=lambda metric: metric.name)

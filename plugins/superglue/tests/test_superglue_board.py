@@ -13,7 +13,10 @@ import pyarrow as pa
 import pytest
 
 from benchrunner import Answers, Workspace
-from benchrunner.results import Settings, find_faults, read_manifest, write_answers
+from benchrunner.leaderboards.checking import find_faults
+from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.results import write_answers
+from benchrunner.workspace import Settings
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_superglue import register_tasks
 from benchrunner_superglue.board import COLUMNS, FIGURES, board

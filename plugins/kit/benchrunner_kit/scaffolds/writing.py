@@ -12,7 +12,7 @@ from string import Template
 
 from benchrunner import RequestError
 from benchrunner.engine import write_folder_atomically
-from benchrunner.results import Plugins, check_place
+from benchrunner.results import Plugins, command_line
 from benchrunner_kit.scaffolds.kinds import SCAFFOLDS
 from benchrunner_kit.scaffolds.names import check_form, check_is_free
 
@@ -33,7 +33,7 @@ def write_plugin(kind: str, name: str, folder: Path, *, plugins: Plugins, comman
     check_form(name)
     check_is_free(kind, name, plugins, commands if kind == "command" else SCAFFOLDS[kind].taken(plugins))
     _check_absent(folder)
-    check_place(folder, is_file=False)
+    command_line.output.check_place(folder, is_file=False)
 
     def write(part: Path) -> None:
         for path, text in package_files(kind, name).items():

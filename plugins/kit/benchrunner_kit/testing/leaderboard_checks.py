@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchrunner import Answers, BenchrunnerError, BoardFile, Leaderboard, PluginError, Workspace
 from benchrunner.engine import seals
-from benchrunner.results import find_faults, read_manifest, write_answers
+from benchrunner.results import check_submission, discover, write_answers
 from benchrunner_kit.testing.contract import Findings, described
 from benchrunner_kit.testing.problem_checks import sample_outputs
 from benchrunner_kit.testing.sample_data import with_data
@@ -29,7 +29,8 @@ def check_leaderboard(
     """
     findings = Findings(f"the leaderboard '{board.name}'")
     known = {task.name: task for task in tasks}
-    wanted = [known[name] for name in dict.fromkeys(file.task for file in board.files) if name in known]
+    named = {file.task for file in board.files}
+    wanted = [task for name, task in known.items() if name in named]
     with findings.step("to compare the columns of published results with the tasks"):
         try:
             board.check_columns(known, list(known))
@@ -138,8 +139,8 @@ def _check_submission(
         place.parent.mkdir(parents=True, exist_ok=True)
         path = write_answers(board, answers, place, counts=counts)
         digests.append(seals.folder_checksums(path) if path.is_dir() else seals.file_checksum(path))
-        tables = {pair: answer.table for pair, answer in answers.items() if answer.table is not None}
-        for fault in find_faults(board, path, manifest=read_manifest(path), tables=tables):
+        checked = check_submission(path, discover(installed=False), board=board, counts_from_manifest=True)
+        for fault in checked.faults:
             findings.add(f"a submission that was just written is refused: {fault}")
     if digests[0] != digests[1]:
         findings.add("two submissions with the same answers differ: write the same bytes for the same answers")

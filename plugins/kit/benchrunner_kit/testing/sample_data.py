@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner import PluginError, Workspace
-from benchrunner.results import Settings
 from benchrunner_kit.testing.contract import Findings
 
 if TYPE_CHECKING:
@@ -25,8 +24,7 @@ def with_data(tasks: Iterable[Task], folder: Path, workspace: Workspace | None, 
             task.demo_files(0, folder / place)
     if _contents(folder / "data") != _contents(folder / "again"):
         findings.add("demo_files writes different files for the same seed: draw random numbers from the seed only")
-    settings = Settings(offline=True, official_counts=False)
-    return Workspace(folder / "runs", folder / "cache", data=folder / "data", settings=settings)
+    return Workspace.of_demo(folder)
 
 
 def _contents(folder: Path) -> Mapping[str, bytes]:

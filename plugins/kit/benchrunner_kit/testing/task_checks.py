@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchrunner import BenchrunnerError, Metric, Rows, Workspace
-from benchrunner.results import score
 from benchrunner_kit.testing.contract import Findings, described
 from benchrunner_kit.testing.problem_checks import (
     check_decoding,
@@ -117,21 +116,21 @@ def _check_metrics(
             _check_order(metric, rows, gold, predicted, findings)
         with findings.step(f"to compute {metric.name} of a single row"):
             for row in range(min(EXAMINED, len(rows))):
-                score(metric, gold[row : row + 1], predicted[row : row + 1], rows.table.slice(row, 1))
+                metric.score(gold[row : row + 1], predicted[row : row + 1], rows.table.slice(row, 1))
 
 
 def _check_right_answers(
     metric: Metric, rows: Rows, gold: Sequence[Any], answers: Sequence[Any], findings: Findings, *, is_headline: bool
 ) -> None:
     """Check that right answers score above zero, and, for the headline metric, no lower than wrong ones."""
-    right = score(metric, gold, answers, rows.table).value
+    right = metric.score(gold, answers, rows.table).value
     if right is None:
         return
     if not right > 0:
         findings.add(f"{metric.name} of the right answers is not above zero: it is {right:.4g}; higher must be better")
     if any(isinstance(answer, list) for answer in answers):  # a list may belong to its row by its length
         return
-    wrong = score(metric, gold, [*answers[1:], answers[0]], rows.table).value
+    wrong = metric.score(gold, [*answers[1:], answers[0]], rows.table).value
     if is_headline and wrong is not None and wrong > right:
         findings.add(
             f"{metric.name} of wrong answers, {wrong:.4g}, is above that of the right ones, {right:.4g}: fits are "
@@ -141,9 +140,9 @@ def _check_right_answers(
 
 def _check_order(metric: Metric, rows: Rows, gold: Sequence[Any], predicted: Sequence[Any], findings: Findings) -> None:
     """Compare the score with that of the same rows in another order."""
-    first = score(metric, gold, predicted, rows.table).value
+    first = metric.score(gold, predicted, rows.table).value
     reversed_rows = rows.table.take(list(reversed(range(len(rows)))))
-    turned = score(metric, list(reversed(gold)), list(reversed(predicted)), reversed_rows).value
+    turned = metric.score(list(reversed(gold)), list(reversed(predicted)), reversed_rows).value
     if first is None or turned is None:
         is_equal = first is turned
     else:

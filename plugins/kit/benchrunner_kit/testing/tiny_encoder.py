@@ -64,22 +64,33 @@ class TinyEncoder(Encoder):
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Make sequences of BEGIN, the words and SEPARATOR after each text; long sequences are cut at their end."""
-        rows = [[(BEGIN, 0), *((_token(word), 0) for word in text.split()), (SEPARATOR, 0)] for text in first]
-        if second is not None:
-            for row, text in zip(rows, second, strict=True):
-                row += [*((_token(word), 1) for word in text.split()), (SEPARATOR, 1)]
-        rows = [row[:max_length] for row in rows]
-        tokens, segments = np.array([token for row in rows for token in row], dtype=np.int32).reshape(-1, 2).T
-        starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        return Sequences(np.ascontiguousarray(tokens), segments.astype(np.int8), starts)
+        tokens: list[int] = []
+        segments: list[int] = []
+        starts = [0]
+        for number, text in enumerate(first):
+            row = [BEGIN, *map(_token, text.split()), SEPARATOR]
+            kinds = [0] * len(row)
+            if second is not None:
+                other = [*map(_token, second[number].split()), SEPARATOR]
+                row += other
+                kinds += [1] * len(other)
+            tokens += row[:max_length]
+            segments += kinds[:max_length]
+            starts.append(len(tokens))
+        return Sequences(
+            np.array(tokens, dtype=np.int32), np.array(segments, dtype=np.int8), np.array(starts, dtype=np.int64)
+        )
 
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Give the words between blanks, each a piece."""
-        matches = [list(re.finditer(r"\S+", text)) for text in texts]
-        words = [match for text in matches for match in text]
+        words: list[re.Match[str]] = []
+        starts = [0]
+        for text in texts:
+            words += re.finditer(r"\S+", text)
+            starts.append(len(words))
+        tokens = np.array([_token(match[0]) for match in words], dtype=np.int32)
         spans = np.array([match.span() for match in words], dtype=np.int32).reshape(-1, 2)
-        starts = np.cumsum([0, *map(len, matches)], dtype=np.int64)
-        return Pieces(np.array([_token(match[0]) for match in words], dtype=np.int32), spans, starts)
+        return Pieces(tokens, spans, np.array(starts, dtype=np.int64))
 
     @property
     def frame(self) -> Frame:

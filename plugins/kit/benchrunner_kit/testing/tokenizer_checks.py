@@ -133,7 +133,9 @@ def _check_spans(pieces: Pieces, findings: Findings) -> None:
         if spans != sorted(spans):
             findings.add(f"spans of pieces are not in the order of the text: {advice}")
             return
-        covered = {place for begin, end in spans for place in range(begin, end)}
+        covered: set[int] = set()
+        for begin, end in spans:
+            covered.update(range(begin, end))
         lost = [place for place, character in enumerate(text) if character.isalnum() and place not in covered]
         if lost:
             findings.add(f"no piece covers the character {text[lost[0]]!r} at {lost[0]}: {advice}")
