@@ -129,6 +129,13 @@ class Recipe(Declared):
         choices=("released", "after-warmup"),
         read_by=STEPS,
     )
+    final_share: float = parameter(
+        0.0,
+        "share of the peak learning rate at which its decay ends; 1 does not decay",
+        at_least=0,
+        at_most=1,
+        read_by=STEPS,
+    )
     weight_decay: float = parameter(
         0.01, "decoupled weight decay; biases and LayerNorm have none", at_least=0, read_by=STEPS
     )

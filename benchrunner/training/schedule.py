@@ -82,6 +82,8 @@ class Schedule:
     def lr(self, step: int) -> float:
         """Give the learning rate of a step, counted from 0."""
         share = share_of_peak(step, self.steps, self.warmup, schedule=self.recipe.schedule)
+        if step >= self.warmup:
+            share = self.recipe.final_share + (1 - self.recipe.final_share) * share
         return self.recipe.lr * share
 
     def decay_without_gradient(self, rate: float = 1.0) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, strategies
-from transformers import get_linear_schedule_with_warmup
+from transformers import get_constant_schedule_with_warmup, get_linear_schedule_with_warmup
 
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.training.schedule import Schedule, warmup_steps
@@ -77,6 +77,23 @@ def test_every_rate_of_a_fit_is_the_released_codes(steps: int, warmup: int) -> N
     assert (schedule.steps, schedule.warmup) == (steps, warmup)
     expected = [float(Fraction(3, 100_000) * released_lr(step, steps, warmup)) for step in range(steps)]
     np.testing.assert_allclose([schedule.lr(step) for step in range(steps)], expected, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("schedule", RECIPE_FIELDS["schedule"].choices)
+def test_a_final_share_of_one_keeps_the_peak_after_warm_up(schedule: str) -> None:
+    theirs = get_constant_schedule_with_warmup(torch.optim.SGD([torch.zeros(1)], lr=3e-5), 4)
+    ours = fit_schedule(40, lr=3e-5, final_share=1.0, schedule=schedule)
+    for step in range(40):
+        assert ours.lr(step) == pytest.approx(theirs.get_last_lr()[0], rel=1e-12)
+        theirs.optimizer.step()
+        theirs.step()
+
+
+def test_the_decay_ends_at_the_final_share() -> None:
+    """The rates are those of a polynomial decay of power 1 with an end rate, worked out by hand."""
+    ours = fit_schedule(10, lr=2.0, final_share=0.25, warmup=0.2)
+    assert [ours.lr(step) for step in (0, 1, 2, 5, 9)] == pytest.approx([0.0, 1.0, 1.7, 1.25, 0.65])
+    assert [fit_schedule(10, lr=2.0).lr(step) for step in (1, 9)] == [2.0 * 0.9, 2.0 * 0.1]
 
 
 def test_golden_rates_of_thirty_steps() -> None:
