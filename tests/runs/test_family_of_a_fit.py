@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
 
 from benchrunner import CheckpointError, Workspace
 from benchrunner.backbones.encoder import Encoder
@@ -15,6 +14,7 @@ from benchrunner.errors import DamagedFile
 from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
+from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
 from inline import QUICK, files, own, plugin
 
 
