@@ -14,7 +14,7 @@ from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, STEPS, Gr
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import SELECT, Selection
+from benchrunner.studies.cells import KEEP, SELECT, Selection
 from benchrunner.studies.study import Study, compared
 from benchrunner.tasks.task import Task
 
@@ -72,7 +72,7 @@ class StudyOptions(Declared):
     family: str | None = parameter(
         None, "plugin that loads each backbone, as PLUGIN:B does; otherwise the first that can", str
     )
-    keep: str = parameter("selected", "whose weights are kept after selection", choices=("selected", "all", "none"))
+    keep: str = parameter("selected", "whose weights are kept after selection", choices=KEEP)
 
     def __post_init__(self) -> None:
         super().__post_init__()
