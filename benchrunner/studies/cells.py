@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
 from benchrunner.runs.runner import Runner
-from benchrunner.statistics import Interval, restart_interval
 from benchrunner.studies.predictions import Predictions
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
+
+if TYPE_CHECKING:
+    from benchrunner.statistics import Interval
 
 SELECT = ("mean", "best")
 """Values of a selection's `rule`."""
@@ -193,6 +195,8 @@ class Figure:
     @property
     def over_restarts(self) -> Interval | None:
         """Interval of the mean over other restarts, for these examples; None if there are too few."""
+        from benchrunner.statistics import restart_interval  # loads numpy, which the command line does without
+
         return None if self.mean.value is None else restart_interval(self.values)
 
     def shown(self, value: float | None) -> float | None:
