@@ -9,8 +9,8 @@ import pytest
 from benchrunner.errors import RequestError
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.results import discover
+from benchrunner.studies.planning import grid_and_seeds
 from benchrunner.studies.study_options import StudyOptions
-from benchrunner.studies.study_run import grid_and_seeds
 from inline import runner
 
 CORE = discover(installed=False)
@@ -70,9 +70,11 @@ def test_values_that_only_some_fits_read_stand_in_the_grid(tmp_path: Path) -> No
         StudyOptions(recipe=recipe).study(["words"], [made.plugins.tasks.find("mood")], made)
     del recipe["batch_unit"]
     study = StudyOptions(recipe=recipe).study(["words"], [made.plugins.tasks.find("mood")], made)
-    assert list(study.grid.choices.items()) == [("lr", (2.0, 1.0)), ("epochs", (2,)), ("summary", ("mean", "max"))]
-    assert study.changes == {"max_length": 16, "precision": "fp32"}
-    probes, _ = grid_and_seeds(study, study.tasks[0], made.plugins.methods.find("probe"))
+    task, fitting = made.plugins.tasks.find("mood"), study.fitting
+    assert fitting is not None
+    assert list(fitting.grid.choices.items()) == [("lr", (2.0, 1.0)), ("epochs", (2,)), ("summary", ("mean", "max"))]
+    assert fitting.changes == {"max_length": 16, "precision": "fp32"}
+    probes, _ = grid_and_seeds(fitting, task, made.plugins.methods.find("probe"))
     assert [recipe.summary for recipe in probes] == ["mean", "max"]
-    frozen, _ = grid_and_seeds(study, study.tasks[0], made.plugins.methods.find("features"))
+    frozen, _ = grid_and_seeds(fitting, task, made.plugins.methods.find("features"))
     assert [recipe.lr for recipe in frozen] == [2.0, 1.0], "no BiLSTM reads a summary"
