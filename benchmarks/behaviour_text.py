@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import zipfile
@@ -15,14 +16,18 @@ LARGEST_TEXT = 20_000
 """Characters of a file that are recorded; the rest is a checksum."""
 
 _ID = re.compile(r"(?<![\w.])[0-9a-f]{16}(?!\w)(?!\.\d)|(?<!\w)[0-9a-f]{32,64}(?!\w)")
+_KEY_WITH_ID = re.compile(r'(\s*"[\w/.-]*?)[0-9a-f]{16}[\w.-]*": ')
 _STUDY_SUFFIX = re.compile(r"(?<=[a-z0-9])-(?=[0-9a-f]{0,5}[0-9])[0-9a-f]{6}(?![\w-])")
 _MEASURED_KEYS = (
-    r"\w*seconds\w*|time|elapsed|\w*bytes|bytes_\w+|\w*timestamp|weights|checkpoints|outputs|records|predictions"
+    r"\w*seconds\w*|\w*_per_second|time|elapsed|\w*bytes|bytes_\w+|\w*timestamp"
+    r"|weights|checkpoints|outputs|records|predictions"
 )
 _VARIABLE = (
     (re.compile(r"\b\d+\.\d+\.\d+(\.?(dev|post|rc)\d+)?(\+[\w.]+)?"), "<version>"),
+    (re.compile(r"(?<=/)\d{10}(?=\")"), "<timestamp>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
-    (re.compile(r"(?<![\w.])\d[\d.,]* (seconds?|s|minutes?|min|ms|hours?|h)\b"), "<time>"),
+    (re.compile(r"\b(\w*seconds|\w+_per_second) \d[\d.e+-]*"), r"\1 <measured>"),
+    (re.compile(r"(?<![\w.])\d+([.,]\d+)* (seconds?|s|minutes?|min|ms|hours?|h)\b"), "<time>"),
     (re.compile(r"(?<![\w.])\d[\d.,]* ([kMGT]i?)?B\b"), "<size>"),
     (re.compile(rf'("(?:{_MEASURED_KEYS})": )"?-?[\d.e+-]+"?'), r"\1<measured>"),
 )
@@ -59,12 +64,8 @@ def text_of_page(html: str) -> str:
 
 
 def described_files(path: Path) -> str:
-    """Describe a file, a folder of files or an archive: the name and the content of each file.
-
-    Files are sorted by name and content without ids, so that other ids do not change the order.
-    """
+    """Describe a file, a folder of files or an archive: the name and the content of each file."""
     files = [(name, _text_of(name, content)) for name, content in _contents(path)]
-    files.sort(key=lambda file: (without_ids(file[0]), without_ids(file[1])))
     return "".join(f"--- file {name}\n{text.rstrip()}\n" for name, text in files)
 
 
@@ -89,13 +90,52 @@ def without_ids(text: str) -> str:
 
 
 def normalised(text: str) -> str:
-    """Replace ids by labels in the order in which they first appear, and measured values by their kinds."""
-    labels: dict[str, str] = {}
+    """Replace ids by labels, and measured values by their kinds; sort the files, so that ids do not change their order.
 
-    def label(match: re.Match[str]) -> str:
-        return labels.setdefault(match.group(), f"<id {len(labels) + 1}>")
+    Labels are numbered in the order in which the ids first appear. Last come files that list things in the order of
+    their ids, and then files that differ in nothing but ids.
+    """
+    printed, *files = re.split(r"^(?=--- file )", text, flags=re.MULTILINE)
+    masked = {file: (without_ids(file.partition("\n")[0]), without_ids(file)) for file in files}
+    equals = Counter(masked.values())
+    labels: dict[str, int] = {}
+    _labelled(printed, labels)
+    unique = [file for file in sorted(files, key=lambda file: masked[file]) if equals[masked[file]] == 1]
+    for file in sorted(unique, key=_is_sorted_by_ids):
+        _labelled(file, labels)
 
-    return _measured(_ID.sub(label, text))
+    def place(file: str) -> tuple[tuple[str, str], list[int]]:
+        return masked[file], _known(file.partition("\n")[0], labels)
+
+    return _measured("".join(_labelled(part, labels) for part in [printed, *sorted(files, key=place)]))
+
+
+def _is_sorted_by_ids(text: str) -> bool:
+    """Return whether neighbouring lines differ only in ids, or are keys of JSON that begin with ids."""
+    groups = itertools.groupby(text.split("\n"), key=_without_order)
+    return any(_ID.search(lines[0]) and len(set(lines)) > 1 for lines in (list(group) for _, group in groups))
+
+
+def _without_order(line: str) -> str:
+    """Return what neighbouring lines share if their order says nothing: for a key of JSON, its text before an id."""
+    key = _KEY_WITH_ID.match(line)
+    return key.group(1) if key else without_ids(line)
+
+
+def _labelled(text: str, labels: dict[str, int]) -> str:
+    """Replace each id by its label, and add new ids to `labels`; sort neighbouring lines whose order says nothing."""
+    result: list[str] = []
+    for _, group in itertools.groupby(text.split("\n"), key=_without_order):
+        for line in sorted(group, key=lambda line: (_known(line, labels)[:1], without_ids(line))):
+            for found in _ID.findall(line):
+                labels.setdefault(found, len(labels) + 1)
+            result.append(_ID.sub(lambda match: f"<id {labels[match.group()]}>", line))
+    return "\n".join(result)
+
+
+def _known(text: str, labels: dict[str, int]) -> list[int]:
+    """Return the labels of the ids of a text; ids without a label come last."""
+    return [labels.get(found, len(labels) + 1) for found in _ID.findall(text)]
 
 
 def _measured(text: str) -> str:
