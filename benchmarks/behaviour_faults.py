@@ -104,11 +104,11 @@ SHARED: dict[str, tuple[str, str, str | None]] = {
     "further-file": ("notes.txt", "", "more"),
 }
 RECORDS: dict[str, tuple[str, str, str | None]] = {
-    "record-changed": ("record.json", "0.5", "0.6"),
+    "record-changed": ("record.json", '"accuracy"', '"acuracy"'),
     "record-no-json": ("record.json", "{", ""),
     "record-empty": ("record.json", "", ""),
     "no-record": ("record.json", "", None),
-    "fit-changed": ("fit.json", "0", "1"),
+    "fit-changed": ("fit.json", '"finetune"', '"lora"'),
     "no-fit": ("fit.json", "", None),
     "study-changed": ("../studies/small.json", "small", "tiny"),
     "study-no-json": ("../studies/small.json", "{", ""),

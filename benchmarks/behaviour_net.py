@@ -113,8 +113,6 @@ class Case:
     line: str
     stdin: str | None = None
     runs: str = "runs"
-    unordered: bool = False
-    """Whether runs are listed in the order of their dates, which are equal in one second."""
     collect: list[str] = field(default_factory=list)
     """Files and folders to record besides that of the option --out."""
 
@@ -127,8 +125,6 @@ def recorded(program: Program, case: Case, names: dict[str, str] | None = None) 
     code, out, err = program.run(line, stdin=case.stdin, runs=case.runs)
     text = f"$ benchrunner {case.line}\nexit code {code}\n"
     printed = pretty_json(out) if out.startswith(("{", "[")) else out
-    if case.unordered:
-        printed = sorted_runs(printed)
     for title, stream in (("stdout", printed), ("stderr", err)):
         if stream:
             text += f"--- {title}\n{stream.rstrip()}\n"
@@ -185,7 +181,7 @@ def record_study(program: Program, study: dict[str, Any], defaults: dict[str, st
     names: dict[str, str] = {"runs": runs}
     for step, line in steps.items():
         collect = [f"{runs}/{place}" for place in study.get("collect", {}).get(step, [])]
-        text, printed = recorded(program, Case(line, None, runs, line.startswith("runs list"), collect), names)
+        text, printed = recorded(program, Case(line, None, runs, collect), names)
         (folder / f"{step}.txt").write_text(text)
         if step == "json":
             names.update(_selected_fits(printed))
@@ -284,9 +280,17 @@ def blocks_of(path: Path) -> dict[str, str]:
         title = block.partition("\n")[0]
         while title in parts:
             title += " (again)"
-        set_of_fits = title.startswith("$ benchrunner runs studies")  # its lists of fits are in the order of their ids
-        parts[title] = without_ids(block.rstrip()) if set_of_fits else normalised(block.rstrip())
+        parts[title] = _comparable(block.rstrip())
     return parts
+
+
+def _comparable(block: str) -> str:
+    """Return the recording of a command line without what differs from run to run."""
+    if re.match(r"\$ benchrunner runs( list| --|\n)", block):
+        block = sorted_runs(block)
+    if re.match(r"\$ benchrunner runs (studies|du)", block):  # their lists of fits are in the order of their ids
+        return without_ids(block)
+    return normalised(block)
 
 
 def differences_of(before: Path, after: Path, name: str, accepted: list[re.Pattern[str]]) -> list[str]:

@@ -17,6 +17,7 @@ LARGEST_TEXT = 20_000
 
 _ID = re.compile(r"(?<![\w.])[0-9a-f]{16}(?!\w)(?!\.\d)|(?<!\w)[0-9a-f]{32,64}(?!\w)")
 _KEY_WITH_ID = re.compile(r'(\s*"[\w/.-]*?)[0-9a-f]{16}[\w.-]*": ')
+_PROGRESS = re.compile(r"^(--- stderr\n)?(?: *\d+%, about .*(?:\n|\Z))+(?(1)(?=---|\Z))", re.MULTILINE)
 _STUDY_SUFFIX = re.compile(r"(?<=[a-z0-9])-(?=[0-9a-f]{0,5}[0-9])[0-9a-f]{6}(?![\w-])")
 _MEASURED_KEYS = (
     r"\w*seconds\w*|\w*_per_second|time|elapsed|\w*bytes|bytes_\w+|\w*timestamp"
@@ -25,6 +26,7 @@ _MEASURED_KEYS = (
 _VARIABLE = (
     (re.compile(r"\b\d+\.\d+\.\d+(\.?(dev|post|rc)\d+)?(\+[\w.]+)?"), "<version>"),
     (re.compile(r"(?<=/)\d{10}(?=\")"), "<timestamp>"),
+    (re.compile(r"(?<=/)tmp[a-z0-9_]{8}\b"), "<tmp>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
     (re.compile(r"\b(\w*seconds|\w+_per_second) \d[\d.e+-]*"), r"\1 <measured>"),
     (re.compile(r"(?<![\w.])\d+([.,]\d+)* (seconds?|s|minutes?|min|ms|hours?|h)\b"), "<time>"),
@@ -75,13 +77,15 @@ def checksums(folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def sorted_runs(printed: str) -> str:
-    """Sort the runs of 'runs list' by their text without ids and dates."""
-    if not printed.startswith("{"):
-        return "\n".join(sorted(printed.split("\n"), key=without_ids))
-    value = json.loads(printed)
-    value["runs"].sort(key=lambda run: without_ids(json.dumps(run)))
-    return json.dumps(value, indent=1, ensure_ascii=False)
+def sorted_runs(block: str) -> str:
+    """Sort the runs that 'runs list' printed by their texts without ids: runs of one second are in the order of ids."""
+    head, title, printed = block.partition("--- stdout\n")
+    try:
+        value = json.loads(printed)
+        value["runs"].sort(key=lambda run: without_ids(json.dumps(run)))
+        return head + title + json.dumps(value, indent=1, ensure_ascii=False)
+    except (ValueError, KeyError):
+        return head + title + "\n".join(sorted(printed.split("\n"), key=without_ids))
 
 
 def without_ids(text: str) -> str:
@@ -92,22 +96,37 @@ def without_ids(text: str) -> str:
 def normalised(text: str) -> str:
     """Replace ids by labels, and measured values by their kinds; sort the files, so that ids do not change their order.
 
-    Labels are numbered in the order in which the ids first appear. Last come files that list things in the order of
-    their ids, and then files that differ in nothing but ids.
+    Labels are numbered in the order in which the ids first appear. Later come files that differ in nothing but ids,
+    in the order of the labels that they have by then, and last files that list things in the order of their ids.
     """
+    text = _PROGRESS.sub("", text)
     printed, *files = re.split(r"^(?=--- file )", text, flags=re.MULTILINE)
     masked = {file: (without_ids(file.partition("\n")[0]), without_ids(file)) for file in files}
     equals = Counter(masked.values())
     labels: dict[str, int] = {}
+
+    def place(file: str) -> tuple[bool, list[int], tuple[str, str]]:
+        known = _labels_in(file, labels)
+        return not known, known, masked[file]
+
     _labelled(printed, labels)
     unique = [file for file in sorted(files, key=lambda file: masked[file]) if equals[masked[file]] == 1]
-    for file in sorted(unique, key=_is_sorted_by_ids):
+    for file in unique:
+        if not _is_sorted_by_ids(file):
+            _labelled(file, labels)
+    equal = [file for file in files if equals[masked[file]] > 1]
+    for file in sorted(equal, key=place):
+        if _labels_in(file, labels):
+            _labelled(file, labels)
+    for file in [*sorted(equal, key=place), *unique]:
         _labelled(file, labels)
+    files.sort(key=lambda file: (masked[file], _labels_in(file, labels)))
+    return _measured("".join(_labelled(part, labels) for part in [printed, *files]))
 
-    def place(file: str) -> tuple[tuple[str, str], list[int]]:
-        return masked[file], _known(file.partition("\n")[0], labels)
 
-    return _measured("".join(_labelled(part, labels) for part in [printed, *sorted(files, key=place)]))
+def _labels_in(text: str, labels: dict[str, int]) -> list[int]:
+    """Return the labels that ids of a text have already, smallest first."""
+    return sorted({labels[found] for found in _ID.findall(text) if found in labels})
 
 
 def _is_sorted_by_ids(text: str) -> bool:
