@@ -298,8 +298,8 @@ def differences_of(before: Path, after: Path, name: str, accepted: list[re.Patte
     old, new = (blocks_of(folder / name) for folder in (before, after))
     differences = []
     for title in [*old, *(title for title in new if title not in old)]:
-        lines = [blocks.get(title, "(not recorded)").split("\n") for blocks in (old, new)]
-        diff = list(difflib.unified_diff(*lines, f"{name}: {title}", "after", lineterm="", n=2))
+        left, right = (blocks.get(title, "(not recorded)").split("\n") for blocks in (old, new))
+        diff = list(difflib.unified_diff(left, right, f"{name}: {title}", "after", lineterm="", n=2))
         changed = [line for line in diff[2:] if line[:1] in "+-"]
         if any(not any(pattern.search(line) for pattern in accepted) for line in changed):
             differences.append("\n".join(diff))
