@@ -150,12 +150,13 @@ def _row(rows: AnsweredRows, columns: Sequence[str], number: int, strength: floa
 
 
 def _text(value: Any) -> str:
-    """Write the text of a row: words with blanks between them, and several texts as a numbered list."""
+    """Write the text of a row: words with blanks between them, and several texts or places as a numbered list."""
     if not isinstance(value, list):
         return visible(str(value))
-    if all(len(text.split()) <= 1 for text in value):
-        return visible(" ".join(value))
-    return "\n".join(f"{number}. {visible(text)}" for number, text in enumerate(value))
+    texts = [str(text) for text in value]
+    if all(len(text.split()) <= 1 for text in texts):
+        return visible(" ".join(texts))
+    return "\n".join(f"{number}. {visible(text)}" for number, text in enumerate(texts))
 
 
 def _spelled(answer: Any, words: Sequence[str] | None) -> str:
