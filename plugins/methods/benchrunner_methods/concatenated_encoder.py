@@ -73,7 +73,8 @@ class ConcatenatedEncoder(Encoder):
     @property
     def layers(self) -> Sequence[nn.Module]:
         """The layers of all parts side by side: a layer is the list of the parts' layers of one depth."""
-        return [nn.ModuleList(layer) for layer in zip(*(encoder.layers for encoder in self._encoders), strict=True)]
+        of_parts = [encoder.layers for encoder in self._encoders]
+        return [nn.ModuleList(layer) for layer in zip(*of_parts, strict=True)]
 
     def depths(self) -> dict[str, int]:
         depths: dict[str, int] = {}

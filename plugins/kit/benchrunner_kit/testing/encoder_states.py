@@ -43,8 +43,11 @@ def states(encoder: Encoder, batch: FlatBatch) -> States:
         summaries = [encoder.summary(layers[-1], batch), encoder.summarized(batch)]
     starts = batch.starts.tolist()
     order = batch.restore.tolist()
+    of_sequences: list[list[torch.Tensor]] = []
+    for layer in layers:
+        of_sequences.append([layer[starts[place] : starts[place + 1]] for place in order])
     return States(
-        [[layer[starts[place] : starts[place + 1]] for place in order] for layer in layers],
+        of_sequences,
         # If they are too few, the check of shapes says so.
         *(vectors[batch.restore] if len(vectors) == len(order) else vectors for vectors in summaries),
     )

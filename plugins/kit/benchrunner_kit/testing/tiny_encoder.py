@@ -64,7 +64,10 @@ class TinyEncoder(Encoder):
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Make sequences of BEGIN, the words and SEPARATOR after each text; long sequences are cut at their end."""
-        rows = [[(BEGIN, 0), *((_token(word), 0) for word in text.split()), (SEPARATOR, 0)] for text in first]
+        rows: list[list[tuple[int, int]]] = []
+        for text in first:
+            words = [(_token(word), 0) for word in text.split()]
+            rows.append([(BEGIN, 0), *words, (SEPARATOR, 0)])
         if second is not None:
             for row, text in zip(rows, second, strict=True):
                 row += [*((_token(word), 1) for word in text.split()), (SEPARATOR, 1)]
