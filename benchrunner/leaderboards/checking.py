@@ -85,7 +85,10 @@ def detect(boards: Iterable[Leaderboard], path: Path) -> Leaderboard:
             names = {_fold(entry.name) for entry in entries if not entry.is_desktop_file}
     except Unreadable:  # `find_faults` reports the reason if the submission's own name tells the board
         names = set()
-    shared = {board.name: len(names & {_fold(file.name) for file in board.files}) for board in boards}
+    shared: dict[str, int] = {}
+    for board in boards:
+        wanted = {_fold(file.name) for file in board.files}
+        shared[board.name] = len(names & wanted)
     best = [board for board in boards if shared[board.name] == max(shared.values())]
     best = [board for board in best if path.absolute().name in (board.archive.removesuffix("/"), board.name)] or [
         board for board in best if shared[board.name]

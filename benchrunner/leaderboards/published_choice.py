@@ -95,5 +95,6 @@ def captions(shown: Iterable[PublishedFigure]) -> Iterator[str]:
         groups.setdefault((figure.row.source, figure.row.notes), []).append(figure)
     for (source, notes), figures in groups.items():
         systems = ", ".join(dict.fromkeys(figure.row.name for figure in figures))
-        kinds = " and ".join(kind for kind in SPLIT_KINDS if any(figure.measures.kind == kind for figure in figures))
+        measured = {figure.measures.kind for figure in figures}
+        kinds = " and ".join(kind for kind in SPLIT_KINDS if kind in measured)
         yield f"published: {systems} ({kinds}): {source}{f'; {notes}' if notes else ''}"

@@ -30,7 +30,8 @@ def source_tables(board: Leaderboard) -> Iterator[SourceTable]:
     for row in board.published:
         rows_of.setdefault((row.source, row.version, row.other_data), []).append(row)
     for (source, version, _), rows in rows_of.items():
-        columns = [name for name in board.columns if any(name in row.cells for row in rows)]
+        filled = {name for row in rows for name in row.cells}
+        columns = [name for name in board.columns if name in filled]
         title = f"{source}, version {version}" if version else source
         yield SourceTable(title, _table(board, rows, columns), tuple(_notes(board, rows, columns)))
 

@@ -90,7 +90,11 @@ def restarts_chart(section: Section) -> Markup:
         if figure.mean.value is not None:
             mean = scale(figure.mean.value * figure.scale)
             parts.append(element("line", x1=mean, x2=mean, y1=y - 9, y2=y + 9, class_="mean"))
-    about = "; ".join(f"{name}: {', '.join(f'{score:.1f}' for score in listed)}" for name, listed in scores.items())
+    listed: list[str] = []
+    for name, of_restarts in scores.items():
+        texts = ", ".join(f"{score:.1f}" for score in of_restarts)
+        listed.append(f"{name}: {texts}")
+    about = "; ".join(listed)
     return _drawing(f"Restarts on {section.task.name}", about, height + 40, parts, f"{section.anchor}-restarts")
 
 
@@ -231,7 +235,7 @@ def slices_chart(slices: Sequence[Slice], section: Section, kind: str) -> Markup
     left, step = 150.0, 34.0
     scale = Scale.of([100 * share for part in slices for share in part.shares.values()], left, WIDTH - RIGHT)
     height = TOP + step * len(slices)
-    parts = list(_bottom_axis(scale, TOP, height, "% of answers that are right"))
+    parts, listed = list(_bottom_axis(scale, TOP, height, "% of answers that are right")), list[str]()
     for place, part in enumerate(slices):
         y = TOP + step * place + step / 2
         name = f"{part.name} ({part.rows:,})"
@@ -242,10 +246,9 @@ def slices_chart(slices: Sequence[Slice], section: Section, kind: str) -> Markup
             series = section.systems.index(backbone)
             title = element("title", f"{backbone}: {100 * share:.1f} %")
             parts.append(element("g", title, marker(scale(100 * share), y, series, 5)))
-    about = "; ".join(
-        f"{part.name}: {', '.join(f'{name} {100 * share:.1f} %' for name, share in part.shares.items())}"
-        for part in slices
-    )
+        shares = ", ".join(f"{backbone} {100 * share:.1f} %" for backbone, share in part.shares.items())
+        listed.append(f"{part.name}: {shares}")
+    about = "; ".join(listed)
     return _drawing(
         f"Right answers by {kind} on {section.task.name}", about, height + 40, parts, f"{section.anchor}-{kind}"
     )

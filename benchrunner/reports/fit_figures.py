@@ -86,7 +86,11 @@ def grid_points(result: CellResult, split: str, metric: Metric) -> Iterator[Grid
     """Yield the grid points of a cell with the scores of their restarts."""
     recipes = [candidate.recipe.as_dict() for candidate in result.cell.candidates]
     names = dict.fromkeys(name for recipe in recipes for name in recipe)
-    varied = [name for name in names if len({str(recipe.get(name)) for recipe in recipes}) > 1]
+    varied: list[str] = []
+    for name in names:
+        texts = {str(recipe.get(name)) for recipe in recipes}
+        if len(texts) > 1:
+            varied.append(name)
     for candidate in result.cell.candidates:
         values = candidate.recipe.as_dict()
         label = ", ".join(f"{name} {_short(values[name])}" for name in varied) or f"lr {_short(candidate.recipe.lr)}"

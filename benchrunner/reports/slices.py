@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -59,12 +58,14 @@ def slices_by_length(rows: AnsweredRows) -> tuple[Slice, ...]:
 
 def slices_by_label(rows: AnsweredRows) -> tuple[Slice, ...]:
     """Group the rows by their gold label; empty if gold has one label only, or more than `MOST_LABELS`."""
-    names = [str(value) if isinstance(value, str | int) else None for value in rows.gold or ()]
-    counts = Counter(names)
-    if None in counts or not 1 < len(counts) <= MOST_LABELS:
+    members: dict[str, list[int]] = {}
+    for row, label in enumerate(rows.gold or ()):
+        if not isinstance(label, str | int):
+            return ()
+        members.setdefault(str(label), []).append(row)
+    if not 1 < len(members) <= MOST_LABELS:
         return ()
-    order = {name: [row for row, value in enumerate(names) if value == name] for name in counts if name is not None}
-    return tuple(_slice(name, order[name], rows) for name in sorted(order))
+    return tuple(_slice(name, members[name], rows) for name in sorted(members))
 
 
 def _slice(name: str, members: Sequence[int], rows: AnsweredRows) -> Slice:
@@ -99,11 +100,11 @@ def confusions(rows: AnsweredRows) -> tuple[Confusion, ...]:
     flat = list(chain.from_iterable(gold)) if of_words else list(gold)
     if not flat or not all(isinstance(value, str | int) for value in flat):
         return ()
-    answers = {
-        backbone: [list(chain.from_iterable(restart)) if of_words else restart for restart in restarts]
-        for backbone, restarts in rows.answers.items()
-    }
-    seen = set(flat).union(*(restart for restarts in answers.values() for restart in restarts))
+    answers: dict[str, list[list[Any]]] = {}
+    seen = set(flat)
+    for backbone, restarts in rows.answers.items():
+        answers[backbone] = [list(chain.from_iterable(restart)) if of_words else restart for restart in restarts]
+        seen.update(*answers[backbone])
     labels = [label for label in getattr(rows.task.problem, "labels", ()) if label in seen] or sorted(seen, key=str)
     if not 1 < len(labels) <= MOST_LABELS or not seen <= set(labels):
         return ()
@@ -120,5 +121,5 @@ def _confusion(
     truth = [number_of[label] for label in gold] * len(restarts)
     answers = [number_of[answer] for restart in restarts for answer in restart]
     total = confusion_matrix(truth, answers, labels=list(range(len(labels))))
-    counts = tuple(tuple(float(count) / len(restarts) for count in line) for line in total)
-    return Confusion(backbone, tuple(map(str, labels)), counts, unit)
+    means = (total / len(restarts)).tolist()
+    return Confusion(backbone, tuple(map(str, labels)), tuple(map(tuple, means)), unit)

@@ -18,19 +18,13 @@ Figures = Mapping[str, Sequence[Any]]
 
 def answers_text(answers: Sequence[Any], figures: Figures) -> str:
     """Return answers with their further figures as lines of JSON."""
-    lines = (
-        json.dumps(
-            {
-                "index": index,
-                "answer": answer,
-                **({"figures": {name: values[index] for name, values in figures.items()}} if figures else {}),
-            },
-            ensure_ascii=False,
-            allow_nan=False,
-        )
-        for index, answer in enumerate(answers)
-    )
-    return "".join(f"{line}\n" for line in lines)
+    lines: list[str] = []
+    for index, answer in enumerate(answers):
+        line = {"index": index, "answer": answer}
+        if figures:
+            line["figures"] = {name: values[index] for name, values in figures.items()}
+        lines.append(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+    return "".join(lines)
 
 
 def read_answers(folder: ReceivedFolder, prediction: str, rows: int, problem: Problem) -> tuple[list[Any], Figures]:

@@ -37,11 +37,10 @@ def _by_place(part: Mapping[str, Any]) -> dict[str, Any]:
     counts = Counter[str]()
     for cell in part["cells"]:
         place = f"{cell['system']} on {cell['task']} ({cell['method']})"
-        scores = {f"{score['split']} {score['metric']}": score for score in cell["scores"]}
-        figures = {
-            name: {key: score[key] for key in ("best", "mean", "deviation", "restarts")}
-            for name, score in scores.items()
-        }
+        figures: dict[str, Any] = {}
+        for score in cell["scores"]:
+            term = f"{score['split']} {score['metric']}"
+            figures[term] = {key: score[key] for key in ("best", "mean", "deviation", "restarts")}
         counts[place] += 1
         places[place if counts[place] == 1 else f"{place}, cell {counts[place]}"] = {
             "selected fit": cell["selected"],

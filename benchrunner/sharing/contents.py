@@ -10,7 +10,7 @@ from benchrunner.data.rows import Rows, fingerprint
 from benchrunner.data.sources import Filtered, Reshaped
 from benchrunner.io.decoding import as_json
 from benchrunner.metrics import Score
-from benchrunner.studies.cells import CellResult
+from benchrunner.studies.cells import Candidate, CellResult
 from benchrunner.studies.result import Result
 from benchrunner.tasks.task import Split, Task
 
@@ -67,9 +67,7 @@ def _cell_json(result: CellResult, names: Mapping[str, str], reasons: Mapping[st
         "fitting": as_json(cell.fitting, defaults=False),
         "selection": as_json(cell.selection),
         "tests": list(cell.tests),
-        "candidates": [
-            {"recipe": point.recipe.as_dict(), "fits": [fit.id for fit in point.fits]} for point in cell.candidates
-        ],
+        "candidates": list(map(_candidate_json, cell.candidates)),
         "selected": result.selected.id if result.selected is not None else None,
         "chosen": result.chosen.as_dict() if result.chosen is not None else None,
         "scores": [
@@ -86,6 +84,10 @@ def _cell_json(result: CellResult, names: Mapping[str, str], reasons: Mapping[st
         "flags": dict(sorted(result.flagged.items())),
         "lost": {fit: [reason.partition(": ")[0], reasons.get(fit, "")] for fit, reason in result.lost.items()},
     }
+
+
+def _candidate_json(candidate: Candidate) -> dict[str, Any]:
+    return {"recipe": candidate.recipe.as_dict(), "fits": [fit.id for fit in candidate.fits]}
 
 
 def score_json(score: Score) -> float | None:

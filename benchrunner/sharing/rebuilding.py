@@ -47,18 +47,16 @@ def checked_text(value: Any) -> str:
 def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -> Cell:
     """Make a cell of a known task; a fit that is not in `fits` raises a `KeyError`."""
     system, backbone = _expect(data["system"], str, "system"), _expect(data["backbone"], str, "backbone")
-    candidates = tuple(
-        Candidate(
-            Recipe.from_json(point["recipe"]),
-            tuple(replace(fits[checked_id(fit)], task=task.name, backbone=backbone) for fit in point["fits"]),
-        )
-        for point in data["candidates"]
-    )
+    candidates: list[Candidate] = []
+    for point in data["candidates"]:
+        recipe = Recipe.from_json(point["recipe"])
+        restarts = [replace(fits[checked_id(fit)], task=task.name, backbone=backbone) for fit in point["fits"]]
+        candidates.append(Candidate(recipe, tuple(restarts)))
     tests = tuple(split for split in data["tests"] if split in task.splits)
     return Cell(
         system,
         task,
-        candidates,
+        tuple(candidates),
         from_json(Selection, data["selection"], "selection", RequestError),
         tests,
         backbone,

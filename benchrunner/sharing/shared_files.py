@@ -123,10 +123,11 @@ class SharedFiles:
             for fit in cell.cell.fits:
                 if fit.revision:
                     revisions[names[cell.cell.backbone]] = fit.revision
-        rows = {
-            name: {split: self._kept.rows(task, split) for split in self._splits[name]}
-            for name, task in self._tasks.items()
-        }
+        tasks, data = dict[str, Any](), dict[str, Any]()
+        for name, task in self._tasks.items():
+            rows = {split: self._kept.rows(task, split) for split in self._splits[name]}
+            tasks[name] = task_json(task, {split: len(of_split) for split, of_split in rows.items()})
+            data[name] = {split: data_json(of_split) for split, of_split in rows.items()}
         return {
             "format": FORMAT,
             "name": self._private.without(self._name),
@@ -136,14 +137,8 @@ class SharedFiles:
             "left_out_bad_rows": self._runner.workspace.settings.leave_out_bad_rows,
             "suppliers": {name: plugins.supplier(task).title for name, task in self._tasks.items()},
             "revisions": revisions,
-            "tasks": {
-                name: task_json(task, {split: len(of_split) for split, of_split in rows[name].items()})
-                for name, task in self._tasks.items()
-            },
-            "data": {
-                name: {split: data_json(of_split) for split, of_split in splits.items()}
-                for name, splits in rows.items()
-            },
+            "tasks": tasks,
+            "data": data,
             "result": result_json(self._result, names, reasons),
             "predictions": self._index,
             "majority": self._majority,

@@ -182,8 +182,9 @@ class _ClaimedResult:
         cells = [result.cell for result in results]
         systems = tuple(System(checked_text(name), "") for name in part["systems"])
         study, baseline = Study(systems, (), tuple(cells)), dict(self._baseline(tasks))
-        names = {name: name for name in (*study.names, *(cell.system for cell in cells))}
-        names |= {cell.backbone: cell.backbone for cell in cells}
+        names = {name: name for name in study.names}
+        for cell in cells:
+            names |= {cell.system: cell.system, cell.backbone: cell.backbone}
         computed = result_json(Result(study, tuple(results), baseline), names, {})
         majority = [entry for entry in part["majority"] if entry["task"] in self._tasks and entry["score"] is not None]
         majority = [entry for entry in majority if self._is_computed(entry, baseline)]
@@ -198,7 +199,8 @@ class _ClaimedResult:
     def _check_tasks(self) -> None:
         """Raise an `UnreadableFile` if a score is of a task without cells: nobody would verify it."""
         part = self._claimed
-        of_cells, of_majority = ({entry["task"] for entry in part[name]} for name in ("cells", "majority"))
+        of_cells = {claimed["task"] for claimed in part["cells"]}
+        of_majority = {entry["task"] for entry in part["majority"]}
         if not of_majority <= of_cells or not of_cells <= self._content["tasks"].keys():
             raise UnreadableFile(f"{STUDY}: the scores have other tasks than the study.")
 

@@ -44,7 +44,7 @@ class AnsweredRows:
         rule = self.rule
         if rule is None:
             return {}
-        return {name: [rule.judge(answers) for answers in restarts] for name, restarts in self.answers.items()}
+        return {backbone: list(map(rule.judge, restarts)) for backbone, restarts in self.answers.items()}
 
     @property
     def text_columns(self) -> list[str]:
@@ -89,8 +89,10 @@ def answered_rows(
     """
     answers_of = answers_of or (lambda fit, name: predict(fit, name, runner).answers)
     rows = runner.planner.rows(task, split)
-    fits = {backbone: restarts for backbone, restarts in fits.items() if restarts}
-    answers = {backbone: tuple(answers_of(fit, split) for fit in restarts) for backbone, restarts in fits.items()}
-    seeds = {backbone: tuple(fit.seed for fit in restarts) for backbone, restarts in fits.items()}
+    seeds, answers = dict[str, tuple[int, ...]](), dict[str, tuple[list[Any], ...]]()
+    for backbone, restarts in fits.items():
+        if restarts:
+            seeds[backbone] = tuple(fit.seed for fit in restarts)
+            answers[backbone] = tuple(answers_of(fit, split) for fit in restarts)
     gold = task.problem.gold(rows.table)
     return AnsweredRows(task, split, rows, gold, seeds, answers)

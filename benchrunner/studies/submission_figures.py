@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -124,12 +125,12 @@ def as_table(figures: Sequence[DevFigure]) -> Table:
 
 def _systems(published: Sequence[PublishedFigure]) -> Iterator[tuple[str, str, str]]:
     """Yield each system with its figures on dev and on test; another row if it has several of one kind."""
+    texts = defaultdict[tuple[str, str], list[str]](list)
+    for figure in published:
+        texts[figure.row.name, figure.measures.kind].append(figure.as_text())
     for system in dict.fromkeys(figure.row.name for figure in published):
-        dev, test = (
-            [figure.as_text() for figure in published if (figure.row.name, figure.measures.kind) == (system, kind)]
-            for kind in ("dev", "test")
-        )
-        yield from ((system, *pair) for pair in zip_longest(dev, test, fillvalue=ABSENT))
+        for dev, test in zip_longest(texts[system, "dev"], texts[system, "test"], fillvalue=ABSENT):
+            yield system, dev, test
 
 
 def footnotes(figures: Sequence[DevFigure], published: PublishedChoice) -> Iterator[str]:

@@ -197,7 +197,9 @@ def _missing(
 def _predict(board: Leaderboard, result: Result, runner: Runner, *, show: bool) -> None:
     """Answer the test splits with progress. Runs keep their answers, so that they are only read afterwards."""
     fits = [cell.selected for cell in result.cells if cell.selected is not None]
-    splits = {fit.id: [split for task, split in board.wanted if task == fit.task] for fit in fits}
+    splits: dict[str, list[str]] = {}
+    for fit in fits:
+        splits[fit.id] = [split for task, split in board.wanted if task == fit.task]
 
     def work(fit: Fit) -> float:
         return (

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import finished_studies
@@ -152,6 +153,16 @@ def test_rows_beyond_the_limit_are_counted(study: tuple[Result, Runner]) -> None
     assert 0 < len(part.rows) < len(whole.rows) == whole.differing
     assert part.rows == whole.rows[: len(part.rows)]
     assert f"{whole.differing - len(part.rows)} left out" in part.shown and "left out" not in whole.shown
+
+
+def test_rows_of_places_are_shown(study: tuple[Result, Runner]) -> None:
+    """Tasks about marked words keep numbers beside their texts."""
+    result, _ = study
+    rows = answered(result.cells[:2], "dev")
+    table = rows.rows.table
+    places = pa.array([[[0, 1], [2, 3]]] * len(table))
+    marked = replace(rows, rows=replace(rows.rows, table=table.append_column("places", places)))
+    assert "0. [0, 1]\n1. [2, 3]" in disagreement(marked).rows[0]["t"]
 
 
 def test_one_backbone_shows_the_rows_it_gets_wrong(tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ def rich_table(shown: Layout) -> Table:
     from rich.table import Table
 
     table = Table(title=shown.title or None, title_justify="left")
-    widths = [
-        max(len(header.split("\n")[-1]), *(len(line.cells[number]) for line in shown.lines))
-        for number, header in enumerate(shown.headers)
-    ]
+    widths: list[int] = []
+    for number, header in enumerate(shown.headers):
+        cells = [len(line.cells[number]) for line in shown.lines]
+        widths.append(max(len(header.split("\n")[-1]), *cells))
     borders = 3 * len(widths) + 1
     named = sum("\n" in header for header in shown.headers)
     spare = max(0, WIDTH - borders - sum(widths)) // max(1, named)

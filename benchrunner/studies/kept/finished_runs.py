@@ -36,7 +36,8 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
     restarts of one grid point. If a backbone was fitted by several methods, each method is a system of its own in the
     result, named `BACKBONE (METHOD)`. Scores are those of the kept predictions; nothing is fitted or predicted.
     """
-    fits = list({fit.id: fit for fit in (_fit(reference, runner) for reference in ids)}.values())
+    found = [_fit(reference, runner) for reference in ids]
+    fits = list({fit.id: fit for fit in found}.values())
     if not fits:
         raise RequestError("Name at least one run.")
     groups = dict[Group, list[Fit]]()
@@ -57,7 +58,8 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
 def _study(groups: Iterable[Group], fits: Sequence[Fit], runner: Runner) -> Study:
     """Make the study of groups of runs; the methods are the tasks' own unless all runs are of another one."""
     names = _names(groups)
-    tasks = [runner.plugins.tasks.find(name) for name in dict.fromkeys(task for _, _, task in groups)]
+    task_names = dict.fromkeys(task for _, _, task in groups)
+    tasks = [runner.plugins.tasks.find(name) for name in task_names]
     seeds, methods = tuple(sorted({fit.seed for fit in fits})), {fit.method for fit in fits}
     study = compared(list(dict.fromkeys(names.values())), tasks, seeds=seeds, keep="all")
     method = methods.pop() if len(methods) == 1 and methods != {task.method for task in tasks} else None

@@ -51,7 +51,8 @@ def remove_runs(runs: Path, references: Sequence[str], *, force: bool = False, d
     `force` is true; so is a run that another process works on. Then nothing is removed.
     """
     remove_leftovers(runs)
-    folders = list({folder.path: folder for folder in (find_run(runs, name) for name in references)}.values())
+    found = [find_run(runs, reference) for reference in references]
+    folders = list({folder.path: folder for folder in found}.values())
     selected = {} if force else studies_of(runs)
     for folder in folders:
         if names := selected.get(folder.path.name):

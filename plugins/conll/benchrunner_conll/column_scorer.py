@@ -71,7 +71,10 @@ def _looks_tagged(fields: Sequence[str]) -> bool:
 
 
 def _column(tagged: Sequence[Sequence[Line]], at: int) -> list[list[str]]:
-    return [[fields[at] for _, fields in block] for block in tagged]
+    columns: list[list[str]] = []
+    for sentence in tagged:
+        columns.append([fields[at] for _, fields in sentence])
+    return columns
 
 
 def _compare(path: Path, sentences: Sequence[Sequence[Line]], gold: Rows) -> None:

@@ -58,7 +58,10 @@ class Evaluation:
     def overall(self) -> Tally:
         """The counts of all types together."""
         tallies = self.types.values()
-        return Tally(*(sum(getattr(tally, name) for tally in tallies) for name in ("gold", "found", "correct")))
+        gold = sum(tally.gold for tally in tallies)
+        found = sum(tally.found for tally in tallies)
+        correct = sum(tally.correct for tally in tallies)
+        return Tally(gold, found, correct)
 
     @property
     def accuracy(self) -> float:
@@ -90,7 +93,7 @@ class Evaluation:
 
 def evaluate(gold: Tags, predicted: Tags) -> Evaluation:
     """Compare predicted tags with gold tags, sentence by sentence; raises `DataError` where their lengths differ."""
-    counts: dict[str, Counter[str]] = {"gold": Counter(), "found": Counter(), "correct": Counter()}
+    in_gold, found, correct = Counter[str](), Counter[str](), Counter[str]()
     correct_tokens = 0
     for row, (gold_tags, predicted_tags) in enumerate(zip(gold, predicted, strict=True)):
         if len(gold_tags) != len(predicted_tags):
@@ -98,9 +101,9 @@ def evaluate(gold: Tags, predicted: Tags) -> Evaluation:
             raise DataError(f"Row {row} has {lengths}.")
         correct_tokens += sum(map(operator.eq, gold_tags, predicted_tags))
         gold_phrases, found_phrases = phrases(gold_tags), phrases(predicted_tags)
-        counts["gold"].update(kind for _, _, kind in gold_phrases)
-        counts["found"].update(kind for _, _, kind in found_phrases)
-        counts["correct"].update(kind for _, _, kind in gold_phrases & found_phrases)
-    types = sorted(counts["gold"].keys() | counts["found"].keys())
-    tallies = {kind: Tally(*(counts[name][kind] for name in counts)) for kind in types}
+        in_gold.update(kind for _, _, kind in gold_phrases)
+        found.update(kind for _, _, kind in found_phrases)
+        correct.update(kind for _, _, kind in gold_phrases & found_phrases)
+    types = sorted(in_gold.keys() | found.keys())
+    tallies = {kind: Tally(in_gold[kind], found[kind], correct[kind]) for kind in types}
     return Evaluation(sum(map(len, gold)), correct_tokens, tallies)

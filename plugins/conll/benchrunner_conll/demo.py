@@ -60,9 +60,8 @@ def write(seed: int, folder: Path) -> None:
 def _document(draw: random.Random) -> str:
     """Write a border line and some sentences, each with a blank line after it. All templates are equally likely."""
     templates = draw.choices(SENTENCE_TEMPLATES, k=draw.randint(*SENTENCES))
-    return "".join(
-        f"{block}\n" for block in (f"{DOCUMENT} -X- O O\n", *(_sentence(template, draw) for template in templates))
-    )
+    sentences = [_sentence(template, draw) for template in templates]
+    return "".join(f"{block}\n" for block in (f"{DOCUMENT} -X- O O\n", *sentences))
 
 
 def _sentence(template: str, draw: random.Random) -> str:

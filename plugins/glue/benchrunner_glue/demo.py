@@ -54,7 +54,8 @@ def _contradicting_rows(rows: list[Row], count: int, draw: random.Random) -> lis
     """Take rows of train and give them the opposite answers; 40 of 71 rows have the answer 0, as in WNLI."""
     opposite = {"0": "1", "1": "0"}
     flipped = [(texts, opposite[answer]) for texts, answer in rows]
-    zeros, ones = ([row for row in flipped if row[1] == label] for label in "01")
+    zeros = [row for row in flipped if row[1] == "0"]
+    ones = [row for row in flipped if row[1] == "1"]
     chosen = draw.sample(zeros, count * 40 // 71) + draw.sample(ones, count - count * 40 // 71)
     return draw.sample(chosen, count)
 

@@ -113,7 +113,7 @@ def _names(answer: JsonValue) -> frozenset[str]:
     """Collect the answer, its aliases, and TriviaQA's normalised forms (lower case, no punctuation, no articles)."""
     names = [answer.text("Value"), *answer.texts("Aliases"), *answer.texts("NormalizedAliases")]
     plain = {" ".join(_plain(name).split()) for name in names}
-    return frozenset(name for name in plain if any(letter.isalnum() for letter in name))
+    return frozenset(name for name in plain if any(map(str.isalnum, name)))
 
 
 def _documents(question: JsonValue, *, labelled: bool) -> Iterator[Document]:

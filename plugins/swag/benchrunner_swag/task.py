@@ -28,8 +28,10 @@ def rows(table: pa.Table) -> pa.Table:
     """Make the choices: the beginning of the second sentence, which may be empty, with each of the endings."""
     import pyarrow as pa
 
-    texts = zip(*(table.column(name).to_pylist() for name in ("sent2", *CHOICES)), strict=True)
-    choices = [[_joined(begin, ending) for ending in endings] for begin, *endings in texts]
+    texts = [table.column(name).to_pylist() for name in ("sent2", *CHOICES)]
+    choices: list[list[str | None]] = []
+    for begin, *endings in zip(*texts, strict=True):
+        choices.append([_joined(begin, ending) for ending in endings])
     columns = {"a": table.column("a"), "choices": pa.array(choices, pa.list_(pa.string()))}
     if "label" in table.column_names:
         columns["label"] = table.column("label")

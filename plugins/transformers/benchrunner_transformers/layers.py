@@ -95,5 +95,7 @@ def draw(model: PreTrainedModel, layer: nn.Module, source: torch.Generator) -> N
 
 def _list_of(module: nn.Module, count: int) -> list[nn.Module]:
     """Return the outermost list of `count` modules of one class."""
-    lists = [part for part in module.modules() if isinstance(part, nn.ModuleList) and len(part) == count]
-    return next((list(part) for part in lists if len({type(layer) for layer in part}) == 1), [])
+    for part in module.modules():
+        if isinstance(part, nn.ModuleList) and len(part) == count and len(set(map(type, part))) == 1:
+            return list(part)
+    return []

@@ -147,8 +147,10 @@ class HubTokenizer:
 
     def _frame_of(self, parts: Sequence[Sequence[tuple[int, int]]]) -> Frame:
         """Make a frame of the tokens and segments before, in, between, in and after two texts."""
-        tokens = [tuple(token for token, _ in part) for part in parts]
-        segments = [tuple(segment if self.reads_segments else 0 for _, segment in part) for part in parts]
+        tokens, segments = list[tuple[int, ...]](), list[tuple[int, ...]]()
+        for part in parts:
+            tokens.append(tuple(token for token, _ in part))
+            segments.append(tuple(segment if self.reads_segments else 0 for _, segment in part))
         before, first, between, second, after = segments
         usual = (first[:1] * len(before), first[:1] * len(between), second[:1] * len(after))
         return Frame(

@@ -55,13 +55,12 @@ def _relative(request: Request, folder: Path) -> str:
 def _checksums(request: Request) -> dict[str, dict[str, str]]:
     """Give the checksums of the files of all models of a run, by folder, without the cards: their readers edit them."""
     folders = [request.model_folder, *(request.export_folder(step) for step in request.plan.export_at)]
-    return {
-        _relative(request, folder): {
-            name: checksum for name, checksum in seals.folder_checksums(folder).items() if name not in CARD_FILES
-        }
-        for folder in folders
-        if folder.exists()
-    }
+    checksums: dict[str, dict[str, str]] = {}
+    for folder in folders:
+        if folder.exists():
+            files = seals.folder_checksums(folder)
+            checksums[_relative(request, folder)] = {name: files[name] for name in files if name not in CARD_FILES}
+    return checksums
 
 
 def register_model(request: Request) -> None:

@@ -43,13 +43,14 @@ def states(encoder: Encoder, batch: FlatBatch) -> States:
         summaries = [encoder.summary(layers[-1], batch), encoder.summarized(batch)]
     starts = batch.starts.tolist()
     order = batch.restore.tolist()
-    by_sequence = []
+    of_sequences: list[list[torch.Tensor]] = []
     for layer in layers:
-        by_sequence.append([layer[starts[place] : starts[place + 1]] for place in order])
-    for number, vectors in enumerate(summaries):
-        if len(vectors) == len(order):  # if they are too few, the check of shapes says so
-            summaries[number] = vectors[batch.restore]
-    return States(by_sequence, *summaries)
+        of_sequences.append([layer[starts[place] : starts[place + 1]] for place in order])
+    return States(
+        of_sequences,
+        # If they are too few, the check of shapes says so.
+        *(vectors[batch.restore] if len(vectors) == len(order) else vectors for vectors in summaries),
+    )
 
 
 def distance(left: torch.Tensor, right: torch.Tensor) -> float:

@@ -29,8 +29,8 @@ def check_leaderboard(
     """
     findings = Findings(f"the leaderboard '{board.name}'")
     known = {task.name: task for task in tasks}
-    named = {file.task for file in board.files}
-    wanted = [task for name, task in known.items() if name in named]
+    answered = dict.fromkeys(file.task for file in board.files)
+    wanted = [known[name] for name in answered if name in known]
     with findings.step("to compare the columns of published results with the tasks"):
         try:
             board.check_columns(known, list(known))

@@ -64,22 +64,17 @@ class TinyEncoder(Encoder):
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Make sequences of BEGIN, the words and SEPARATOR after each text; long sequences are cut at their end."""
-        tokens: list[int] = []
-        segments: list[int] = []
-        starts = [0]
-        for number, text in enumerate(first):
-            row = [BEGIN, *map(_token, text.split()), SEPARATOR]
-            kinds = [0] * len(row)
-            if second is not None:
-                other = [*map(_token, second[number].split()), SEPARATOR]
-                row += other
-                kinds += [1] * len(other)
-            tokens += row[:max_length]
-            segments += kinds[:max_length]
-            starts.append(len(tokens))
-        return Sequences(
-            np.array(tokens, dtype=np.int32), np.array(segments, dtype=np.int8), np.array(starts, dtype=np.int64)
-        )
+        rows: list[list[tuple[int, int]]] = []
+        for text in first:
+            words = [(_token(word), 0) for word in text.split()]
+            rows.append([(BEGIN, 0), *words, (SEPARATOR, 0)])
+        if second is not None:
+            for row, text in zip(rows, second, strict=True):
+                row += [*((_token(word), 1) for word in text.split()), (SEPARATOR, 1)]
+        rows = [row[:max_length] for row in rows]
+        tokens, segments = np.array([token for row in rows for token in row], dtype=np.int32).reshape(-1, 2).T
+        starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        return Sequences(np.ascontiguousarray(tokens), segments.astype(np.int8), starts)
 
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Give the words between blanks, each a piece."""

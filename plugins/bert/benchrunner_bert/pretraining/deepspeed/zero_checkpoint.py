@@ -122,7 +122,10 @@ def _partitioned(folder: Path, models: Sequence[Mapping[str, Any]], states: Sequ
     for name, shape in (first.get("frozen_param_shapes") or {}).items():
         parts = [model["frozen_param_fragments"][name].detach().flatten() for model in models]
         tensors[name] = torch.cat(parts)[: math.prod(shape)].view(shape)
-    rows = [torch.cat([part.detach() for part in state["fp32_flat_groups"]]) for state in states]
+    rows: list[torch.Tensor] = []
+    for state in states:
+        groups = [group.detach() for group in state["fp32_flat_groups"]]
+        rows.append(torch.cat(groups))
     shapes = {name: shape for group in first["param_shapes"] for name, shape in group.items()}
     sizes = [math.ceil(math.prod(shape) / len(rows)) for shape in shapes.values()]
     if any(len(row) != sum(sizes) for row in rows):

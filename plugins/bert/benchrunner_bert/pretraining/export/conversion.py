@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -127,12 +127,19 @@ def _place_of(folder: Path, places: tuple[Path, ...], *names: str) -> Path:
 
 def _published(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Remove prefixes that all names have, copies of other weights, and constants."""
-    while prefix := next((text for text in _PREFIXES if all(name.startswith(text) for name in tensors)), None):
+    while prefix := _shared_prefix(tensors):
         tensors = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
     bare = {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
     copies = [copy for copy, shared in _COPIES.items() if _are_equal(bare.get(copy), bare.get(shared))]
     left_out = {*copies, *_CONSTANTS}
     return {name: tensor for name, tensor in tensors.items() if name.removeprefix("bert.") not in left_out}
+
+
+def _shared_prefix(names: Collection[str]) -> str | None:
+    for prefix in _PREFIXES:
+        if all(name.startswith(prefix) for name in names):
+            return prefix
+    return None
 
 
 def _are_equal(left: torch.Tensor | None, right: torch.Tensor | None) -> bool:
