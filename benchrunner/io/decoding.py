@@ -8,7 +8,6 @@ gives it in its method `as_json`, whose inner values need not be JSON values yet
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import difflib
 import functools
@@ -326,14 +325,19 @@ def _one_of(kind: Any, readers: Sequence[Reader], may_be_none: bool, value: Any)
     if len(readers) == 1:
         return readers[0](value)
     for read in readers:
-        with contextlib.suppress(Mistake):
+        try:
             return read(value)
+        except Mistake as mistake:
+            if mistake.where:  # the type is right, and a value inside is not
+                raise
     raise _unlike(kind, value)
 
 
 def _own_form(read: Reader, value: Any) -> Any:
     try:
         return read(_mapping(value))
+    except Mistake:
+        raise
     except (BenchrunnerError, ValueError) as reason:
         raise Mistake(str(reason)) from None
 
@@ -412,7 +416,7 @@ def _words(kind: Any) -> str:
     """Say which values a type has."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin is Literal:
-        return " or ".join(map(str, inner))
+        return " or ".join(map(repr, inner))
     if origin in (types.UnionType, typing.Union):
         return " or ".join(_words(part) for part in inner if part is not types.NoneType)
     if origin in (tuple, Sequence):

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn, final
 
-from benchrunner.errors import PluginError, RequestError, closest_names
-from benchrunner.io.strict_tables import StrictTable
+from benchrunner.errors import RequestError, closest_names
 from benchrunner.parameters.parameter import NAME, Parameter
 
-_SEPARATORS = {"text": "", "list": ",", "words": " "}
+SEPARATORS = {"text": "", "list": ",", "words": " "}
 """Kind of a parameter -> what separates the words of its value: a shell splits `words`, where quotes keep blanks."""
 
 HERE = "here"
@@ -39,23 +38,6 @@ class MissingValue(Exception):
     def __init__(self, parameter: str, systems: Sequence[str] = ()) -> None:
         super().__init__(parameter)
         self.parameter, self.systems = parameter, systems
-
-
-def read_parameter(name: str, table: StrictTable) -> Parameter:
-    """Read a table `[parameters.NAME]`.
-
-    The default is written like a value that a user sets, and may contain parameters that precede it. It is None if a
-    value is required.
-    """
-    default = table.text("default", "") if "default" in table else None
-    about, kind = table.text("about"), table.text("kind", "text")
-    table.finish()
-    if kind not in _SEPARATORS:
-        raise table.wrong("kind", f"expected one of {', '.join(_SEPARATORS)}, found '{kind}'.")
-    try:
-        return Parameter(name, about, default, str, separator=_SEPARATORS[kind])
-    except PluginError as fault:
-        raise table.wrong("about", str(fault)) from None
 
 
 @final

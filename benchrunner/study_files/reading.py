@@ -39,20 +39,134 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
 
 from benchrunner.console.printing import shortened
-from benchrunner.errors import RequestError, UnknownName
-from benchrunner.io.strict_tables import StrictTable
+from benchrunner.errors import PluginError, RequestError, UnknownName
+from benchrunner.io.decoding import Mistake, decoded, key_of
+from benchrunner.io.file_faults import shown, some_names
+from benchrunner.io.toml_files import read_toml
 from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.parameters.parameter import NAME, Parameter
 from benchrunner.studies.study import FULL, Column, Scale, Stage, Study, System, choose, named_by_method
 from benchrunner.study_files.checks import as_request, check_names, check_study
-from benchrunner.study_files.parameters import MissingValue, Values, parameter_values, read_parameter, refuse
+from benchrunner.study_files.parameters import SEPARATORS, MissingValue, Values, parameter_values, refuse
+
+T = TypeVar("T")
 
 MOST_SYSTEMS = 10_000
 """Largest number of systems in a study file: more is a slip of the hand, and would fill the memory."""
+
+
+class _Options(dict[str, str]):
+    """Options of `compare` without their dashes; `rank` in an inner table `lora` is the option `lora.rank`."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> _Options:
+        """Read the options from a table."""
+        options = cls()
+        for name, value in data.items():
+            if isinstance(value, Mapping):
+                options |= {f"{name}.{own}": text for own, text in cls.from_json(value).items()}
+            elif isinstance(value, str):
+                options[name] = value
+            else:
+                raise Mistake(f"expected text, found {shown(value)}.", name)
+        return options
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """A table [parameters.NAME]. The default is written like a value that a user sets; None if one is required."""
+
+    about: str
+    default: str | None = None
+    kind: Literal["text", "list", "words"] = "text"
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """A table [scale.NAME]."""
+
+    about: str
+    values: Mapping[str, str] = field(default_factory=dict, metadata=key_of("set"))
+    recipe: _Options = field(default_factory=_Options)
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """The key `first` of a system."""
+
+    task: str
+    recipe: _Options = field(default_factory=_Options)
+
+
+@dataclass(frozen=True)
+class _System:
+    """A table [[system]]: one or several systems, before parameters are filled in."""
+
+    name: str
+    backbone: str
+    each: Mapping[str, str] = field(default_factory=dict)
+    family: str = ""
+    method: str | tuple[str, ...] = ()
+    make: str | tuple[str, ...] = ()
+    figures: str = ""
+    recipe: _Options = field(default_factory=_Options)
+    first: _Stage | None = None
+    ensemble: bool = False
+    published: str = ""
+    extra: bool = False
+    series: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A table [[column]]."""
+
+    name: str
+    task: str = ""
+    split: str = ""
+    metric: str = ""
+    method: str = ""
+    figure: str = ""
+    mean: tuple[str, ...] = ()
+    recipe: _Options = field(default_factory=_Options)
+    published_on: str = field(default="", metadata=key_of("published-on"))
+    extra: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class _Published:
+    """A table [[published]]; without a source, that of the file."""
+
+    system: str
+    cells: Mapping[str, float]
+    source: str = ""
+    variant: str = ""
+    notes: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _File:
+    """The keys of a study file."""
+
+    title: str
+    about: str = ""
+    source: str = ""
+    parameters: Mapping[str, _Parameter] = field(default_factory=dict)
+    templates: Mapping[str, str] = field(default_factory=dict)
+    scale: Mapping[str, _Scale] = field(default_factory=dict)
+    recipe: _Options = field(default_factory=_Options)
+    systems: tuple[_System, ...] = field(metadata=key_of("system"))
+    columns: tuple[_Column, ...] = field(metadata=key_of("column"))
+    published: tuple[_Published, ...] = ()
+    axis: str = ""
+    board: str = ""
 
 
 def read_study_file(
@@ -68,67 +182,70 @@ def read_study_file(
     `systems` are the names of some of its systems; None means all that are not extra. Only parameters that these
     systems use need a value.
     """
-    top = StrictTable.toml(path, RequestError)
-    name, title, about, source = name or path.stem, top.text("title"), top.text("about", ""), top.text("source", "")
-    parameters = tuple(read_parameter(key, table) for key, table in top.named_tables("parameters").items())
-    chosen = _scale(top, parameters, scale, name)
-    parameters = tuple(
-        replace(parameter, default=chosen.values.get(parameter.name, parameter.default)) for parameter in parameters
-    )
+    file = decoded(_File, read_toml(path, RequestError), path, RequestError)
+    name = name or path.stem
+    chosen = _scale(file, scale, name, path)
+    parameters = tuple(_parameter(own, entry, chosen, path) for own, entry in file.parameters.items())
     values = parameter_values(name, path, parameters, given)
     shown = {parameter.name: values.given(parameter) for parameter in parameters if parameter.name in values.words}
-    values = _with_templates(top, values)
+    for own, text in file.templates.items():
+        _check_new_name(own, values, f"{path}: templates.{own}")
+        values = values.with_template(own, text)
     try:
         study = Study(
             name=name,
             path=path,
-            title=title,
-            about=about,
-            source=source,
+            title=file.title,
+            about=file.about,
+            source=file.source,
             values=shown,
-            recipe=_recipe(top, values),
-            systems=_systems(top, values, name, systems),
-            columns=tuple(_column(table, values) for table in top.tables("column", "name")),
-            published=tuple(_published(table, source) for table in top.tables("published", "system", optional=True)),
-            axis=top.text("axis", ""),
-            board=top.text("board", ""),
+            recipe=_filled(file.recipe, values, f"{path}: recipe"),
+            systems=_systems(file, values, name, path, systems),
+            columns=tuple(_column(*place, values) for place in _places(path, "column", file.columns)),
+            published=tuple(_published(*place, file) for place in _places(path, "published", file.published)),
+            axis=file.axis,
+            board=file.board,
             systems_down=True,
             scale=replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe")),
         )
     except MissingValue as missing:
         needing = f" for {' and '.join(missing.systems)} (--systems A,B chooses others)" if missing.systems else ""
         refuse(name, parameters, f"needs a value for {missing.parameter}{needing}")
-    top.finish()
     check_study(study, path)
     return study
 
 
-def _scale(top: StrictTable, parameters: Iterable[Parameter], scale: str, study: str) -> Scale:
+def _places(path: Path, key: str, entries: Iterable[T]) -> Iterator[tuple[str, T]]:
+    """Yield each entry of a list of tables with its place in the file; the first field is its name."""
+    for number, entry in enumerate(entries, start=1):
+        name, *_ = vars(entry).values()
+        yield f"{path}: [[{key}]] {number} ({some_names([name])})", entry
+
+
+def _scale(file: _File, scale: str, study: str, path: Path) -> Scale:
     """Return the scale with this name; every scale of the file is checked."""
-    known = {parameter.name for parameter in parameters}
     scales = {FULL: Scale()}
-    for name, table in top.named_tables("scale").items():
+    for name, entry in file.scale.items():
         if name == FULL:
-            raise top.wrong(f"scale.{FULL}", "is the file itself, with the defaults of its parameters: remove it.")
-        values = table.named_texts("set", optional=True)
-        for key in values:
-            if key not in known:
-                raise table.wrong(f"set.{key}", f"there is no such parameter; known: {', '.join(sorted(known))}.")
-        recipe = table.named_texts("recipe", optional=True, dotted=True)
-        scales[name] = Scale(name, table.text("about"), values, recipe)
-        table.finish()
+            fault = "is the file itself, with the defaults of its parameters: remove it."
+            raise RequestError(f"{path}: scale.{FULL}: {fault}")
+        for key in entry.values:
+            if key not in file.parameters:
+                known = ", ".join(sorted(file.parameters))
+                raise RequestError(f"{path}: scale.{name}.set.{key}: there is no such parameter; known: {known}.")
+        scales[name] = Scale(name, entry.about, entry.values, entry.recipe)
     if scale not in scales:
         raise UnknownName("scale", scale, scales, f"The scales of {study}: {', '.join([*list(scales)[1:], FULL])}.")
     return scales[scale]
 
 
-def _with_templates(top: StrictTable, values: Values) -> Values:
-    """Add the templates: texts that are filled in where they are used, with the variables of `each` in that place."""
-    for name, text in top.named_texts("templates", optional=True).items():
-        place = top.place(f"templates.{name}")
-        _check_new_name(name, values, place)
-        values = values.with_template(name, text)
-    return values
+def _parameter(name: str, entry: _Parameter, scale: Scale, path: Path) -> Parameter:
+    """Make a parameter, with the default that it has at a scale."""
+    default = scale.values.get(name, entry.default)
+    try:
+        return Parameter(name, entry.about, default, str, separator=SEPARATORS[entry.kind])
+    except PluginError as fault:
+        raise RequestError(f"{path}: parameters.{name}: {fault}") from None
 
 
 def _check_new_name(name: str, values: Values, place: str) -> None:
@@ -136,27 +253,26 @@ def _check_new_name(name: str, values: Values, place: str) -> None:
         raise RequestError(f"{place}: the name is taken already, or has more than a-z, 0-9, - and _.")
 
 
-def _systems(top: StrictTable, values: Values, study: str, wanted: Iterable[str] | None) -> tuple[System, ...]:
-    """Read the systems that the user asks for; entries of the others are checked for their keys only."""
+def _systems(file: _File, values: Values, study: str, path: Path, wanted: Iterable[str] | None) -> tuple[System, ...]:
+    """Make the systems that the user asks for; the texts of others are not filled in."""
     named = []
-    for table in top.tables("system", "name"):
-        for system_values in _combinations(table, values):
-            name = system_values.text(table.text("name"), table.place("name"))
-            methods = _methods(table, system_values)
+    for place, entry in _places(path, "system", file.systems):
+        for own in _combinations(entry, values, place):
+            name, methods = own.text(entry.name, f"{place}: name"), _methods(entry, own, place)
             for method in methods:
                 full = name if len(methods) == 1 else named_by_method(name, method or "")
-                named.append((full, method, table, system_values))
+                named.append((full, method, entry, own, place))
             if len(named) > MOST_SYSTEMS:
-                raise table.wrong("name", f"a study file has at most {MOST_SYSTEMS:,} systems.")
-    check_names(top.path, "system", [name for name, *_ in named])
-    chosen = choose(study, "system", {name: table.flag("extra") for name, _, table, _ in named}, wanted)
+                raise RequestError(f"{place}: name: a study file has at most {MOST_SYSTEMS:,} systems.")
+    check_names(path, "system", [name for name, *_ in named])
+    chosen = choose(study, "system", {name: entry.extra for name, _, entry, *_ in named}, wanted)
     if not chosen:
-        raise RequestError(f"{top.path}: a study needs at least one [[system]] that is not extra.")
+        raise RequestError(f"{path}: a study needs at least one [[system]] that is not extra.")
     systems, missing = list[System](), dict[str, list[str]]()
-    for name, method, table, system_values in named:
+    for name, method, entry, own, place in named:
         if name in chosen:
             try:
-                systems.append(_system(name, method, table, system_values))
+                systems.append(_system(name, method, entry, own, place))
             except MissingValue as error:
                 missing.setdefault(error.parameter, []).append(name)
     for parameter, names in missing.items():
@@ -164,62 +280,51 @@ def _systems(top: StrictTable, values: Values, study: str, wanted: Iterable[str]
     return tuple(systems)
 
 
-def _methods(table: StrictTable, values: Values) -> tuple[str | None, ...]:
-    """Read the methods of a system, each of which makes a system; None stands for each task's own method."""
-    place = table.place("method")
-    methods = tuple(values.text(text, place) or None for text in table.text_or_texts("method")) or (None,)
+def _methods(entry: _System, values: Values, place: str) -> tuple[str | None, ...]:
+    """Return the methods of an entry, each of which makes a system; None stands for each task's own method."""
+    methods = tuple(values.text(text, f"{place}: method") or None for text in _listed(entry.method)) or (None,)
     if len(methods) > 1 and None in methods:
-        raise table.wrong("method", "a name in the list is empty.")
+        raise RequestError(f"{place}: method: a name in the list is empty.")
     return methods
 
 
-def _combinations(table: StrictTable, values: Values) -> Iterator[Values]:
+def _combinations(entry: _System, values: Values, place: str) -> Iterator[Values]:
     """Yield the values for each combination of the variables of `each`; the first variable varies slowest."""
-    for key in _SYSTEM_KEYS:
-        table.expect(key)
-    table.finish()
-    each = table.named_texts("each", optional=True)
     choices = []
-    for name, template in each.items():
-        place = table.place(f"each.{name}")
-        _check_new_name(name, values, place)
-        choices.append([part.strip() for part in values.text(template, place).split(",") if part.strip()])
+    for name, template in entry.each.items():
+        where = f"{place}: each.{name}"
+        _check_new_name(name, values, where)
+        choices.append([part.strip() for part in values.text(template, where).split(",") if part.strip()])
         if not choices[-1]:
-            raise RequestError(f"{place}: nothing to choose from.")
+            raise RequestError(f"{where}: nothing to choose from.")
     systems = math.prod(map(len, choices))
     if systems > MOST_SYSTEMS:
-        raise table.wrong("each", f"this makes {shortened(systems)} systems; a study has at most {MOST_SYSTEMS:,}.")
+        made = f"this makes {shortened(systems)} systems; a study has at most {MOST_SYSTEMS:,}."
+        raise RequestError(f"{place}: each: {made}")
     for chosen in itertools.product(*choices):
         system_values = values
-        for name, value in zip(each, chosen, strict=True):
+        for name, value in zip(entry.each, chosen, strict=True):
             system_values = system_values.with_value(name, value)
         yield system_values
 
 
-_SYSTEM_KEYS = ("each", *(field.name for field in fields(System)))
-
-
-def _system(name: str, method: str | None, table: StrictTable, values: Values) -> System:
-    def filled(key: str, default: str = "") -> str:
-        return values.text(table.text(key, default), table.place(key))
-
-    if bool(filled("series")) != bool(filled("at")):
-        raise table.wrong("series", "a point of a figure has both series and at.")
-    return System(
-        name=name,
-        backbone=values.text(table.text("backbone"), table.place("backbone")),
-        family=filled("family") or None,
-        method=method,
-        make=tuple(values.split(command, table.place("make")) for command in table.text_or_texts("make")),
-        figures=Path(filled("figures")) if "figures" in table else None,
-        recipe=_recipe(table, values),
-        first=_stage(table.table("first"), values) if "first" in table else None,
-        ensemble=table.flag("ensemble"),
-        published=filled("published"),
-        extra=table.flag("extra"),
-        series=filled("series"),
-        at=_number(filled("at"), table.place("at")) if "at" in table else None,
-    )
+def _system(name: str, method: str | None, entry: _System, values: Values, place: str) -> System:
+    commands = tuple(values.split(command, f"{place}: make") for command in _listed(entry.make))
+    entry = _filled(replace(entry, name="", method=(), make=(), each={}), values, place)
+    if bool(entry.series) != bool(entry.at):
+        raise RequestError(f"{place}: series: a point of a figure has both series and at.")
+    own = {
+        **vars(entry),
+        "name": name,
+        "family": entry.family or None,
+        "method": method,
+        "make": commands,
+        "figures": Path(entry.figures) if entry.figures else None,
+        "first": None if entry.first is None else Stage(**vars(entry.first)),
+        "at": _number(entry.at, f"{place}: at") if entry.at else None,
+    }
+    del own["each"]
+    return System(**own)
 
 
 def _number(text: str, place: str) -> float:
@@ -229,57 +334,36 @@ def _number(text: str, place: str) -> float:
         raise RequestError(f"{place}: '{text}' is not a number.") from None
 
 
-def _stage(table: StrictTable, values: Values) -> Stage:
-    stage = Stage(values.text(table.text("task"), table.place("task")), _recipe(table, values))
-    table.finish()
-    return stage
-
-
-def _column(table: StrictTable, values: Values) -> Column:
-    def filled(key: str) -> str:
-        return values.text(table.text(key, ""), table.place(key))
-
-    column = Column(
-        name=values.text(table.text("name"), table.place("name")),
-        task=filled("task"),
-        split=filled("split") or None,
-        metric=filled("metric") or None,
-        method=filled("method") or None,
-        figure=filled("figure"),
-        mean=table.texts("mean") if "mean" in table else (),
-        recipe=_recipe(table, values),
-        published_on=filled("published-on"),
-        extra=table.flag("extra"),
-        note=filled("note"),
-    )
-    table.finish()
-    sources = [key for key in ("task", "figure", "mean") if getattr(column, key)]
+def _column(place: str, entry: _Column, values: Values) -> Column:
+    entry = _filled(entry, values, place)
+    sources = [key for key in ("task", "figure", "mean") if getattr(entry, key)]
     if len(sources) > 1:
-        raise table.wrong(
-            sources[1], f"a column shows either a task's metric, a figure or a mean, not also {sources[0]}."
-        )
-    idle = [key for key in ("split", "metric", "method", "recipe") if not column.task and getattr(column, key)]
+        fault = f"a column shows either a task's metric, a figure or a mean, not also {sources[0]}."
+        raise RequestError(f"{place}: {sources[1]}: {fault}")
+    idle = [key for key in ("split", "metric", "method", "recipe") if not entry.task and getattr(entry, key)]
     if idle:
-        raise table.wrong(idle[0], "is for columns of a task; this column has none.")
-    return column
+        raise RequestError(f"{place}: {idle[0]}: is for columns of a task; this column has none.")
+    absent = {key: getattr(entry, key) or None for key in ("split", "metric", "method")}
+    return Column(**{**vars(entry), **absent})
 
 
-def _published(table: StrictTable, source: str) -> PublishedRow:
-    with as_request(table.place("system")):
-        row = PublishedRow(
-            system=table.text("system"),
-            source=table.text("source", source),
-            cells=table.named_numbers("cells"),
-            variant=table.text("variant", ""),
-            notes=table.text("notes", ""),
-        )
-    table.finish()
-    return row
+def _published(place: str, entry: _Published, file: _File) -> PublishedRow:
+    with as_request(place):
+        return PublishedRow(**{**vars(entry), "source": entry.source or file.source})
 
 
-def _recipe(table: StrictTable, values: Values) -> dict[str, str]:
-    return _filled(table.named_texts("recipe", optional=True, dotted=True), values, table.place("recipe"))
+def _listed(texts: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (texts,) if isinstance(texts, str) else texts
 
 
-def _filled(recipe: Mapping[str, str], values: Values, place: str) -> dict[str, str]:
-    return {name: values.text(text, f"{place}.{name}") for name, text in recipe.items()}
+def _filled(value: T, values: Values, place: str) -> T:
+    """Replace the parameters in all texts of a value."""
+    filled: Any = value
+    if isinstance(value, str):
+        filled = values.text(value, place)
+    elif isinstance(value, Mapping):
+        filled = {name: _filled(text, values, f"{place}.{name}") for name, text in value.items()}
+    elif is_dataclass(value):
+        texts = {name: _filled(text, values, f"{place}: {name}") for name, text in vars(value).items()}
+        filled = replace(value, **texts)  # type: ignore[type-var]
+    return cast(T, filled)

@@ -143,7 +143,7 @@ MISTAKES = {
     "no number": ("sour = 2.5", "sour = nan", "tastes.sour: expected a finite number, found nan."),
     "too many digits": ("sour = 2.5", f"sour = {2**53 + 1}", "tastes.sour: 9007199254740993 has more digits"),
     "too large": ("sour = 2.5", f"sour = 1{'0' * 400}", "tastes.sour: expected a finite number, found inf"),
-    "no choice": ('"leaf"', '"root"', "[[spice]] 2 (bay): kind: expected seed or leaf, found text: 'root'."),
+    "no choice": ('"leaf"', '"root"', "[[spice]] 2 (bay): kind: expected 'seed' or 'leaf', found text: 'root'."),
     "no whole key": ("{4 = ", "{four = ", "guests.four: expected a whole number as key."),
     "texts": ('["a", "b"]', '["a", 5]', "words: entry 2: expected text, found a whole number: 5."),
     "no texts": ('["a", "b"]', '"a"', "words: expected a list of texts, found text: 'a'."),

@@ -14,7 +14,7 @@ from benchrunner.engine import first_line
 from benchrunner.io.files import read_regular_file, write_folder_atomically
 from benchrunner.io.json_files import find_json_object, parse_json
 from benchrunner.io.output_places import check_place
-from benchrunner.io.strict_tables import StrictTable
+from benchrunner.io.toml_files import read_toml
 
 
 def written(folder: Path, content: bytes) -> Path:
@@ -76,11 +76,9 @@ def test_only_regular_json_and_toml_files_are_opened(tmp_path: Path, place: str,
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     path = tmp_path / place
-    for read in (read_json, find_json_object, partial(StrictTable.json, error=DataError)):
+    for read in (read_json, find_json_object, partial(read_toml, error=DataError)):
         with pytest.raises(DataError, match=f"{place}: not a regular file, but {kind}"):
             read(path)
-    with pytest.raises(DataError, match=f"{place}: not a regular file, but {kind}"):
-        StrictTable.toml(path, DataError)
 
 
 def test_a_json_file_of_gigabytes_is_refused_unread(tmp_path: Path) -> None:
@@ -108,7 +106,7 @@ def test_a_broken_toml_file_is_one_sentence(tmp_path: Path, content: str) -> Non
     path = tmp_path / "study.toml"
     path.write_text(content)
     with pytest.raises(DataError, match=r"^[^\n]*study\.toml(:1)?: [^\n]{20,200}$"):
-        StrictTable.toml(path, DataError)
+        read_toml(path, DataError)
 
 
 @pytest.mark.parametrize(("error", "line"), [(ValueError("\na\nb"), "a"), (KeyError(), "KeyError")])

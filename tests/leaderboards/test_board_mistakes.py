@@ -58,7 +58,7 @@ MISTAKES = {
     ),
     "comma in a system": ('system = "Barometer"', 'system = "Bar, o"', "(Bar, o): A system's name has no comma and is"),
     "reserved system": ('system = "Barometer"', 'system = "all"', "(all): A system's name has no comma and is not all"),
-    "unknown kind of split": ('kind = "dev"', 'kind = "train"', "columns.Mood, dev.kind: expected dev or test, found"),
+    "unknown kind of split": ('kind = "dev"', 'kind = "train"', "columns.Mood, dev.kind: expected 'dev' or 'test'"),
     "task and suite": ('suite = "mine"', 'suite = "mine", task = "mine/mood"', "columns.mean: A column shows either"),
     "neither task nor suite": ('suite = "mine", ', "", "columns.mean: A column shows either a metric of a task or"),
     "metric and average": ('metric = "f1"', 'metric = "f1", average = "f1"', "hidden.average: says the same as metric"),
