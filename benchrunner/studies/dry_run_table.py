@@ -115,18 +115,11 @@ def as_json(plan: DryRun) -> dict[str, Any]:
     """Return the plan as JSON values."""
     return {
         "title": plan.title,
-        "commands": [
-            {
-                "system": command.system,
-                "words": list(command.words),
-                "estimate": command.estimate,
-            }
-            for command in plan.commands
-        ],
+        "commands": plan.commands,
         "fits": [
             {
-                "systems": list(line.systems),
-                "columns": list(line.columns),
+                "systems": line.systems,
+                "columns": line.columns,
                 "backbone": line.fits[0].backbone,
                 "task": line.fits[0].task,
                 "method": line.fits[0].method,
@@ -140,7 +133,7 @@ def as_json(plan: DryRun) -> dict[str, Any]:
             }
             for line in plan.lines
         ],
-        "problems": dict(plan.problems),
+        "problems": plan.problems,
         "flops": plan.flops,
         "to_run": plan.to_run,
         "jobs": plan.jobs,

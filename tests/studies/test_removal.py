@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import RequestError
+from benchrunner import Recipe, RequestError
 from benchrunner.io.decoding import as_json
 from benchrunner.io.locks import held
 from benchrunner.io.seals import write_sealed
-from benchrunner.studies.cells import Fitting, Selection
-from benchrunner.studies.kept.kept_form import FORMAT, KeptCell, KeptContent, KeptPoint
+from benchrunner.runs.folder import RunFolder
+from benchrunner.studies.cells import Candidate, Fitting, Selection
+from benchrunner.studies.kept.kept_form import FORMAT, KeptCell, KeptContent
 from benchrunner.studies.kept.removal import disk_usage, prune_runs, remove_runs
 from benchrunner.studies.study import Column, Study, System
 from made_runs import made_fit, made_run
@@ -19,7 +20,7 @@ from made_runs import made_fit, made_run
 
 def keep_study(runs: Path, selected: str | None, *fits: str, ended: str | None = "2020-01-01") -> None:
     """Write a kept study by hand: its fits, and the one that was selected."""
-    points = (KeptPoint({}, tuple({"id": fit} for fit in fits)),)
+    points = (Candidate(Recipe(), tuple(RunFolder(runs, fit).fit() for fit in fits)),)
     asked = ("words", "words", "mood", None, ("mood accuracy",), ())
     cell = KeptCell(*asked, Selection(), Fitting(), points, selected)
     study = Study((System("words", "words"),), (Column("mood accuracy", "mood"),))
@@ -34,7 +35,7 @@ def test_pruning_keeps_the_weights_that_a_study_selected(tmp_path: Path) -> None
     keep_study(tmp_path, chosen, chosen, restart)
     assert prune_runs(tmp_path, dry_run=True).removed == (restart,)
     assert (tmp_path / restart / "model").exists()
-    assert prune_runs(tmp_path).as_json() == {"removed": [restart], "bytes": 100, "in_use": []}
+    assert as_json(prune_runs(tmp_path)) == {"removed": [restart], "bytes": 100, "in_use": []}
     assert [(tmp_path / run / "model").exists() for run in (chosen, restart, stopped)] == [True, False, True]
     assert len(list((tmp_path / restart).glob("predictions/*/answers.jsonl"))) == 2
     assert prune_runs(tmp_path, keep="none").removed == (chosen,)

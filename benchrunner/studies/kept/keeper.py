@@ -65,7 +65,7 @@ class StudyKeeper:
         planned = dict[object, KeptCell]()
         for cell in kept_cells(cells):
             known = before.get(cell.key)
-            is_equal = known is not None and as_json(known.candidates) == as_json(cell.candidates)
+            is_equal = known is not None and known.candidates == cell.candidates
             planned[cell.key] = known if known is not None and is_equal else cell
         self._replace(planned)
         write_sealed(self._path, as_json(self._content, defaults=False))

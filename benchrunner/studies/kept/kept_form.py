@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import final
 
-from benchrunner.fits.fit import Fit
-from benchrunner.io.decoding import as_json, from_json
-from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugins.registry import Plugins
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Figure, Fitting, Selection
 from benchrunner.studies.kept.predictions import Key, PredictionIds
@@ -16,16 +13,6 @@ from benchrunner.studies.study import Place, Study
 
 FORMAT = 1
 """Format of the file. A reader refuses files of a later format."""
-
-
-@final
-@dataclass(frozen=True)
-class KeptPoint:
-    """A grid point with its planned fits."""
-
-    recipe: Mapping[str, Any]
-    fits: tuple[Mapping[str, Any], ...]
-    """Each fit with its id under the key `id`."""
 
 
 @final
@@ -41,7 +28,7 @@ class KeptCell:
     tests: tuple[str, ...]
     selection: Selection
     fitting: Fitting
-    candidates: tuple[KeptPoint, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     """Empty until the fits are planned."""
     selected: str | None = None
     """Id of the selected fit."""
@@ -71,7 +58,7 @@ class KeptCell:
     def fits(self) -> Iterator[str]:
         """Ids of all fits."""
         for point in self.candidates:
-            yield from (fit["id"] for fit in point.fits)
+            yield from (fit.id for fit in point.fits)
 
 
 @final
@@ -141,16 +128,9 @@ def kept_cells(cells: Iterable[Cell]) -> tuple[KeptCell, ...]:
     """Return cells in the form of the file, with the fits that are planned."""
     kept = list[KeptCell]()
     for cell in cells:
-        points = list[KeptPoint]()
-        for point in cell.candidates:
-            points.append(KeptPoint(point.recipe.as_dict(), tuple(map(_fit_json, point.fits))))
         asked = (cell.system, cell.backbone, cell.task.name, cell.method, cell.columns, cell.tests)
-        kept.append(KeptCell(*asked, cell.selection, cell.fitting, tuple(points)))
+        kept.append(KeptCell(*asked, cell.selection, cell.fitting, cell.candidates))
     return tuple(kept)
-
-
-def _fit_json(fit: Fit) -> dict[str, Any]:
-    return {"id": fit.id, **as_json(fit)}
 
 
 def with_outcome(kept: KeptCell, result: CellResult, ids: PredictionIds) -> KeptCell:
@@ -189,17 +169,11 @@ def prediction_ids(kept: KeptCell) -> PredictionIds:
 
 def rebuilt_cell(kept: KeptCell, plugins: Plugins) -> Cell:
     """Make a cell from its form in the file."""
-    candidates = list[Candidate]()
-    for point in kept.candidates:
-        fits = []
-        for fit in point.fits:
-            fits.append(from_json(Fit, {name: value for name, value in fit.items() if name != "id"}, "fit"))
-        candidates.append(Candidate(Recipe.from_json(point.recipe), tuple(fits)))
-    started = next((fit.backbone for point in candidates for fit in point.fits), "") or kept.backbone
+    started = next((fit.backbone for point in kept.candidates for fit in point.fits), "") or kept.backbone
     return Cell(
         kept.system,
         plugins.tasks.find(kept.task),
-        tuple(candidates),
+        kept.candidates,
         kept.selection,
         kept.tests,
         started,

@@ -72,14 +72,14 @@ class KeptStudy:
         """Return what a list of studies shows, as JSON values."""
         return {
             "name": self.name,
-            "path": str(self.path),
-            "command": list(self.command),
+            "path": self.path,
+            "command": self.command,
             "started": self.content.started,
             "ended": self.ended,
             "title": self.content.study.title,
-            "systems": list(self.content.study.names),
-            "backbones": list(self.backbones),
-            "tasks": list(self.tasks),
+            "systems": self.content.study.names,
+            "backbones": self.backbones,
+            "tasks": self.tasks,
             "fits": sorted(self.fits),
             "selected": sorted(self.selected),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from benchrunner.errors import RequestError
 from benchrunner.io.leftovers import remove_leftovers, remove_whole
@@ -29,10 +29,6 @@ class Removal:
     """Size of the files."""
     in_use: tuple[str, ...] = ()
     """Ids of runs that were left alone, because another process works on them."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the removal as JSON values."""
-        return {"removed": list(self.removed), "bytes": self.bytes, "in_use": list(self.in_use)}
 
 
 def studies_of(runs: Path) -> dict[str, list[str]]:
