@@ -13,7 +13,7 @@ from benchrunner.errors import PluginError, RequestError, closest_names
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.progress import Event
 from benchrunner.parameters.parameter import Parameter, Value
-from benchrunner.parameters.recipes import RECIPE_FIELDS, SPECIAL, STEP_FIELDS, Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, SPECIAL, STEP_FIELDS, Recipe, is_parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,6 +97,14 @@ class Method(ABC):
         """Return the fields of `recipes.SPECIAL` and `recipes.STEP_FIELDS` that change a fit to a problem."""
         fields = problem.all_recipe_fields.union(self.recipe_fields, STEP_FIELDS if self.trains_in_steps else ())
         return fields if problem.head.reads_summary else fields - {"summary"}
+
+    def reads(self, name: str, problem: Problem) -> bool:
+        """Return whether a field of recipes, or a parameter `METHOD.NAME`, changes a fit to a problem."""
+        if is_parameter(name):
+            return name.rpartition(".")[0] == self.name
+        if not self.needs_backbone:
+            return name in ("limit_train", "sample")
+        return not RECIPE_FIELDS[name].read_by or name in self.fields_read(problem)
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter that `METHOD.NAME` means; raise a `RequestError` if the method does not declare it."""

@@ -13,7 +13,7 @@ from benchrunner.io.decoding import as_json
 from benchrunner.io.file_faults import either
 from benchrunner.io.files import write_json
 from benchrunner.methods.method import Method
-from benchrunner.parameters.recipes import SPECIAL, STEP_FIELDS, Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import find_backbone
@@ -71,8 +71,6 @@ class Planner:
             revision = loadable.revision(self.workspace)
             self._check_layers(loadable, revision, recipe)
         else:  # the method ignores these, so they must not make two of its fits different
-            parameters = recipe.parameters
-            recipe = Recipe(limit_train=recipe.limit_train, sample=recipe.sample, parameters=parameters)
             backbone, seed = "", 0
         fit = Fit(
             task=task.name,
@@ -219,7 +217,6 @@ def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recip
 
     Parameters of other methods are ignored, and parameters with their defaults are left out.
     """
-    known = method.fields_read(task.problem)
     defaults = Recipe()
-    ignored = {name: getattr(defaults, name) for name in (*SPECIAL, *STEP_FIELDS) if name not in known}
+    ignored = {name: getattr(defaults, name) for name in RECIPE_FIELDS if not method.reads(name, task.problem)}
     return recipe.changed(**ignored, parameters=method.set_parameters(recipe))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from benchrunner.errors import DataError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.methods.method import Method
-from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, Grid, Recipe, is_parameter
+from benchrunner.parameters.recipes import STEP_FIELDS, Grid, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, Fitting, LimitedRunners
 from benchrunner.studies.study import Study
@@ -76,20 +76,11 @@ def grid_and_seeds(fitting: Fitting, task: Task, method: Method) -> tuple[list[R
     """Return the recipes and the seeds of the fits of a task; each recipe has a fit for each seed."""
     preset = {} if fitting.preset is None else fitting.preset.values_for(task.name)
     base = task.recipe.changed(**method.recipe_defaults).changed(**preset).changed(**fitting.changes)
-    choices = {name: values for name, values in fitting.grid.choices.items() if _is_read(name, method, task)}
-    if not method.needs_backbone:  # only its own parameters make a difference
-        own = {name: values for name, values in choices.items() if is_parameter(name)}
-        return list(Grid(own).points(base)), fitting.seeds[:1]
-    if not method.trains_in_steps:
+    choices = {name: values for name, values in fitting.grid.choices.items() if method.reads(name, task.problem)}
+    if method.needs_backbone and not method.trains_in_steps:
         base = base.changed(**{name: getattr(Recipe(), name) for name in STEP_FIELDS})
-    return list(Grid(choices).points(base)), fitting.seeds
-
-
-def _is_read(name: str, method: Method, task: Task) -> bool:
-    """Return whether a field of a grid changes the fits of a task with a method."""
-    if is_parameter(name):
-        return name.rpartition(".")[0] == method.name
-    return not RECIPE_FIELDS[name].read_by or name in method.fields_read(task.problem)
+    seeds = fitting.seeds if method.needs_backbone else fitting.seeds[:1]
+    return list(Grid(choices).points(base)), seeds
 
 
 def fit_work(fit: Fit, runner: Runner) -> float:

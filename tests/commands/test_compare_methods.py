@@ -68,6 +68,18 @@ def test_a_grid_belongs_to_the_fits_that_read_it(shell: Shell) -> None:
     ]
 
 
+def test_any_field_of_a_recipe_may_be_a_grid_that_the_caption_names(shell: Shell) -> None:
+    words = (*COMPARE, *shell.folders(), *QUIET, "--method", "finetune,majority", "--lr", "1e-2")
+    code, out, err = shell(*words, "--weight-decay", "0.5,0", "--summary", "mean", "--clip", "0")
+    assert code == 0, err
+    assert "weight decay 0." in out and "clip" not in out
+    code, out, _ = shell(*words, "--weight-decay", "0.5,0", "--summary", "mean", "--clip", "0", "--json")
+    first, second = json.loads(out)["cells"]
+    grid = [(fit["recipe"]["weight_decay"], fit["recipe"]["summary"], fit["recipe"]["clip"]) for fit in first["fits"]]
+    assert grid == [(0.5, "mean", 0.0), (0.0, "mean", 0.0)]
+    assert len(second["fits"]) == 1
+
+
 def test_methods_without_steps_show_no_learning_rate(shell: Shell) -> None:
     for method in ("majority", "probe"):
         code, out, err = shell("run", "mood", "--backbone", "words", *shell.folders(), *QUIET, "--method", method)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
-from benchrunner.parameters.recipes import STEP_FIELDS, NamedRecipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, NamedRecipe
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.layout import task_rows
@@ -86,14 +86,14 @@ def preset_note(preset: NamedRecipe) -> str:
     return f"recipe {preset.name}: {preset.source}{f'; {preset.notes}' if preset.notes else ''}"
 
 
-_CAPTION_FIELDS = (
-    ("epochs", "epochs {}"),
-    ("batch_size", "batch size {}"),
-    ("max_length", "{} tokens"),
-    ("limit_train", "limited to {} training rows"),
-    ("precision", "{}"),
-)
-"""Fields of recipes that a caption shows, and how."""
+_CAPTION_FIELDS = {
+    "epochs": "epochs {}",
+    "batch_size": "batch size {}",
+    "max_length": "{} tokens",
+    "limit_train": "limited to {} training rows",
+    "precision": "{}",
+}
+"""Fields of recipes that a caption always shows, and how; it also names the fields that a grid varies."""
 
 
 def _recipe_text(result: Result) -> str:
@@ -103,14 +103,15 @@ def _recipe_text(result: Result) -> str:
         if cell.chosen is None or not cell.restarts:
             continue
         methods[cell.restarts[0].method] = None
-        for name, text in _CAPTION_FIELDS:
+        for name in RECIPE_FIELDS:
             value = getattr(cell.chosen, name)
-            if value is not None and _is_read(name, cell):
+            if value is not None and _is_read(name, cell) and (name in _CAPTION_FIELDS or _is_varied(name, cell)):
+                text = _CAPTION_FIELDS.get(name, f"{name.replace('_', ' ')} {{}}")
                 values.setdefault(text, {})[str(value)] = None
         for name, value in cell.chosen.parameters.items():
             values.setdefault(f"{name} {{}}", {})[str(value)] = None
     parts = ["/".join(methods)] if methods else []
-    for text in dict.fromkeys((*(text for _, text in _CAPTION_FIELDS), *values)):
+    for text in dict.fromkeys((*_CAPTION_FIELDS.values(), *values)):
         if text in values:
             parts.append(text.format("/".join(values[text])))
     return ", ".join(parts)
@@ -142,10 +143,15 @@ def _titles(cell: CellResult, result: Result) -> str:
 
 
 def _is_read(name: str, cell: CellResult) -> bool:
-    """Return whether a recipe field changes the fits of a cell; a method without a backbone reads its rows only."""
-    if cell.runner is not None and not cell.runner.plugins.methods.find(cell.restarts[0].method).needs_backbone:
-        return name == "limit_train"
-    return name not in STEP_FIELDS or _trained_in_steps(cell)
+    """Return whether a recipe field changes the fits of a cell."""
+    if cell.runner is None:
+        return True
+    return cell.runner.plugins.methods.find(cell.restarts[0].method).reads(name, cell.cell.task.problem)
+
+
+def _is_varied(name: str, cell: CellResult) -> bool:
+    """Return whether dev chose among several values of a recipe field; other lines tell the learning rates."""
+    return name != "lr" and len(cell.cell.fitting.grid.choices.get(name, ())) > 1
 
 
 def _trained_in_steps(cell: CellResult) -> bool:
