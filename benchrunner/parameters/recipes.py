@@ -280,13 +280,6 @@ class Grid:
         """Number of combinations."""
         return math.prod(len(dict.fromkeys(values)) for values in self.choices.values())
 
-    @classmethod
-    def named(cls, name: str) -> Grid:
-        """Give the grid of that name in `GRIDS`."""
-        if name not in GRIDS:
-            raise RequestError(f"There is no grid '{name}'. Known: {', '.join(GRIDS)}.")
-        return cls(GRIDS[name])
-
     def points(self, base: Recipe) -> Iterator[Recipe]:
         """Give every combination as a recipe, in the order of the given values."""
         names = list(self.choices)
