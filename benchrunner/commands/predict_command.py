@@ -58,8 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise RequestError("--board writes files: say where with --out DIR.")
     if arguments.out is not None:
         check_place(arguments.out, is_file=board is None)
+    runner = options.runner(arguments)
+    _ = runner.resolved.device  # a device that cannot be used is an error, also where answers are kept already
     with reserved_for_json(arguments.json), _readable(file) as readable:
-        answered = answer(references, options.runner(arguments), file=readable, split=arguments.split)
+        answered = answer(references, runner, file=readable, split=arguments.split)
     if arguments.probabilities:
         answered.check_probabilities()
     if not arguments.json:

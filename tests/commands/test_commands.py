@@ -248,6 +248,8 @@ def test_predict_writes_answers_to_standard_output_or_a_file(shell: Shell) -> No
     assert (code, message) == (0, "2 answers in deep/answers.tsv\n")
     assert (shell.folder / "deep" / "answers.tsv").read_text() == out
     assert "absent.txt: there is no such file" in shell.refused("predict", run, "absent.txt", "--runs", "runs")
+    device = shell.refused("predict", run, "mine.txt", "--runs", "runs", "--device", "gpu")
+    assert "Device 'gpu' cannot be used" in device, "also where nothing is computed"
     folder = shell.refused("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
     assert folder == "benchrunner: data cannot be written: this is a folder; name a file.\n"
 

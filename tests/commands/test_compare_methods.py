@@ -68,7 +68,7 @@ def test_a_grid_belongs_to_the_fits_that_read_it(shell: Shell) -> None:
     ]
 
 
-def test_any_field_of_a_recipe_may_be_a_grid_that_the_caption_names(shell: Shell) -> None:
+def test_any_recipe_field_is_a_grid_that_the_caption_names(shell: Shell) -> None:
     words = (*COMPARE, *shell.folders(), *QUIET, "--method", "finetune,majority", "--lr", "1e-2")
     code, out, err = shell(*words, "--weight-decay", "0.5,0", "--summary", "mean", "--clip", "0")
     assert code == 0, err
