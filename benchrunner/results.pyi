@@ -37,7 +37,7 @@ from benchrunner.studies.result import Result as Result
 from benchrunner.studies.study import Study as Study, compared as compared
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study
-from benchrunner.studies.submission_check import check_submission as check_submission
-from benchrunner.studies.submissions import Submission as Submission, write_submission as write_submission
+from benchrunner.studies.submissions.submission import Submission as Submission, write_submission as write_submission
+from benchrunner.studies.submissions.submission_check import check_submission as check_submission
 from benchrunner.study_files.settling import study_of_file as study_of_file
 from benchrunner.tasks.data_status import data_status as data_status

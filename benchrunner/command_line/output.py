@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from benchrunner.leaderboards.published_choice import PublishedChoice
-    from benchrunner.studies.dry_run import DryRun
+    from benchrunner.studies.dry_runs.dry_run import DryRun
     from benchrunner.studies.result import Result
 
 DONE, FAILED, MISUNDERSTOOD = 0, 1, 2
@@ -104,7 +104,7 @@ def reserved_for_json(is_wanted: bool) -> contextlib.AbstractContextManager[Any]
 
 def print_dry_run(plan: DryRun, *, as_json: bool) -> int:
     """Print what a study would run; return the exit code."""
-    from benchrunner.studies import dry_run_table
+    from benchrunner.studies.dry_runs import dry_run_table
 
     if as_json:
         print_json(dry_run_table.as_json(plan))

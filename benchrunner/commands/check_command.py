@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every fault; exit code 1 if there is one."""
-    from benchrunner.studies.submission_check import check_submission
+    from benchrunner.studies.submissions.submission_check import check_submission
 
     plugins, path = arguments.plugins, arguments.file
     checked = check_submission(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import FORMATS, print_result
-from benchrunner.commands.study_commands import finished_study, print_plan
+from benchrunner.command_line.study_commands import finished_study, print_plan
 from benchrunner.errors import RequestError
 from benchrunner.studies.kept.naming import check_name
 

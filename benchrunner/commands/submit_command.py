@@ -15,7 +15,7 @@ from benchrunner.io.output_places import is_stream
 if TYPE_CHECKING:
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.leaderboards.published_choice import PublishedChoice
-    from benchrunner.studies.submissions import Submission
+    from benchrunner.studies.submissions.submission import Submission
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the submission; exit code 1 if the leaderboard would not accept it."""
-    from benchrunner.studies.submissions import write_submission
+    from benchrunner.studies.submissions.submission import write_submission
 
     board, published = (
         arguments.plugins.leaderboards.find(arguments.board),
@@ -94,7 +94,7 @@ def _selected_runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path
 
 def _print(submission: Submission, published: PublishedChoice) -> None:
     from benchrunner.leaderboards.manifests import manifest_path
-    from benchrunner.studies import submission_figures
+    from benchrunner.studies.submissions import submission_figures
 
     figures = submission.figures
     if published.requested or any(figure.published for figure in figures):

@@ -22,13 +22,13 @@ from benchrunner.studies.cells import Cell, CellResult, LimitedRunners, selected
 from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.keeper import StudyKeeper
 from benchrunner.studies.kept.naming import derived_name
-from benchrunner.studies.kept.predictions import KeptPredictions, NotedPredictions
+from benchrunner.studies.kept.noted_predictions import KeptPredictions, NotedPredictions
 from benchrunner.studies.other_figures import other_figures
 from benchrunner.studies.planning import check_data, fit_work, naming, planned
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Study, System
-from benchrunner.studies.submit_commands import submit_commands
+from benchrunner.studies.submissions.submit_commands import submit_commands
 from benchrunner.studies.system_commands import PROGRAM, estimate_command, run_command
 from benchrunner.tasks.suites import Term
 

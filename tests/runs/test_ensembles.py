@@ -15,7 +15,7 @@ from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.answering import Ensemble, answer
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
-from benchrunner.studies.submission_answers import ensembles_of
+from benchrunner.studies.submissions.submission_answers import ensembles_of
 from inline import METHODS, files, mood, own, plugins, runner
 from trees import trees
 

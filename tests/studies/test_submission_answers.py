@@ -11,10 +11,10 @@ from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.results import Grid, Runner, compared, run_study, write_submission
-from benchrunner.studies import submission_answers
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.comparison.table import as_table
-from benchrunner.studies.submission_answers import answers, check_counts, missing
+from benchrunner.studies.submissions import submission_answers
+from benchrunner.studies.submissions.submission_answers import answers, check_counts, missing
 from benchrunner_kit.testing import tiny_family
 from chancy import ACCURACY
 from inline import board, runner

@@ -10,9 +10,9 @@ import pytest
 from benchrunner import Score, Term
 from benchrunner.io.decoding import as_json
 from benchrunner.results import Runner, StudyOptions, answer, write_submission
-from benchrunner.studies import submission_figures
-from benchrunner.studies.submission_figures import dev_figures
-from benchrunner.studies.submissions import Submission
+from benchrunner.studies.submissions import submission_figures
+from benchrunner.studies.submissions.submission import Submission
+from benchrunner.studies.submissions.submission_figures import dev_figures
 from inline import mood, runner
 from made_results import lines
 from published_moods import MEAN, choice, published_board
@@ -103,7 +103,7 @@ def test_a_score_on_dev_that_fails_does_not_stop_a_submission(
     assert first.result is not None and first.result.cells[0].selected is not None
 
     from benchrunner import RequestError
-    from benchrunner.studies import submission_figures as module
+    from benchrunner.studies.submissions import submission_figures as module
 
     def refuse(*arguments: object, **options: object) -> None:
         raise RequestError("the weights are gone")

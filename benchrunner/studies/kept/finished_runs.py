@@ -20,7 +20,7 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, CellResult
 from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.kept_result import kept_cell_result
-from benchrunner.studies.kept.predictions import KeptPredictions, PredictionIds
+from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Study, compared, named_by_method
 from benchrunner.tasks.suites import Term

@@ -26,7 +26,7 @@ from benchrunner.studies.kept.kept_form import (
 )
 from benchrunner.studies.kept.kept_study import find_study, studies_folder
 from benchrunner.studies.kept.naming import check_name
-from benchrunner.studies.kept.predictions import PredictionIds
+from benchrunner.studies.kept.noted_predictions import PredictionIds
 from benchrunner.studies.study import Place, Study
 
 

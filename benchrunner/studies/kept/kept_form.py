@@ -8,7 +8,7 @@ from typing import final
 
 from benchrunner.plugins.registry import Plugins
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Figure, Fitting, Selection
-from benchrunner.studies.kept.predictions import Key, PredictionIds
+from benchrunner.studies.kept.noted_predictions import Key, PredictionIds
 from benchrunner.studies.study import Place, Study
 
 FORMAT = 1

@@ -14,7 +14,7 @@ from benchrunner.studies.cells import Cell, CellResult, LimitedRunners
 from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.kept_form import KeptContent, prediction_ids, rebuilt_cell
 from benchrunner.studies.kept.kept_study import find_study
-from benchrunner.studies.kept.predictions import KeptPredictions
+from benchrunner.studies.kept.noted_predictions import KeptPredictions
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Study

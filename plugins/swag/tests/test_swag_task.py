@@ -20,7 +20,7 @@ from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import compared
 from benchrunner.studies.study_run import run_study
-from benchrunner.studies.submission_answers import answers, selected
+from benchrunner.studies.submissions.submission_answers import answers, selected
 from benchrunner.workspace import Settings, Workspace
 from benchrunner_kit.testing import check_task, tiny_family
 from benchrunner_swag import SWAG, register_tasks

@@ -21,12 +21,12 @@ from benchrunner.metrics import Score
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Runner
-from benchrunner.studies import submission_figures
 from benchrunner.studies.comparison.json_values import as_json as result_json
 from benchrunner.studies.result import Result
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
-from benchrunner.studies.submission_answers import (
+from benchrunner.studies.submissions import submission_figures
+from benchrunner.studies.submissions.submission_answers import (
     answers,
     check_counts,
     ensembles_of,
@@ -34,7 +34,7 @@ from benchrunner.studies.submission_answers import (
     selected,
     together,
 )
-from benchrunner.studies.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
+from benchrunner.studies.submissions.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Workspace

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.studies.cells import ABSENT
-from benchrunner.studies.dry_run import DryRun
+from benchrunner.studies.dry_runs.dry_run import DryRun
 
 if TYPE_CHECKING:
     from rich.table import Table

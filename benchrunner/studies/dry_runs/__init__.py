@@ -1,0 +1,1 @@
+"""Dry runs: what a study would run, and what this would cost."""

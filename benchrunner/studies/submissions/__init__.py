@@ -1,0 +1,1 @@
+"""Submissions: the answers of a study in the files of a leaderboard, written and checked."""
