@@ -110,9 +110,9 @@ def read_manifest(archive: Path) -> Manifest:
     if not path.is_file():
         raise RequestError(f"There is no manifest {path}: only archives that benchrunner wrote have one.")
     content = read_json_object(path, error=RequestError)
-    if (version := content.get("format")) != FORMAT:
+    if (version := content.get("format", "none")) != FORMAT:
         raise RequestError(
-            f"{path}: format: expected {FORMAT}, found {shown(version)}; another version of benchrunner wrote this "
+            f"{path}: format: expected {FORMAT}, found {shown(version, 20)}; another version of benchrunner wrote this "
             "manifest."
         )
     fields = {name: value for name, value in content.items() if name not in _SUMMARY}

@@ -275,15 +275,12 @@ class _ClaimedResult:
         return select(cell, records, self._predictions)
 
     def _baseline(self, study_tasks: Iterable[str]) -> Iterator[tuple[Term, Score]]:
-        """Yield the scores of the majority answer on every split that is scored."""
+        """Yield the scores of the majority answer on every dev split."""
         for name in study_tasks:
-            cells = [cell for cell in self._claimed["cells"] if cell["task"] == name]
-            fit = cells[0]["candidates"][0]["fits"][0] if cells else None
+            first = next((cell for cell in self._claimed["cells"] if cell["task"] == name), None)
+            fit = None if first is None else first["candidates"][0]["fits"][0]
             majority = None if fit is None else self._content["majority"].get(fit, {}).get(name, fit)
-            splits = dict.fromkeys(self._tasks[name].named("dev"))
-            for cell in cells:
-                splits |= dict.fromkeys(split for split in cell["tests"] if split in self._tasks[name].splits)
-            for split in splits:
+            for split in self._tasks[name].named("dev"):
                 record = None if majority is None else self._predictions.record(checked_id(majority), name, split)
                 for metric in self._tasks[name].metrics:
                     absent = Score(None, _MAJORITY_ABSENT)

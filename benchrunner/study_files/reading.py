@@ -282,9 +282,10 @@ def _systems(file: _File, values: Values, study: str, path: Path, wanted: Iterab
 
 def _methods(entry: _System, values: Values, place: str) -> tuple[str | None, ...]:
     """Return the methods of an entry, each of which makes a system; None stands for each task's own method."""
-    methods = tuple(values.text(text, f"{place}: method") or None for text in _listed(entry.method)) or (None,)
+    where = f"{place}: method"
+    methods = tuple(values.text(text, where) or None for text in _listed(entry.method, where)) or (None,)
     if len(methods) > 1 and None in methods:
-        raise RequestError(f"{place}: method: a name in the list is empty.")
+        raise RequestError(f"{where}: a name in the list is empty.")
     return methods
 
 
@@ -309,7 +310,7 @@ def _combinations(entry: _System, values: Values, place: str) -> Iterator[Values
 
 
 def _system(name: str, method: str | None, entry: _System, values: Values, place: str) -> System:
-    commands = tuple(values.split(command, f"{place}: make") for command in _listed(entry.make))
+    commands = tuple(values.split(command, f"{place}: make") for command in _listed(entry.make, f"{place}: make"))
     entry = _filled(replace(entry, name="", method=(), make=(), each={}), values, place)
     if bool(entry.series) != bool(entry.at):
         raise RequestError(f"{place}: series: a point of a figure has both series and at.")
@@ -352,7 +353,9 @@ def _published(place: str, entry: _Published, file: _File) -> PublishedRow:
         return PublishedRow(**{**vars(entry), "source": entry.source or file.source})
 
 
-def _listed(texts: str | tuple[str, ...]) -> tuple[str, ...]:
+def _listed(texts: str | tuple[str, ...], place: str) -> tuple[str, ...]:
+    if texts == "":
+        raise RequestError(f"{place}: must not be empty.")
     return (texts,) if isinstance(texts, str) else texts
 
 

@@ -89,16 +89,6 @@ def test_metrics_of_probabilities_are_verified(tmp_path: Path) -> None:
     assert not verify_folder(shared.folder, made.plugins, made.workspace).is_equal
 
 
-def test_labelled_test_splits_are_verified(tmp_path: Path) -> None:
-    """Of the majority answer, too, whose score on a test split stands in the table."""
-    splits = mood().splits
-    made = runner(tmp_path, register_tasks=[mood(splits={**splits, "known": replace(splits["dev"], role="test")})])
-    shared = share(study(made, tests=("known",)), tmp_path / "shared", made)
-    assert shared.verification.is_equal
-    content = json.loads(texts(shared.folder)["study.json"])
-    assert {entry["split"] for entry in content["result"]["majority"]} == {"dev", "known"}
-
-
 def test_a_folder_of_the_user_is_never_replaced(tmp_path: Path) -> None:
     made = chancy(tmp_path)
     result, out = study(made), tmp_path / "out"

@@ -118,26 +118,6 @@ def test_the_caption_says_what_was_run() -> None:
     assert any(note.startswith("runs of a on mine/mood: ") for note in notes)
 
 
-def test_equal_differences_on_two_splits_are_both_counted() -> None:
-    """The splits of a task have one title in the conclusion."""
-    dev = mood().splits["dev"]
-    task = mood(splits={**mood().splits, "dev2": dev})
-    both = with_statistics(made_result([task], ("a", "b")), {})
-    columns = [column.name for column in both.study.columns if column.metric == "accuracy"]
-    assert len(columns) == 2
-    test = SystemDifference(Comparison(0.1, 0.09, 0.11, 0.01, "backbones", "rows and restarts", 300, (3, 3)), 0.01)
-    statistics = StudyStatistics({}, {("b", name): test for name in columns}, dict.fromkeys(columns, "a"))
-    difference = "mine/mood +10.0, 95 % interval +9.0 to +11.0"
-    assert conclusions(replace(both, given_statistics=statistics)) == [
-        f"Of 2 tasks, b is better than a on 2 ({difference}; {difference})."
-    ]
-
-
-def test_latex_has_one_rule_below_its_head() -> None:
-    text = as_text("latex", result(), choice("none"))
-    assert r"\\" + "\n\\midrule\n" in text and "\\midrule\n\\midrule" not in text
-
-
 def test_markdown_latex_and_html_escape_names() -> None:
     made = result(HOSTILE, "b")
     text = {form: as_text(form, made, choice("none")) for form in ("markdown", "latex")}

@@ -59,6 +59,7 @@ FAULTS = {
         HEAD + "[templates]\n" + MANY_TEMPLATES + SYSTEM + 'make = "a {t9} b"\n' + COLUMN,
         "make: the text has more than 1,000,000 characters with its parameters.",
     ),
+    "empty command": (study_text(system='make = ""\n'), "[[system]] 1 (one): make: must not be empty."),
     "open quote": (study_text(system='make = "a \'b"\n'), "make: cannot be split into words: No closing"),
     "kind of parameter": (
         study_text(before=NUMBER + 'kind = "int"\n'),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from benchrunner.studies.result import Result
 from benchrunner.studies.study_statistics import SystemDifference
 
-Difference = tuple[float, str]
-"""A difference in points, and the words for it."""
 SHOWN = 3
 """Number of differences that a conclusion names. With three or more systems and tasks down it names one for each."""
 
@@ -35,14 +33,13 @@ def _sentence(result: Result, system: str, first: str, tests: Mapping[str, Syste
     """Say where a system is better or worse than the first; `shown` is the number of differences that are named."""
     if not tests:
         return f"Nothing is known about a difference between {system} and {first}: no figure could be tested."
-    better, worse, every = list[Difference](), list[Difference](), list[Difference]()
+    better, worse, every = dict[str, float](), dict[str, float](), dict[str, float]()
     for column, test in tests.items():
-        points = test.comparison.difference * result.figures[system, column].scale
-        difference = (points, _named(result, system, column, test))
-        every.append(difference)
-        if test.is_clear and points:
-            side = better if points > 0 else worse
-            side.append(difference)
+        difference = test.comparison.difference * result.figures[system, column].scale
+        every[_named(result, system, column, test)] = difference
+        if test.is_clear and difference:
+            side = better if difference > 0 else worse
+            side[_named(result, system, column, test)] = difference
     kind = "column" if result.study.systems_down else "task"
     count = f"{len(tests)} {kind}{'s' * (len(tests) > 1)}"
     if not better and not worse:
@@ -69,10 +66,7 @@ def _named(result: Result, system: str, column: str, test: SystemDifference) -> 
     return f"{title} {paired.difference * scale:+.1f}, 95 % interval {low:+.1f} to {high:+.1f}"
 
 
-def _largest(differences: Sequence[Difference], shown: int) -> str:
-    """Join the texts of the largest differences."""
-    ordered = sorted(differences, key=lambda difference: -abs(difference[0]))
-    texts = [text for _, text in ordered[:shown]]
-    if len(ordered) > shown:
-        texts.append("...")
-    return "; ".join(texts)
+def _largest(differences: Mapping[str, float], shown: int) -> str:
+    """Join the largest differences."""
+    ordered = sorted(differences, key=lambda text: -abs(differences[text]))
+    return "; ".join([*ordered[:shown], *["..."] * (len(ordered) > shown)])

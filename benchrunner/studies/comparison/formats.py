@@ -52,7 +52,7 @@ def as_latex(shown: Layout, notes: Iterable[str]) -> str:
     lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule"]
     lines += [" & ".join(map(_latex, shown.headers)) + r" \\", r"\midrule"]
     for line in shown.lines:
-        if line.begins_group and lines[-1] != r"\midrule":
+        if line.begins_group:
             lines.append(r"\midrule")
         cells = map(_latex, line.cells)
         italic = line.kind == "published"
