@@ -46,17 +46,6 @@ def read_json_object(
     return value
 
 
-def find_json_object(path: Path, *, error: type[RequestError] = DataError, advice: str = "") -> dict[str, Any] | None:
-    """Read a JSON file that holds an object, as `read_json_object` does; None if there is no file of that name."""
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError:  # read_json says why
-        pass
-    return read_json_object(path, error=error, advice=advice)
-
-
 def parse_json(content: bytes, path: Path | str, *, line: int | None = None, finite: bool = False) -> Any:
     """Parse the content of a JSON file, or one line of it, strictly, as `parse_json_text` does."""
     return parse_json_text(decode_text(content, path, "is it a JSON file?"), path, line=line, finite=finite)

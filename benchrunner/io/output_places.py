@@ -58,16 +58,6 @@ def check_place(path: Path, *, is_file: bool) -> None:
         raise RequestError(f"{path} cannot be written: {parent} is not a folder that can be written to.")
 
 
-def make_parents(path: Path) -> None:
-    """Make the missing parent folders of a place of output; raise a `RequestError` if they cannot be made."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, FileNotFoundError, NotADirectoryError, PermissionError) as error:
-        raise RequestError(
-            f"{path} cannot be written: its parent folder cannot be made ({error.filename}: {error.strerror})."
-        ) from None
-
-
 def check_is_text(path: Path | str) -> None:
     """Raise a `RequestError` for a folder of models whose path is not UTF-8: safetensors cannot read its files."""
     try:

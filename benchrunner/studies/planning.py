@@ -19,13 +19,6 @@ ADVICE = "To leave this column out, name the others: --columns A,B."
 """What a user can do about a column of a study file whose data is missing."""
 
 
-def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
-    """Plan every fit of a study's columns. Bad data of any split is found here, before hours of fitting."""
-    runners = LimitedRunners(runner)
-    check_data(study, study.cells, runners)
-    return tuple(planned(cell, runners.of(cell.fitting)) for cell in study.cells)
-
-
 def planned(cell: Cell, runner: Runner) -> Cell:
     """Plan the fits of a cell."""
     method = runner.plugins.methods.find(cell.method or cell.task.method)

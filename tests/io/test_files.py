@@ -12,7 +12,7 @@ import pytest
 from benchrunner import CheckpointError, DataError, RequestError, read_json, read_json_object, read_text
 from benchrunner.engine import first_line
 from benchrunner.io.files import read_regular_file, write_folder_atomically
-from benchrunner.io.json_files import find_json_object, parse_json
+from benchrunner.io.json_files import parse_json
 from benchrunner.io.output_places import check_place
 from benchrunner.io.toml_files import read_toml
 
@@ -65,7 +65,6 @@ def test_infinite_numbers_are_refused_on_request(number: str) -> None:
 def test_a_missing_json_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"gone\.json: cannot be read: No such file or directory\."):
         read_json(tmp_path / "gone.json", error=CheckpointError)
-    assert find_json_object(tmp_path / "gone.json") is None
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_only_regular_json_and_toml_files_are_opened(tmp_path: Path, place: str,
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     path = tmp_path / place
-    for read in (read_json, find_json_object, partial(read_toml, error=DataError)):
+    for read in (read_json, partial(read_toml, error=DataError)):
         with pytest.raises(DataError, match=f"{place}: not a regular file, but {kind}"):
             read(path)
 

@@ -34,7 +34,8 @@ from benchrunner.fits.fit import identity
 from benchrunner.results import Computing, Fit, Plugins, Prediction, Record, Runner, Study, discover
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.runs.predicting import judged
-from benchrunner.studies.planning import plan_study
+from benchrunner.studies.cells import LimitedRunners
+from benchrunner.studies.planning import planned
 from inline import plugin
 
 WORDS = """the river was calm and bright while seven old boats went slowly home under a pale sky of early
@@ -158,7 +159,9 @@ def runner(folder: Path, tasks: Iterable[Task], backbones: Sequence[str]) -> Run
 
 def finish(study: Study, made: Runner, skill: Mapping[str, float], *, steps: int = 300) -> None:
     """Write the runs of all fits of a study; `skill` maps backbones to the share of rows that they answer right."""
-    for cell in plan_study(study, made):
+    runners = LimitedRunners(made)
+    for asked in study.cells:
+        cell = planned(asked, runners.of(asked.fitting))
         for number, fit in enumerate(cell.fits):
             _finish_fit(fit, cell.task, made, skill[cell.system] - 0.02 * (number % 3), steps)
 
