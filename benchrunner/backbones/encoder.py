@@ -123,7 +123,7 @@ class Encoder(nn.Module, ABC):
             recompute(layer)
 
     def draw_layer(self, index: int, source: torch.Generator) -> None:
-        """Initialise the weights of `layers[index]` as before pre-training."""
+        """Draw new weights for `layers[index]` from `source`, as the layer is initialised before pre-training."""
         raise RequestError(
             f"{type(self).__name__} cannot initialise single layers, so that this backbone cannot be fitted with the "
             "option redraw-layers. Leave it out."

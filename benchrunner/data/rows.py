@@ -51,9 +51,9 @@ class Rows:
         return texts
 
     def labels(self, column: str, parse: Callable[[Any], Any], *, required: bool) -> list[Any] | None:
-        """Return the labels as `parse` reads them; None if they are not `required`, and none is given.
+        """Read the labels of a column with `parse`; return None if they are not `required` and no row has a label.
 
-        Where `parse` raises a `ValueError`, which says what was expected, a `DataError` names the row.
+        A label that `parse` refuses with a `ValueError` becomes a `DataError` that names the row.
         """
         labels = self.table.column(column).to_pylist() if column in self.table.column_names else []
         if not required and all(label is None for label in labels):

@@ -26,7 +26,7 @@ class PublishedChoice:
         return _sorted(figure for figure in self.figures if figure.measures.stands_beside(task, split, metric))
 
     def beside_average(self, suites: Collection[str], average: str) -> list[PublishedFigure]:
-        """List the figures of an average of one of the suites."""
+        """List the published figures of the average with this name, over one of these suites."""
         return _sorted(
             figure for figure in self.figures if figure.measures.suite in suites and figure.measures.metric == average
         )

@@ -97,7 +97,7 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
 
 
 def _has_interval(cell: CellResult, column: Column, term: Term) -> bool:
-    """Whether a figure has an interval: all on dev, and those on test splits that are compared."""
+    """Whether a figure gets an interval: it has a mean, and its split is of dev or its column is tested."""
     figure = cell.figures.get(term)
     is_chosen = column.is_tested or term.split in cell.cell.task.named("dev")
     return is_chosen and figure is not None and figure.mean.value is not None

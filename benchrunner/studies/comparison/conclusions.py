@@ -12,9 +12,9 @@ SHOWN = 3
 
 
 def conclusions(result: Result) -> list[str]:
-    """Say in one sentence for each two systems that are compared where the second is better or worse.
+    """Say for each system, in one sentence, where it is better or worse than the system that it is compared with.
 
-    Empty if the study has a single system. The last sentence says if other seeds may reverse the conclusion.
+    Empty if the study has a single system. A last sentence follows where other seeds may reverse the conclusion.
     """
     study, pairs = result.study, result.statistics.by_pair()
     if not study.systems_down and len(study.names) > 1 and pairs:
