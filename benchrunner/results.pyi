@@ -30,8 +30,7 @@ from benchrunner.sharing.share import share_study as share_study
 from benchrunner.sharing.verify import verify_folder as verify_folder
 from benchrunner.statistics import expected_best as expected_best, paired_test as paired_test
 from benchrunner.studies.kept import removal as removal
-from benchrunner.studies.kept.finished_runs import result_of_runs as result_of_runs
-from benchrunner.studies.kept.kept_result import read_study as read_study
+from benchrunner.studies.kept.kept_results import read_study as read_study, result_of_runs as result_of_runs
 from benchrunner.studies.kept.kept_study import kept_studies as kept_studies
 from benchrunner.studies.result import Result as Result
 from benchrunner.studies.study import Study as Study, compared as compared

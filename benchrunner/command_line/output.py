@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from benchrunner.leaderboards.published_choice import PublishedChoice
-    from benchrunner.studies.dry_runs.dry_run import DryRun
+    from benchrunner.studies.dry_run import DryRun
     from benchrunner.studies.result import Result
 
 DONE, FAILED, MISUNDERSTOOD = 0, 1, 2
@@ -69,11 +69,10 @@ def print_result(
 
     `form` is one of `FORMATS`. `best` shows the score of the selected restart too, and `run_ids` the ids of the fits.
     """
-    from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, remarks
-    from benchrunner.studies.comparison.formats import as_text
+    from benchrunner.studies.comparison.formats import as_text, rich_table
     from benchrunner.studies.comparison.json_values import as_json
-    from benchrunner.studies.comparison.layout import layout
-    from benchrunner.studies.comparison.table import rich_table
+    from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
+    from benchrunner.studies.comparison.remarks import remarks
 
     published = published or NOTHING_PUBLISHED
     if form == "json":
@@ -104,7 +103,7 @@ def reserved_for_json(is_wanted: bool) -> contextlib.AbstractContextManager[Any]
 
 def print_dry_run(plan: DryRun, *, as_json: bool) -> int:
     """Print what a study would run; return the exit code."""
-    from benchrunner.studies.dry_runs import dry_run_table
+    from benchrunner.studies import dry_run_table
 
     if as_json:
         print_json(dry_run_table.as_json(plan))

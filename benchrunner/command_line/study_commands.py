@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> int:
     """Print what a study would run; return the exit code."""
-    from benchrunner.studies.dry_runs.dry_run import dry_run_study
+    from benchrunner.studies.dry_run import dry_run_study
 
     jobs = arguments.jobs if arguments.executor in (None, "local") else 1  # unknown for other executors
     return print_dry_run(dry_run_study(study, runner, jobs=jobs), as_json=arguments.json)

@@ -12,7 +12,7 @@ from benchrunner.command_line.output import print_result
 from benchrunner.command_line.study_commands import finished_study, print_plan
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
-from benchrunner.studies.kept.naming import check_name
+from benchrunner.studies.kept.keeper import check_name
 
 if TYPE_CHECKING:
     from benchrunner.plugins.registry import Plugins

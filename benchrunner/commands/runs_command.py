@@ -296,4 +296,4 @@ def _studies(arguments: argparse.Namespace, runs: Path) -> None:
 
 def _study_row(study: KeptStudy) -> tuple[str, ...]:
     date = "not complete" if study.ended is None else study.ended[:16].replace("T", " ")
-    return (study.name, date, f"{len(study.fits):,}", ", ".join(study.backbones), ", ".join(study.tasks))
+    return (study.name, date, f"{len(study.fits):,}", ", ".join(study.study.backbones), ", ".join(study.tasks))

@@ -72,8 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def study_or_runs(words: Sequence[str], runner: Runner) -> Result:
     """Read the kept study that one word names, or the result of the runs that the words name."""
-    from benchrunner.studies.kept.finished_runs import result_of_runs
-    from benchrunner.studies.kept.kept_result import read_study
+    from benchrunner.studies.kept.kept_results import read_study, result_of_runs
 
     if len(words) > 1:
         return result_of_runs(words, runner)

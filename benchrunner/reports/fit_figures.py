@@ -13,8 +13,7 @@ from benchrunner.fits.record import Record
 from benchrunner.metrics import Metric
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import CellResult
-from benchrunner.studies.predictions import Predictions
+from benchrunner.studies.cells import CellResult, Predictions
 from benchrunner.training import step_log
 
 CURVE_POINTS = 48

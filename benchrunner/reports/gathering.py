@@ -16,9 +16,8 @@ from benchrunner.reports.fit_figures import Cost, cost, records_of
 from benchrunner.reports.section import Section, reported, sections
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import CellResult
-from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, footnotes, remarks
-from benchrunner.studies.comparison.conclusions import conclusions
-from benchrunner.studies.comparison.layout import Row, task_rows
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, Row, task_rows
+from benchrunner.studies.comparison.remarks import conclusions, footnotes, remarks
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.result import Result
 

@@ -16,9 +16,8 @@ from benchrunner.reports import charts
 from benchrunner.reports.fit_figures import shown_recipe
 from benchrunner.reports.gathering import Report, duration, gather, published_texts
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED
 from benchrunner.studies.comparison.json_values import series
-from benchrunner.studies.comparison.layout import layout
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
 from benchrunner.studies.result import Result
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.statistics import Interval
 from benchrunner.studies.answered_rows import AnsweredRows, answered_rows
-from benchrunner.studies.cells import CellResult, Figure
+from benchrunner.studies.cells import CellResult, Figure, Predictions
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
-from benchrunner.studies.predictions import Predictions
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column
 from benchrunner.tasks.suites import Term

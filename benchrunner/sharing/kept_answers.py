@@ -12,7 +12,7 @@ from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import MAJORITY, Predicted, predict, raw_outputs
 from benchrunner.runs.runner import Runner
 from benchrunner.sharing.answer_files import Figures
-from benchrunner.studies.kept.finished_runs import majority_fits
+from benchrunner.studies.kept.kept_results import majority_fits
 from benchrunner.tasks.task import Task
 
 

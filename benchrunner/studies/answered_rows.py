@@ -1,21 +1,83 @@
-"""The rows of a split with their gold values and the answers of several fits, for comparisons of single rows."""
+"""The rows of a split with gold and the answers of several fits, and which of these answers are right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.fits.fit import Fit
+from benchrunner.metrics import ANSWERS, GoldRow, gold_rows
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.right_answers import RightAnswers, right_answers
 from benchrunner.tasks.task import Task
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow as pa
+
+TOLERANCE = 0.1
+"""Largest distance of a right number from gold, as a share of the range of the gold numbers: 0.5 on a scale from 0 to
+5. A report needs some limit for tasks that are scored by a correlation; metrics do not use it."""
+
+
+@final
+@dataclass(frozen=True)
+class RightAnswers:
+    """The rule by which the answers to some rows are right or wrong."""
+
+    gold: Sequence[Any]
+    """Gold value of each row."""
+    rule: str
+    """The rule in one sentence, for people."""
+    _judge: Callable[[Any, Any], bool]
+    """Takes gold and an answer."""
+    _known: dict[tuple[int, Hashable], bool] = field(default_factory=dict, repr=False, compare=False)
+    """Row and answer -> whether the answer is right: restarts often give the same answer."""
+
+    def judge(self, answers: Sequence[Any]) -> list[bool]:
+        """Say for each row whether its answer is right."""
+        if len(answers) != len(self.gold):
+            raise ValueError(f"{len(answers)} answers to {len(self.gold)} rows")
+        return [self._is_right(row, answer) for row, answer in enumerate(answers)]
+
+    def _is_right(self, row: int, answer: Any) -> bool:
+        if isinstance(answer, list):  # cannot be a key
+            return self._judge(self.gold[row], answer)
+        key = (row, answer)
+        if key not in self._known:
+            self._known[key] = self._judge(self.gold[row], answer)
+        return self._known[key]
+
+
+def right_answers(task: Task, gold: Sequence[Any], table: pa.Table | None = None) -> RightAnswers:
+    """Choose the rule for the rows of a task. `table` has the rows, for metrics that read columns.
+
+    If a metric of the task scores single rows, an answer is right if no answer scores higher. Else a number is right
+    if it is close to gold, and any other answer if it equals gold.
+    """
+    for metric in task.metrics:
+        if metric.per_row and metric.computed_from == ANSWERS:
+            rule = f"An answer is right if its {metric.name} is the highest possible."
+            return RightAnswers(gold_rows(metric, gold, table), rule, _by(metric.per_row, task))
+    if gold and all(isinstance(value, float) for value in gold):
+        limit = TOLERANCE * (max(gold) - min(gold))
+        rule = f"An answer is right if it is at most {limit:.3g} away from gold, {TOLERANCE:.0%} of the range of gold."
+        return RightAnswers(gold, rule, lambda value, answer: bool(abs(value - answer) <= limit))
+    rule = "An answer is right if it equals gold."
+    return RightAnswers(gold, rule, lambda value, answer: bool(value == answer))
+
+
+def _by(score: Callable[[Any, Any], float], task: Task) -> Callable[[Any, Any], bool]:
+    """Judge by a metric's score of single rows: an answer is right if it scores as high as the best answer."""
+
+    def is_right(gold: Any, answer: Any) -> bool:
+        best = task.problem.best_answer(gold.gold if isinstance(gold, GoldRow) else gold)
+        return score(gold, answer) >= score(gold, best)
+
+    return is_right
 
 
 @final
@@ -56,23 +118,29 @@ class AnsweredRows:
         """Return a table with a line for each row: its texts, gold, every answer, and the share of right restarts."""
         import pandas
 
-        count, own = len(self.rows), dict(self._columns())
-        columns: dict[str, Any] = {"task": [self.task.name] * count, "split": [self.split] * count, "row": range(count)}
+        count = len(self.rows)
+        places = {"task": [self.task.name] * count, "split": [self.split] * count, "row": range(count)}
+        answers = self._answer_columns()
+        texts = {}
         for name in self.text_columns:
-            shown = f"{name} (text)" if name in columns or name in own else name
-            columns[shown] = self.rows.table.column(name).to_pylist()
-        return pandas.DataFrame(columns | own)
+            shown = f"{name} (text)" if name in places or name in answers else name
+            texts[shown] = self.rows.table.column(name).to_pylist()
+        return pandas.DataFrame({**places, **texts, **answers})
 
-    def _columns(self) -> Iterator[tuple[str, list[Any]]]:
-        """Yield the columns about gold and answers, by name."""
+    def _answer_columns(self) -> dict[str, list[Any]]:
+        """Return the columns about gold and answers, by name."""
+        columns = {}
         if self.gold is not None:
-            yield "gold", list(self.gold)
+            columns["gold"] = list(self.gold)
         for backbone, restarts in self.answers.items():
             for seed, answers in zip(self.seeds[backbone], restarts, strict=True):
-                yield f"{backbone} seed {seed}", answers
+                columns[f"{backbone} seed {seed}"] = answers
             if self.rule is not None:
-                right = zip(*self.right[backbone], strict=True)
-                yield f"{backbone} right", [sum(row) / len(row) for row in right]
+                shares = []
+                for right in zip(*self.right[backbone], strict=True):
+                    shares.append(sum(right) / len(right))
+                columns[f"{backbone} right"] = shares
+        return columns
 
 
 def answered_rows(
@@ -89,10 +157,10 @@ def answered_rows(
     """
     answers_of = answers_of or (lambda fit, name: predict(fit, name, runner).answers)
     rows = runner.planner.rows(task, split)
-    seeds, answers = dict[str, tuple[int, ...]](), dict[str, tuple[list[Any], ...]]()
+    seeds = {}
+    answers = {}
     for backbone, restarts in fits.items():
         if restarts:
             seeds[backbone] = tuple(fit.seed for fit in restarts)
             answers[backbone] = tuple(answers_of(fit, split) for fit in restarts)
-    gold = task.problem.gold(rows.table)
-    return AnsweredRows(task, split, rows, gold, seeds, answers)
+    return AnsweredRows(task, split, rows, task.problem.gold(rows.table), seeds, answers)

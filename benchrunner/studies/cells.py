@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
+from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.predictions import Predictions
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
@@ -58,8 +58,10 @@ class Selection:
 
     def note(self, task: Task) -> str | None:
         """Say what selected, for a task with several dev splits or where the selection is not the default."""
-        words, splits = [], self.splits_of(task)
-        if (metric := self.metric_of(task)) != task.metrics[0].name:
+        words = []
+        splits = self.splits_of(task)
+        metric = self.metric_of(task)
+        if metric != task.metrics[0].name:
             words.append(f"by {metric}")
         if len(task.named("dev")) > 1:
             words.append(f"on {'' if len(splits) == 1 else 'the mean over '}{', '.join(splits)}")
@@ -161,6 +163,15 @@ class Cell:
         return (*self.task.named("dev"), *self.tests)
 
 
+def different_fits(cells: Iterable[Cell]) -> list[Fit]:
+    """List the fits of all cells, each once."""
+    fits = {}
+    for cell in cells:
+        for fit in cell.fits:
+            fits[fit.id] = fit
+    return list(fits.values())
+
+
 @final
 @dataclass(frozen=True)
 class Figure:
@@ -181,16 +192,14 @@ class Figure:
     """Ids of the fits that answered together; empty if each answered alone."""
 
     @classmethod
-    def single(cls, value: float, *, scale: float = 1.0, decimals: int = 1, members: tuple[str, ...] = ()) -> Figure:
+    def single(cls, value: float) -> Figure:
         """Make a figure of one value."""
-        score = Score(value)
-        return cls(score, score, None, (value,), scale, decimals, members)
+        return cls(Score(value), Score(value), values=(value,))
 
     @classmethod
     def absent(cls, reason: str) -> Figure:
         """Make a figure without a value."""
-        score = Score(None, reason)
-        return cls(score, score)
+        return cls(Score(None, reason), Score(None, reason))
 
     @property
     def over_restarts(self) -> Interval | None:
@@ -216,6 +225,13 @@ class Figure:
         """The mean with its deviation."""
         mean = self.text(self.mean.value)
         return mean if self.deviation is None else f"{mean} ± {self.text(self.deviation)}"
+
+
+class Predictions(Protocol):
+    """An object that gives the predictions of fits: computed by a runner, or the kept ones of a study."""
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the fit's answers to a split, with their scores."""
 
 
 @final

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from benchrunner.errors import DataError, RequestError
@@ -23,34 +23,30 @@ def planned(cell: Cell, runner: Runner) -> Cell:
     """Plan the fits of a cell."""
     method = runner.plugins.methods.find(cell.method or cell.task.method)
     recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method)
-    candidates = list[Candidate]()
+    candidates = []
     for recipe in recipes:
-        fits = [
-            runner.planner.plan(cell.task, cell.backbone, method=method.name, recipe=recipe, seed=seed)
-            for seed in seeds
-        ]
+        fits = []
+        for seed in seeds:
+            fits.append(runner.planner.plan(cell.task, cell.backbone, method=method.name, recipe=recipe, seed=seed))
         candidates.append(Candidate(recipe, tuple(fits)))
     return replace(cell, candidates=tuple(candidates))
 
 
-def check_data(study: Study, cells: Iterable[Cell], runners: LimitedRunners) -> None:
+def check_data(study: Study, runners: LimitedRunners) -> None:
     """Read every split that the cells need; raise a `RequestError` that names the part of a study file."""
-    known = set[tuple[object, ...]]()
-    for cell in cells:
+    known = set()
+    for cell in (*study.cells, *study.stages):
         key = (cell.task.name, cell.scored_splits, cell.fitting.dev_rows)
-        if key not in known:
-            known.add(key)
-            with naming(*place_of(study, cell)):
-                check_splits(cell, runners.of(cell.fitting))
-
-
-def place_of(study: Study, cell: Cell) -> tuple[str, str]:
-    """Name the part of a study file that asks for a cell, and what to do if it cannot be; empty without a file."""
-    if not study.name:
-        return "", ""
-    if cell.columns:
-        return f"{study.name}, column {cell.columns[0]}", ADVICE
-    return f"{study.path}: system {cell.system}: first", ""
+        if key in known:
+            continue
+        known.add(key)
+        where, advice = "", ""
+        if study.name and cell.columns:
+            where, advice = f"{study.name}, column {cell.columns[0]}", ADVICE
+        elif study.name:
+            where = f"{study.path}: system {cell.system}: first"
+        with naming(where, advice):
+            check_splits(cell, runners.of(cell.fitting))
 
 
 def check_splits(cell: Cell, runner: Runner) -> None:
@@ -67,13 +63,19 @@ def check_splits(cell: Cell, runner: Runner) -> None:
 
 def grid_and_seeds(fitting: Fitting, task: Task, method: Method) -> tuple[list[Recipe], tuple[int, ...]]:
     """Return the recipes and the seeds of the fits of a task; each recipe has a fit for each seed."""
-    preset = {} if fitting.preset is None else fitting.preset.values_for(task.name)
-    base = task.recipe.changed(**method.recipe_defaults).changed(**preset).changed(**fitting.changes)
-    choices = {name: values for name, values in fitting.grid.choices.items() if method.reads(name, task.problem)}
+    base = task.recipe.changed(**method.recipe_defaults)
+    if fitting.preset is not None:
+        base = base.changed(**fitting.preset.values_for(task.name))
+    base = base.changed(**fitting.changes)
     if method.needs_backbone and not method.trains_in_steps:
-        base = base.changed(**{name: getattr(Recipe(), name) for name in STEP_FIELDS})
-    seeds = fitting.seeds if method.needs_backbone else fitting.seeds[:1]
-    return list(Grid(choices).points(base)), seeds
+        unread = {name: getattr(Recipe(), name) for name in STEP_FIELDS}
+        base = base.changed(**unread)
+    choices = {}
+    for name, values in fitting.grid.choices.items():
+        if method.reads(name, task.problem):
+            choices[name] = values
+    recipes = list(Grid(choices).points(base))
+    return recipes, fitting.seeds if method.needs_backbone else fitting.seeds[:1]
 
 
 def fit_work(fit: Fit, runner: Runner) -> float:

@@ -12,7 +12,7 @@ from benchrunner.errors import RequestError, UnknownName
 from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import answered_rows
-from benchrunner.studies.cells import CellResult, Figure
+from benchrunner.studies.cells import CellResult, Figure, different_fits
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
 from benchrunner.tasks.suites import Term
@@ -78,20 +78,25 @@ class Result:
 
     def columns_of(self, cell: CellResult) -> dict[Term, str]:
         """Map the metrics that columns show of a cell to the names of the columns."""
-        columns = (column for column in self.study.columns if column.name in cell.cell.columns)
-        return {column.term(cell.cell.task): column.name for column in columns}
+        columns = {}
+        for column in self.study.columns:
+            if column.name in cell.cell.columns:
+                columns[column.term(cell.cell.task)] = column.name
+        return columns
 
     @cached_property
     def figures(self) -> Mapping[Place, Figure]:
         """The figure of every system in every column that measures something."""
-        figures = dict[Place, Figure]()
+        figures = {}
         for column in self.study.columns:
             for system in self.study.names:
                 if column.task or column.figure:
                     figures[system, column.name] = self._figure(system, column)
         for column in self.study.columns:  # after the columns that they are computed from
-            for system in self.study.names if column.mean else ():
-                figures[system, column.name] = _mean({name: figures.get((system, name)) for name in column.mean})
+            if column.mean:
+                for system in self.study.names:
+                    parts = {name: figures.get((system, name)) for name in column.mean}
+                    figures[system, column.name] = _mean(parts)
         return figures
 
     def _figure(self, system: str, column: Column) -> Figure:
@@ -113,34 +118,40 @@ class Result:
         """How the fits of the study were computed, read from their records; None without a runner."""
         if self.runner is None:
             return None
-        seconds, devices, versions = 0.0, dict[str, None](), dict[str, dict[str, None]]()
-        for fit in {fit.id: fit for cell in self.cells for fit in cell.cell.fits}.values():
+        seconds = 0.0
+        devices = dict[str, None]()
+        versions = dict[str, tuple[str, ...]]()
+        for fit in different_fits(result.cell for result in self.cells):
             record = self.runner.folder(fit).record()
             if record is None:
                 continue
             seconds += record.timings.get("seconds", 0.0)
-            if device := record.numerics.get("device"):
-                name = str(record.numerics.get("device_name") or "")
-                devices[str(device) if name in ("", device) else f"{device} ({name})"] = None
-            for library, version in dict(record.numerics.get("versions") or {}).items():
-                versions.setdefault(library, {})[str(version)] = None
-        return Computing(seconds, tuple(devices), {library: tuple(listed) for library, listed in versions.items()})
+            numerics = record.numerics
+            device, name = numerics.get("device"), numerics.get("device_name")
+            if device:
+                devices[str(device) if name in (None, "", device) else f"{device} ({name})"] = None
+            for library, version in dict(numerics.get("versions") or {}).items():
+                known = versions.get(library, ())
+                versions[library] = known if str(version) in known else (*known, str(version))
+        return Computing(seconds, tuple(devices), versions)
 
     def averages(self, system: str) -> dict[str, tuple[float | None, float | None]]:
         """Map each average's name to its value over the best scores and over the means; None if a term is missing."""
-        best, mean = dict[Term, float](), dict[Term, float]()
+        best = dict[Term, float]()
+        mean = dict[Term, float]()
         for cell in self.table_cells:
-            if cell.cell.system == system:
-                for term, figure in cell.figures.items():
-                    if figure.best.value is not None:
-                        best.setdefault(term, figure.best.value)
-                    if figure.mean.value is not None:
-                        mean.setdefault(term, figure.mean.value)
-        suites = {id(task.suite): task.suite for task in self.study.tasks if task.suite is not None}
-        averages = dict[str, tuple[float | None, float | None]]()
-        for suite in suites.values():
-            for average in suite.averages:
-                averages[average.name] = (average.of(best), average.of(mean))
+            if cell.cell.system != system:
+                continue
+            for term, figure in cell.figures.items():
+                if figure.best.value is not None:
+                    best.setdefault(term, figure.best.value)
+                if figure.mean.value is not None:
+                    mean.setdefault(term, figure.mean.value)
+        averages = {}
+        for task in self.study.tasks:
+            if task.suite is not None:
+                for average in task.suite.averages:
+                    averages[average.name] = (average.of(best), average.of(mean))
         return averages
 
     @property
@@ -186,11 +197,12 @@ class Result:
         `rows[(rows["A right"] == 1) & (rows["B right"] == 0)]`.
         """
         chosen = self._task(task)
-        cells = [self.of(system, chosen.name) for system in self.study.names]
-        runner = cells[0].runner
+        fits = {}
+        runner = self.of(self.study.names[0], chosen.name).runner
         if runner is None:
             raise RequestError("This result has no runner, so its rows cannot be read: take the result of run_study.")
-        fits = {cell.cell.system: cell.restarts for cell in cells}
+        for system in self.study.names:
+            fits[system] = self.of(system, chosen.name).restarts
         return answered_rows(chosen, split or chosen.named("dev")[0], fits, runner).frame()
 
     def _task(self, name: str | None) -> Task:
@@ -198,15 +210,16 @@ class Result:
         names = [task.name for task in self.study.tasks]
         if name is None and len(names) > 1:
             raise RequestError(f"Say which task: this study has {', '.join(names)}.")
-        matches = [task for task in self.study.tasks if name in (None, task.name, task.name.rpartition("/")[2])]
-        if not matches:
-            raise UnknownName("task", str(name), names, where="in this study")
-        return matches[0]
+        for task in self.study.tasks:
+            if name in (None, task.name, task.name.rpartition("/")[2]):
+                return task
+        raise UnknownName("task", str(name), names, where="in this study")
 
 
 def _mean(parts: Mapping[str, Figure | None]) -> Figure:
     """Return the mean of the figures of other columns; it has no value if any of these has none."""
-    figures, missing = list[float](), list[str]()
+    figures = []
+    missing = []
     for name, figure in parts.items():
         mean = None if figure is None else figure.shown(figure.mean.value)
         if mean is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -25,16 +25,6 @@ Place = tuple[str, str]
 
 @final
 @dataclass(frozen=True)
-class Stage:
-    """A task that a system is fine-tuned on before the tasks of the columns."""
-
-    task: str
-    recipe: Mapping[str, str] = field(default_factory=dict)
-    """Options of `compare` for this stage, without their dashes. A stage has one restart."""
-
-
-@final
-@dataclass(frozen=True)
 class System:
     """What is compared: a backbone, with a method and the commands that build it."""
 
@@ -49,9 +39,7 @@ class System:
     """Words of the benchrunner commands that build the backbone. They must be idempotent: do nothing if it exists."""
     figures: Path | None = None
     """Log that building the backbone leaves, with figures of the backbone itself."""
-    recipe: Mapping[str, str] = field(default_factory=dict)
-    """Options of `compare` for this system alone, without their dashes."""
-    first: Stage | None = None
+    first: str = ""
     """Task that the backbone is fine-tuned on first; the fits of the columns start from its selected fit."""
     ensemble: bool = False
     """Whether the restarts of the chosen grid point answer together, instead of each alone."""
@@ -92,8 +80,6 @@ class Column:
     """A key of the lines in `System.figures`; the last line with the key counts."""
     mean: tuple[str, ...] = ()
     """Names of the columns whose mean this column shows."""
-    recipe: Mapping[str, str] = field(default_factory=dict)
-    """Options of `compare` for this column alone, without their dashes."""
     published_on: str = ""
     """What the published figures were measured on, if this is not what the column measures, for example `test`."""
     extra: bool = False
@@ -124,15 +110,11 @@ class Column:
 @final
 @dataclass(frozen=True)
 class Scale:
-    """The size at which a study runs: values of its parameters, and options of its fits."""
+    """The size at which a study runs."""
 
     name: str = FULL
     about: str = ""
     """What runs at this scale, and what its figures are good for."""
-    values: Mapping[str, str] = field(default_factory=dict)
-    """Parameter -> value in place of the parameter's default. It may contain parameters, as a default may."""
-    recipe: Mapping[str, str] = field(default_factory=dict)
-    """Options of `compare`, without their dashes, in place of those of the file, its systems and its columns."""
 
 
 @final
@@ -156,8 +138,6 @@ class Study:
     """Publication of the published figures, and what these figures measure."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Parameter -> value, as a user would give it. Reading the file with these values gives the same study."""
-    recipe: Mapping[str, str] = field(default_factory=dict)
-    """Options of `compare` for every fit, without their dashes."""
     published: tuple[PublishedRow, ...] = ()
     """Published results; their cells are named by columns."""
     scale: Scale = field(default_factory=Scale)
@@ -175,6 +155,16 @@ class Study:
                 f"A study has at most {MOST_FITS:,} fits, and this one has {shortened(fits)}: use fewer backbones, "
                 "methods, tasks, grid points or restarts."
             )
+
+    @property
+    def without_cells(self) -> Study:
+        """The study as it was asked for, without what the columns need."""
+        return replace(self, cells=(), stages=())
+
+    @property
+    def every_cell(self) -> tuple[Cell, ...]:
+        """The cells of first tasks, then those of the columns."""
+        return (*self.stages, *self.cells)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -199,16 +189,18 @@ class Study:
     @property
     def fitting(self) -> Fitting | None:
         """How the fits of all cells are made; None if cells differ."""
-        first = next(iter(self.cells), None)
-        if first is None or any(cell.fitting != first.fitting for cell in self.cells):
+        if not self.cells:
             return None
-        return first.fitting
+        fitting = self.cells[0].fitting
+        return fitting if all(cell.fitting == fitting for cell in self.cells) else None
 
     def scored_splits(self, task: Task) -> tuple[str, ...]:
         """Return the names of all splits of a task that are scored: its dev splits, then its test splits."""
-        cells = [*self.cells, *self.stages]
-        tests = dict.fromkeys(split for cell in cells if cell.task.name == task.name for split in cell.tests)
-        return (*task.named("dev"), *tests)
+        splits = dict.fromkeys(task.named("dev"))
+        for cell in self.every_cell:
+            if cell.task.name == task.name:
+                splits |= dict.fromkeys(cell.tests)
+        return tuple(splits)
 
     @property
     def commands(self) -> dict[tuple[str, ...], str]:
@@ -222,13 +214,20 @@ class Study:
     @property
     def published_alone(self) -> tuple[PublishedRow, ...]:
         """The published rows that no system is shown with and that have a figure in the study's columns."""
-        shown, columns = {system.published_name for system in self.systems}, {column.name for column in self.columns}
-        return tuple(row for row in self.published if row.name not in shown and columns & row.cells.keys())
+        shown = {system.published_name for system in self.systems}
+        columns = {column.name for column in self.columns}
+        alone = []
+        for row in self.published:
+            if row.name not in shown and columns & row.cells.keys():
+                alone.append(row)
+        return tuple(alone)
 
     def published_figure(self, system: str, column: str) -> float | None:
         """Return the figure of a published row in a column; None if there is none."""
-        rows = (row for row in self.published if row.name == system and column in row.cells)
-        return next((row.cells[column] for row in rows), None)
+        for row in self.published:
+            if row.name == system and column in row.cells:
+                return row.cells[column]
+        return None
 
     def columns_named(self, names: Iterable[str] | None) -> tuple[Column, ...]:
         """Return the columns with these names, in the file's order; upper and lower case are the same.
@@ -237,7 +236,8 @@ class Study:
         """
         extra = {column.name: column.extra for column in self.columns}
         chosen = choose(self.name, "column", extra, names)
-        return tuple(column for column in self.columns if column.name in chosen)
+        columns = (column for column in self.columns if column.name in chosen)
+        return tuple(columns)
 
 
 def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str] | None) -> set[str]:
@@ -281,18 +281,29 @@ def compared(
     selection = selection or Selection()
     fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev)
     _check(backbones, tasks, methods, selection, tests)
-    systems, columns, cells = list[System](), list[Column](), list[Cell]()
+    systems = []
+    columns = []
+    cells = []
     for backbone in backbones:
         for method in methods or (None,):
             name = backbone if method is None or len(methods) < 2 else named_by_method(backbone, method)
             systems.append(System(name, backbone, method=method))
     for task in tasks:
         scored = tuple(split for split in task.named("test") if split in tests)
-        of_task = _columns(task, scored)
+        of_task = list(_columns(task, scored))
         columns += of_task
-        names = tuple(column.name for column in of_task)
         for system in systems:
-            cells.append(Cell(system.name, task, (), selection, scored, system.backbone, system.method, fitting, names))
+            cell = Cell(
+                system.name,
+                task,
+                selection=selection,
+                tests=scored,
+                backbone=system.backbone,
+                method=system.method,
+                fitting=fitting,
+                columns=tuple(column.name for column in of_task),
+            )
+            cells.append(cell)
     return Study(tuple(systems), tuple(columns), tuple(cells))
 
 
@@ -324,23 +335,21 @@ def _check(
             raise UnknownName("labelled test split", name, known, where="in these tasks")
 
 
-def _columns(task: Task, tests: Sequence[str]) -> list[Column]:
-    """Make a column of every metric on every scored split. Differences are tested by the headline on dev."""
-    columns, dev = list[Column](), task.named("dev")
+def _columns(task: Task, tests: Sequence[str]) -> Iterator[Column]:
+    """Yield a column of every metric on every scored split. Differences are tested by the headline on dev."""
+    dev = task.named("dev")
     for split in (*dev, *tests):
+        name = row_name(task, split, len(dev) + len(tests))
         for metric in task.metrics:
             if not metric.detail:
-                columns.append(
-                    Column(
-                        f"{row_name(task, split, len(dev) + len(tests))} {metric.name}",
-                        task.name,
-                        split,
-                        metric.name,
-                        label=task.name,
-                        is_tested=metric is task.metrics[0] and split in dev,
-                    )
+                yield Column(
+                    f"{name} {metric.name}",
+                    task.name,
+                    split,
+                    metric.name,
+                    label=task.name,
+                    is_tested=metric is task.metrics[0] and split in dev,
                 )
-    return columns
 
 
 def row_name(task: Task, split: str, splits: int) -> str:

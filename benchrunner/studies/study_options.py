@@ -89,7 +89,8 @@ class StudyOptions(Declared):
     @classmethod
     def from_texts(cls, texts: Mapping[str, str], where: str, plugins: Plugins) -> StudyOptions:
         """Read options from texts, as a study file has them: `batch-size` -> `16,32`; `where` is named in errors."""
-        recipe, others = dict[str, Any](), dict[str, Any]()
+        recipe = dict[str, Any]()
+        others = {}
         try:
             for name, text in texts.items():
                 own = _IN_FILES.get(name)
@@ -145,8 +146,11 @@ class StudyOptions(Declared):
     def without_unread(self, read: Collection[str]) -> StudyOptions:
         """Drop what fits do not read: `read` names the recipe fields and the parameters that they read."""
         recipe = {name: values for name, values in self.recipe.items() if _is_read(name, read)}
-        others: dict[str, Any] = {name: None for name in self.changes() if not _is_read(name, read)}
-        return dataclasses.replace(self, recipe=recipe, **others)
+        unread: dict[str, Any] = {}
+        for name in self.changes():
+            if not _is_read(name, read):
+                unread[name] = None
+        return dataclasses.replace(self, recipe=recipe, **unread)
 
     def check_read(self, read: Collection[str]) -> None:
         """Raise a `RequestError` for an option that no fit reads: `read` names what the fits of all methods read."""
@@ -176,7 +180,8 @@ class StudyOptions(Declared):
         """Build the study of some backbones on some tasks with these options. `tests` are test splits to score too."""
         plugins = runner.plugins
         self.check_names(plugins)
-        methods, read = self.method or (), set[str]()
+        methods = self.method or ()
+        read = set()
         for task in tasks:
             for method in methods or (None,):
                 read |= options_read(task, method, runner)
@@ -203,7 +208,7 @@ class StudyOptions(Declared):
         A value that only some fits read stands in the grid, which leaves it out for the other fits.
         """
         grid = dict[str, Sequence[Any]]() if self.grid is None else dict(plugins.grid(self.grid))
-        changes = dict[str, Any]()
+        changes = {}
         for name in dict.fromkeys((*RECIPE_FIELDS, *self.recipe)):  # the order of the grid's points
             values = self.recipe.get(name, ())
             if len(values) == 1 and name in RECIPE_FIELDS and not RECIPE_FIELDS[name].read_by:
@@ -270,7 +275,10 @@ def _values(name: object, given: Any) -> tuple[Any, ...]:
 def options_read(task: Task, method: str | None, runner: Runner) -> set[str]:
     """Name what a task's fits read: `Method.fields_read` of `method`, or else of the task's own, and its parameters."""
     chosen = runner.plugins.methods.find(method or task.method)
-    return {*chosen.fields_read(task.problem), *(f"{chosen.name}.{own.name}" for own in chosen.parameters)}
+    read = set(chosen.fields_read(task.problem))
+    for own in chosen.parameters:
+        read.add(f"{chosen.name}.{own.name}")
+    return read
 
 
 def read_parameters(texts: Mapping[str, str], plugins: Plugins) -> dict[str, tuple[Any, ...]]:

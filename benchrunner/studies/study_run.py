@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import final
 
 from benchrunner.console.printing import print_note
-from benchrunner.errors import Diverged, FitError, PluginError, RequestError
+from benchrunner.errors import Diverged, FitError, PluginError, RequestError, first_line
 from benchrunner.fits.executor import Executor
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.notebook_bar import in_notebook
-from benchrunner.fits.progress import Watch, watched
+from benchrunner.fits.progress import watched
 from benchrunner.fits.record import Record
 from benchrunner.metrics import Score
+from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Cell, CellResult, LimitedRunners, selected_fit
+from benchrunner.studies.cells import Cell, CellResult, Figure, LimitedRunners, different_fits, selected_fit
 from benchrunner.studies.comparison.formats import as_html
-from benchrunner.studies.kept.keeper import StudyKeeper
-from benchrunner.studies.kept.naming import derived_name
+from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, NotedPredictions
-from benchrunner.studies.other_figures import other_figures
 from benchrunner.studies.planning import check_data, fit_work, naming, planned
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
-from benchrunner.studies.study import Study, System
-from benchrunner.studies.submissions.submit_commands import submit_commands
+from benchrunner.studies.study import Place, Study, System
 from benchrunner.studies.system_commands import PROGRAM, estimate_command, run_command
 from benchrunner.tasks.suites import Term
+from benchrunner.training import step_log
+
+LOG_DECIMALS = 2
+"""Digits after the point of figures of logs, such as losses."""
 
 
 def run_study(
@@ -56,21 +58,21 @@ def run_study(
     _check(study, runners, program)
     _build(study, runner, program, show=show)
     keeper = StudyKeeper(runner, keep_as or derived_name(study), study, command=command)
-    run, fitted = _Run(runners, keeper, executor or Local(), show), dict[str, str]()
-    for first in run.wave([planned(cell, runners.of(cell.fitting)) for cell in study.stages]):
+    run = _Run(runners, keeper, executor or Local(), show)
+    fitted = {}
+    for first in run.wave(study.stages):
         fitted[first.cell.system] = f"run:{selected_fit(first).id}"
-    started = [replace(cell, backbone=fitted.get(cell.system, cell.backbone)) for cell in study.cells]
-    run.wave([planned(cell, runners.of(cell.fitting)) for cell in started])
-    others = other_figures(study, run.results)
-    submissions = submit_commands(study, run.results, others, runner)
-    keeper.complete(others, submissions)
+    run.wave([replace(cell, backbone=fitted.get(cell.system, cell.backbone)) for cell in study.cells])
+    others = _other_figures(study, run.results)
+    keeper.complete(others)
+    submissions = keeper.kept.submit_commands(runner.plugins)
     return Result(study, tuple(run.results), run.baseline, keeper.name, runner, others, submissions, html=as_html)
 
 
 def _check(study: Study, runners: LimitedRunners, program: Sequence[str]) -> None:
     """Raise a `RequestError` for data, commands and backbones that are not there."""
     runner = runners.runner
-    check_data(study, (*study.cells, *study.stages), runners)
+    check_data(study, runners)
     for words, system in study.commands.items():
         with naming(f"{study.name}, system {system}"):
             estimate_command(words, runner.workspace, program=program, study=study.path)
@@ -92,13 +94,14 @@ def _build(study: Study, runner: Runner, program: Sequence[str], *, show: bool) 
 def _check_backbones(study: Study, runner: Runner, *, before_commands: bool = False) -> None:
     systems = {system.name: system for system in study.systems}
     for cell in (*study.cells, *study.stages):
-        system = systems.get(cell.system)
-        if system is None or not runner.plugins.methods.find(cell.method or cell.task.method).needs_backbone:
+        method = runner.plugins.methods.find(cell.method or cell.task.method)
+        if cell.system not in systems or not method.needs_backbone:
             continue
+        system = systems.pop(cell.system)  # its other cells have the same backbone
         with naming(f"{study.name}, system {cell.system}" if study.name else ""):
-            for backbone in _existing(system, study, runner) if before_commands else [system.backbone]:
+            backbones = _existing(system, study, runner) if before_commands else [system.backbone]
+            for backbone in backbones:
                 runner.planner.backbone(backbone)
-        del systems[cell.system]  # its other cells have the same backbone
 
 
 def _existing(system: System, study: Study, runner: Runner) -> list[str]:
@@ -120,52 +123,73 @@ class _Run:
     """Runs the fits of a study in waves: those of first tasks, then those of the columns."""
 
     def __init__(self, runners: LimitedRunners, keeper: StudyKeeper, executor: Executor, show: bool) -> None:
-        self._runners, self._keeper, self._executor, self._show = runners, keeper, executor, show
+        self._runners = runners
+        self._keeper = keeper
+        self._executor = executor
+        self._show = show
         self.results = list[CellResult]()
         self.baseline = dict[Term, Score]()
 
     def wave(self, cells: Iterable[Cell]) -> list[CellResult]:
-        """Run planned cells, those that are scored on the same rows of dev together; return their results."""
+        """Plan and run cells, those that are scored on the same rows of dev together; return their results."""
         groups = dict[tuple[int | None, str], list[Cell]]()
         for cell in cells:
-            groups.setdefault(cell.fitting.dev_rows, []).append(cell)
-        results = [result for group in groups.values() for result in self._group(group)]
+            runner = self._runners.of(cell.fitting)
+            groups.setdefault(cell.fitting.dev_rows, []).append(planned(cell, runner))
+        results = []
+        for group in groups.values():
+            results += self._group(group)
         self.results += results
         return results
 
     def _group(self, cells: Sequence[Cell]) -> list[CellResult]:
-        runner = self._runners.of(cells[0].fitting)
-        fits = list({fit.id: fit for cell in cells for fit in cell.fits}.values())
+        runner, fits = self._runners.of(cells[0].fitting), different_fits(cells)
         runner.observers.call("before_study", fits=fits)
         self._keeper.planned(cells)
-        weights = [(fit, fit_work(fit, runner)) for fit in fits] if self._show else []
         predictions = NotedPredictions(runner)
-        with watched(runner.observers, weights, show=self._show) as watch:
-            records = _run_fits(fits, runner, self._executor, predictions, watch)
+        records = self._records(fits, runner, predictions)
         results = [select(cell, records, predictions, runner=runner) for cell in cells]
         _prune([*self.results, *results], fits, runner)
-        majority = _majority(cells, runner)
-        for term, score in _baseline(cells, majority, predictions).items():
-            self.baseline.setdefault(term, score)
+        majority = self._score_majority(cells, runner, predictions)
         self._keeper.finished(results, predictions.ids, majority)
         selected = [result.selected for result in results if result.selected is not None]
         runner.observers.call("after_study", fits=fits, records=records, selected=selected)
         kept = KeptPredictions(runner, predictions.ids)
         return [replace(result, predictions=kept) for result in results]
 
+    def _score_majority(self, cells: Iterable[Cell], runner: Runner, predictions: NotedPredictions) -> dict[str, Fit]:
+        """Score the majority answer on every split that is scored; return its fit for each task.
 
-def _run_fits(
-    fits: Sequence[Fit], runner: Runner, executor: Executor, predictions: NotedPredictions, watch: Watch
-) -> dict[str, Record]:
-    """Run fits and predict their dev splits while their weights exist; return fit id -> record."""
-    records = dict[str, Record]()
-    for fit, record in executed(executor, fits, runner):
-        watch.finished(fit, record.timings.get("seconds") if record.status == "done" else None)
-        splits = runner.plugins.tasks.find(fit.task).named("dev")
-        records[fit.id] = record if record.status != "done" else _predicted(fit, splits, record, predictions)
-    if lost := len(fits) - len(records):
-        raise PluginError(f"The executor '{executor.name}' gave no record of {lost} of {len(fits)} fits.")
-    return records
+        It learns from the training rows of the task's first grid point.
+        """
+        majority = {}
+        for cell in cells:
+            task = cell.task
+            if task.name not in majority:
+                recipe = cell.candidates[0].recipe
+                majority[task.name] = runner.planner.plan(task, "", method=MAJORITY, recipe=recipe)
+            for split in cell.scored_splits:
+                scores = predictions.predict(majority[task.name], split).record.scores
+                for name, score in scores.items():
+                    self.baseline.setdefault(Term(task.name, split, name), score)
+        return majority
+
+    def _records(self, fits: Sequence[Fit], runner: Runner, predictions: NotedPredictions) -> dict[str, Record]:
+        """Run fits and predict their dev splits while their weights exist; return fit id -> record."""
+        records = {}
+        weights = []
+        if self._show:
+            weights = [(fit, fit_work(fit, runner)) for fit in fits]
+        with watched(runner.observers, weights, show=self._show) as watch:
+            for fit, record in executed(self._executor, fits, runner):
+                is_done = record.status == "done"
+                watch.finished(fit, record.timings.get("seconds") if is_done else None)
+                splits = runner.plugins.tasks.find(fit.task).named("dev")
+                records[fit.id] = _predicted(fit, splits, record, predictions) if is_done else record
+        lost = len(fits) - len(records)
+        if lost:
+            raise PluginError(f"The executor '{self._executor.name}' gave no record of {lost} of {len(fits)} fits.")
+        return records
 
 
 def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: NotedPredictions) -> Record:
@@ -182,31 +206,60 @@ def _prune(results: Iterable[CellResult], fits: Iterable[Fit], runner: Runner) -
     """Remove the weights of fits that no cell keeps."""
     kept = set[str]()
     for result in results:
-        if result.cell.fitting.keep == "all":
+        keep = result.cell.fitting.keep
+        if keep == "all":
             kept.update(fit.id for fit in result.cell.fits)
-        elif result.cell.fitting.keep == "selected" and result.selected is not None:
+        elif keep == "selected" and result.selected is not None:
             kept.add(result.selected.id)
     for fit in fits:
         if fit.id not in kept:
             runner.forget_weights(fit)
 
 
-def _majority(cells: Iterable[Cell], runner: Runner) -> dict[str, Fit]:
-    """Plan the fit of the majority answer of each task: its training rows are those of the task's first grid point."""
-    majority = dict[str, Fit]()
-    for cell in cells:
-        if cell.task.name not in majority:
-            recipe = cell.candidates[0].recipe
-            majority[cell.task.name] = runner.planner.plan(cell.task, "", method=MAJORITY, recipe=recipe)
-    return majority
+def _other_figures(study: Study, cells: Iterable[CellResult]) -> dict[Place, Figure]:
+    """Compute the figures that do not follow from the scores of fits: of ensembles, and of logs."""
+    systems = {system.name: system for system in study.systems}
+    columns = {column.name: column for column in study.columns}
+    figures = {}
+    for result in cells:
+        cell = result.cell
+        if systems[cell.system].ensemble:
+            for name in cell.columns:
+                figures[cell.system, name] = _of_ensemble(result, columns[name].term(cell.task))
+    for column in study.columns:
+        if column.figure:
+            for system in study.systems:
+                figures[system.name, column.name] = _of_log(system, column.figure)
+    return figures
 
 
-def _baseline(cells: Iterable[Cell], majority: Mapping[str, Fit], predictions: NotedPredictions) -> dict[Term, Score]:
-    """Score the majority answer of the training rows on every split that is scored."""
-    baseline = dict[Term, Score]()
-    for cell in cells:
-        for split in cell.scored_splits:
-            scores = predictions.predict(majority[cell.task.name], split).record.scores
-            for name, score in scores.items():
-                baseline[Term(cell.task.name, split, name)] = score
-    return baseline
+def _of_ensemble(cell: CellResult, term: Term) -> Figure:
+    """Return the figure of a task's metric if the finished restarts of the chosen grid point answer together."""
+    task, members, runner = cell.cell.task, cell.restarts, cell.runner
+    if not members or runner is None:
+        return Figure.absent("no fit finished")
+    try:
+        rows = runner.planner.rows(task, term.split)
+        score = answer_together(Ensemble(members), task, rows, runner).scores[term.metric]
+    except (FitError, RequestError) as error:
+        return Figure.absent(first_line(error))
+    if score.value is None:
+        return Figure.absent(score.reason)
+    scale = next(metric.scale for metric in task.metrics if metric.name == term.metric)
+    ids = tuple(fit.id for fit in members)
+    return replace(Figure.single(score.value), scale=scale, members=ids)
+
+
+def _of_log(system: System, key: str) -> Figure:
+    """Return the figure of the log that building a system leaves: the last line with the key counts."""
+    if system.figures is None:
+        return Figure.absent("the study names no log of this system")
+    if not system.figures.is_file():
+        return Figure.absent(f"there is no file {system.figures}")
+    figure: float | None = None
+    for line in step_log.read(system.figures):
+        if type(line.get(key)) in (int, float):
+            figure = float(line[key])
+    if figure is None:
+        return Figure.absent(f"{system.figures} has no '{key}'")
+    return replace(Figure.single(figure), decimals=LOG_DECIMALS)

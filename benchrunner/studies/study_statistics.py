@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, final
 
+from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, Undefined, first_line
-from benchrunner.metrics import ANSWERS, Metric, gold_rows
+from benchrunner.fits.fit import Fit
+from benchrunner.metrics import ANSWERS, gold_rows
 from benchrunner.runs.predicting import decoding_settings, raw_outputs
+from benchrunner.runs.runner import Runner
 from benchrunner.statistics import Comparison, Interval, expected_best, holm
 from benchrunner.statistics.intervals import interval_of_scored
 from benchrunner.statistics.paired_test import compare_scored
@@ -72,28 +75,36 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
     `cells` are the results from which the columns take their figures. Where the data is no longer there, or a score has
     no value, the statistic is absent with the reason. Results without a runner have no statistics.
     """
-    scored, absent = dict[Place, Sequence[ScoredAnswers]](), dict[Place, str]()
-    intervals, firsts, trials = dict[Place, Interval](), dict[str, str](), dict[Place, Sequence[float]]()
-    together = {system.name for system in study.systems if system.ensemble}
+    scored = {}
+    absent = {}
+    intervals = {}
+    trials = {}
+    for column, place, cell in _figures_of_fits(study, cells):
+        term = column.term(cell.cell.task)
+        if column.is_tested:
+            trials[place] = tuple(expected_best(list(_trial_scores(cell, term))))
+        if not _has_interval(cell, column, term):
+            continue
+        try:
+            scored[place] = scored_answers(cell, term)
+            intervals[place] = interval_of_scored(scored[place])
+        except (BenchrunnerError, ValueError) as reason:
+            absent[place] = first_line(reason)
+    firsts = dict[str, str]()
+    for system, column_name in scored:
+        firsts.setdefault(column_name, system)
+    tests, untested = differences_with_holm(scored, _pairs(study, cells, scored, firsts))
+    return StudyStatistics(intervals, tests, firsts, trials, absent | untested)
+
+
+def _figures_of_fits(study: Study, cells: Mapping[Place, CellResult]) -> Iterator[tuple[Column, Place, CellResult]]:
+    """Yield the figures that summarize fits of which each answers alone, with their columns and places."""
     for column in study.columns:
-        for system in study.names:
-            place = (system, column.name)
+        for system in study.systems:
+            place = (system.name, column.name)
             cell = cells.get(place)
-            if cell is None or cell.runner is None or system in together:
-                continue
-            term = column.term(cell.cell.task)
-            if column.is_tested:
-                trials[place] = tuple(expected_best(list(_trial_scores(cell, term))))
-            if not _has_interval(cell, column, term):
-                continue
-            try:
-                scored[place] = scored_answers(cell, term)
-                firsts.setdefault(column.name, system)
-                intervals[place] = interval_of_scored(scored[place])
-            except (BenchrunnerError, ValueError) as reason:
-                absent[place] = first_line(reason)
-    tests, reasons = differences_with_holm(scored, _pairs(study, cells, scored, firsts))
-    return StudyStatistics(intervals, tests, firsts, trials, absent | reasons)
+            if cell is not None and cell.runner is not None and not system.ensemble:
+                yield column, place, cell
 
 
 def _has_interval(cell: CellResult, column: Column, term: Term) -> bool:
@@ -110,7 +121,8 @@ def differences_with_holm(
 
     The second value has the reasons why there is no test.
     """
-    comparisons, absent = dict[K, Comparison](), dict[K, str]()
+    comparisons = {}
+    absent = {}
     for key, first in pairs:
         if key in scored and first in scored:
             try:
@@ -126,12 +138,13 @@ def _pairs(
 ) -> Iterator[tuple[Place, Place]]:
     """Yield which figures are compared: those of each system with those of the first, unless the fits are the same.
 
-    The fits of all systems are the same where the method does not read the backbone.
+    The fits of all systems are the same where the method does not read the backbone. These pairs are the family of
+    tests over which Holm corrects.
     """
     tested = {column.name for column in study.columns if column.is_tested}
-    for place in scored:
-        first = (firsts[place[1]], place[1])
-        if place[1] in tested and place != first and _fits(cells[place]) != _fits(cells[first]):
+    for system, column in scored:
+        place, first = (system, column), (firsts[column], column)
+        if column in tested and _fits(cells[place]) != _fits(cells[first]):
             yield place, first
 
 
@@ -143,8 +156,8 @@ def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
     """Return the answers of all restarts at the chosen grid point, with the gold answers."""
     if cell.runner is None or cell.predictions is None:
         raise Undefined("the result has no runner, so that answers cannot be read")
-    task, runner, predictions = cell.cell.task, cell.runner, cell.predictions
-    metric: Metric = next(metric for metric in task.metrics if metric.name == term.metric)
+    task, runner = cell.cell.task, cell.runner
+    metric = next(metric for metric in task.metrics if metric.name == term.metric)
     rows = runner.planner.rows(task, term.split)
     gold = task.problem.gold(rows.table)
     if gold is None:
@@ -153,14 +166,20 @@ def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
     scored = []
     for fit in cell.restarts:
         if metric.computed_from == ANSWERS:
-            answers = predictions.predict(fit, term.split).answers
+            answers = cell.predictions.predict(fit, term.split).answers
         else:
-            outputs, settings = raw_outputs(fit, rows, runner), decoding_settings(fit, runner)
-            answers = task.problem.extra_figures(outputs, rows.table, settings)[metric.computed_from]
+            answers = extra_figures(fit, rows, runner)[metric.computed_from]
         if len(answers) != len(right):
             raise Undefined(f"{rows.origin} has {len(right)} rows now, and the fit {fit.id} answered {len(answers)}")
         scored.append(ScoredAnswers(metric, right, answers))
     return scored
+
+
+def extra_figures(fit: Fit, rows: Rows, runner: Runner) -> Mapping[str, list[Any]]:
+    """Compute further figures of each row from a fit's outputs: see `Problem.extra_figures`."""
+    outputs, settings = raw_outputs(fit, rows, runner), decoding_settings(fit, runner)
+    problem = runner.plugins.tasks.find(fit.task).problem
+    return problem.extra_figures(outputs, rows.table, settings)
 
 
 def _trial_scores(cell: CellResult, term: Term) -> Iterator[float]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -37,7 +38,8 @@ class MissingValue(Exception):
 
     def __init__(self, parameter: str, systems: Sequence[str] = ()) -> None:
         super().__init__(parameter)
-        self.parameter, self.systems = parameter, systems
+        self.parameter = parameter
+        self.systems = systems
 
 
 @final
@@ -88,15 +90,16 @@ class Values:
 
     def text(self, template: str, place: str) -> str:
         """Replace the parameters in a text. `place` says in errors where the text stands."""
-        parts, end, length = list[str](), 0, 0
+        text = ""
+        end = 0
         for hole in _HOLE.finditer(template):
-            parts += (template[end : hole.start()], self._filling(hole[1], place))
-            end, length = hole.end(), length + len(parts[-2]) + len(parts[-1])
-            if length > _MOST_CHARACTERS:
+            text += template[end : hole.start()] + self._filling(hole[1], place)
+            end = hole.end()
+            if len(text) > _MOST_CHARACTERS:
                 raise RequestError(
                     f"{place}: the text has more than {_MOST_CHARACTERS:,} characters with its parameters."
                 )
-        return "".join((*parts, template[end:]))
+        return text + template[end:]
 
     def split(self, template: str, place: str) -> tuple[str, ...]:
         """Split a command into words, then replace the parameters, so that a value with a blank stays one word."""
@@ -108,14 +111,15 @@ class Values:
 
     def _words(self, part: str, place: str) -> tuple[str, ...]:
         hole = _HOLE.fullmatch(part)
-        if hole and hole[1] in self.templates:
-            return self._before(hole[1]).split(self.templates[hole[1]], place)
-        return self.words[hole[1]] if hole and hole[1] in self.words else (self.text(part, place),)
+        name = hole[1] if hole else ""
+        if name in self.templates:
+            return self._before(name).split(self.templates[name], place)
+        return self.words[name] if name in self.words else (self.text(part, place),)
 
     def _before(self, template: str) -> Values:
         """Return the values with only those templates that precede a template, so that no template contains itself."""
-        names = list(self.templates)
-        return replace(self, templates={name: self.templates[name] for name in names[: names.index(template)]})
+        templates = itertools.takewhile(lambda entry: entry[0] != template, self.templates.items())
+        return replace(self, templates=dict(templates))
 
     def _filling(self, content: str, place: str) -> str:
         """Return what replaces `{content}`."""
@@ -151,8 +155,9 @@ def _calculated(name: str, value: str, operations: str, place: str) -> str:
     if not re.fullmatch(r"[0-9]+", value):
         raise RequestError(f"{place}: {{{name}{operations}}} needs a whole number, and {name} is '{value}'.")
     steps = re.findall(r"([*/])([0-9]+)", operations)
-    if max(len(value), *(len(factor) for _, factor in steps)) > _MOST_DIGITS:
-        raise RequestError(f"{place}: {{{name}...}} calculates with numbers of at most {_MOST_DIGITS} digits.")
+    for number in (value, *(factor for _, factor in steps)):
+        if len(number) > _MOST_DIGITS:
+            raise RequestError(f"{place}: {{{name}...}} calculates with numbers of at most {_MOST_DIGITS} digits.")
     result = int(value)
     for sign, factor in steps:
         result = result * int(factor) if sign == "*" else result // int(factor)

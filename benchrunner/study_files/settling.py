@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import final
 
 from benchrunner.errors import RequestError
@@ -14,7 +15,8 @@ from benchrunner.studies.planning import ADVICE, naming
 from benchrunner.studies.study import FULL, Column, Study, System
 from benchrunner.studies.study_options import StudyOptions, options_read
 from benchrunner.studies.system_commands import check_not_running
-from benchrunner.study_files.reading import read_study_file
+from benchrunner.study_files.reading import StudyFile, read_study_file
+from benchrunner.study_files.tables import StageTable
 from benchrunner.tasks.task import Task
 
 
@@ -37,15 +39,15 @@ def study_of_file(
     options = options or StudyOptions()
     full_name, path = runner.plugins.study(name)
     check_not_running(path)
-    study = read_study_file(path, parameters or {}, name=full_name, scale=scale, systems=systems)
-    loaded = tuple(_with_family(system, options.family, study, runner) for system in study.systems)
-    study = replace(study, columns=study.columns_named(columns), systems=loaded)
-    return _Settling(study, options, runner).settled()
+    file = read_study_file(path, parameters or {}, name=full_name, scale=scale, systems=systems)
+    loaded = [_with_family(system, options.family, path, runner) for system in file.study.systems]
+    study = replace(file.study, columns=file.study.columns_named(columns), systems=tuple(loaded))
+    return _Settling(replace(file, study=study), options, runner).settled()
 
 
-def _with_family(system: System, family: str | None, study: Study, runner: Runner) -> System:
+def _with_family(system: System, family: str | None, path: Path, runner: Runner) -> System:
     """Put the prefix of its plugin before the name of a system's backbone."""
-    with naming(f"{study.path}: system {system.name}"):
+    with naming(f"{path}: system {system.name}"):
         backbone = with_family(system.backbone, system.family or family, runner.plugins)
     return replace(system, backbone=backbone)
 
@@ -54,16 +56,23 @@ def _with_family(system: System, family: str | None, study: Study, runner: Runne
 class _Settling:
     """Adds the cells to a study that was read from a file."""
 
-    def __init__(self, study: Study, options: StudyOptions, runner: Runner) -> None:
+    def __init__(self, file: StudyFile, options: StudyOptions, runner: Runner) -> None:
+        study = file.study
         if options.method is not None:
             raise RequestError(f"The study {study.name} says which methods are used: leave the method out.")
         if options.select_by is not None:
             raise RequestError(f"In the study {study.name}, the metric of each column selects: leave select-by out.")
         options.check_names(runner.plugins)
-        self._study, self._options, self._runner = study, options, runner
-        self._of_file = self._read(study.recipe, "recipe")
-        self._of_scale = self._read(study.scale.recipe, f"scale {study.scale.name}")
-        self._of_systems = {system.name: self._read(system.recipe, f"system {system.name}") for system in study.systems}
+        self._file = file
+        self._study = study
+        self._options = options
+        self._runner = runner
+        self._of_file = self._read(file.recipe, "recipe")
+        self._of_scale = self._read(file.scale.recipe, f"scale {study.scale.name}")
+        self._of_systems = dict[str, StudyOptions]()
+        for system in study.systems:
+            recipe = file.systems[system.name].recipe
+            self._of_systems[system.name] = self._read(recipe, f"system {system.name}")
         self._fittings = dict[tuple[StudyOptions, str], Fitting]()
         self._fields_read = set[str]()
 
@@ -74,15 +83,19 @@ class _Settling:
         """Return the study with its cells."""
         cells = tuple(_shared(self._cells()))
         self._options.check_read(self._fields_read)
-        stages = tuple(self._stage(system) for system in self._study.systems if system.first is not None)
-        return replace(self._study, cells=cells, stages=stages)
+        stages = []
+        for system in self._study.systems:
+            stage = self._file.systems[system.name].first
+            if stage is not None:
+                stages.append(self._stage(system, stage))
+        return replace(self._study, cells=cells, stages=tuple(stages))
 
     def _cells(self) -> Iterator[Cell]:
         """Yield what each system needs for each column of a task."""
         for column in self._study.columns:
             if not column.task:
                 continue
-            of_column = self._read(column.recipe, f"column {column.name}")
+            of_column = self._read(self._file.columns[column.name].recipe, f"column {column.name}")
             with naming(f"{self._study.name}, column {column.name}", ADVICE):
                 task = _task(column, self._runner)
             for system in self._study.systems:
@@ -90,12 +103,15 @@ class _Settling:
                     yield self._cell(system, column, task, of_column)
 
     def _cell(self, system: System, column: Column, task: Task, of_column: StudyOptions) -> Cell:
-        term, method = column.term(task), column.method or system.method
+        method = column.method or system.method
         fields = options_read(task, method, self._runner)
+        self._fields_read |= fields
         of_parts = of_column.over(self._of_systems[system.name]).over(self._of_file)
         merged = self._options.over(self._of_scale).over(of_parts).without_unread(fields)
-        self._fields_read |= fields
-        keep = "all" if self._study.board and system.ensemble and merged.keep == "selected" else merged.keep
+        keep = merged.keep
+        if keep == "selected" and system.ensemble and self._study.board:
+            keep = "all"  # all restarts answer the board
+        term = column.term(task)
         is_dev = term.split in task.named("dev")
         return Cell(
             system.name,
@@ -111,18 +127,18 @@ class _Settling:
     def _fitting(self, options: StudyOptions, task: Task, method: str | None) -> Fitting:
         """Return how the fits of a task are made with these options; equal options give the same value."""
         options = replace(options, method=None if method is None else (method,))
-        if (options, task.name) not in self._fittings:
+        key = (options, task.name)
+        if key not in self._fittings:
             (cell,) = options.study(["any"], [task], self._runner).cells
-            self._fittings[options, task.name] = cell.fitting
-        return self._fittings[options, task.name]
+            self._fittings[key] = cell.fitting
+        return self._fittings[key]
 
-    def _stage(self, system: System) -> Cell:
+    def _stage(self, system: System, stage: StageTable) -> Cell:
         """Return the cell of the task on which a system is fine-tuned first, which has one restart."""
-        assert system.first is not None
-        where = f"{self._study.path}: system {system.name}: first"
-        of_stage = StudyOptions.from_texts(system.first.recipe, where, self._runner.plugins)
-        with naming(where):
-            task = self._runner.plugins.tasks.find(system.first.task)
+        where = f"system {system.name}: first"
+        of_stage = self._read(stage.recipe, where)
+        with naming(f"{self._study.path}: {where}"):
+            task = self._runner.plugins.tasks.find(stage.task)
             merged = self._options.over(self._of_scale).over(of_stage)
             merged = replace(merged, seeds=None, restarts=None, select=None, keep="selected")
             merged = merged.without_unread(options_read(task, system.method, self._runner))
@@ -133,12 +149,9 @@ class _Settling:
 def _task(column: Column, runner: Runner) -> Task:
     """Find a column's task; raise a `RequestError` if the task does not have the column's metric or split."""
     task = runner.plugins.tasks.find(column.task)
-    dev, metrics = task.named("dev"), [metric.name for metric in task.metrics]
     term = column.term(task)
-    for kind, name, known in (
-        ("dev or test split", term.split, [*dev, *task.named("test")]),
-        ("metric", term.metric, metrics),
-    ):
+    splits, metrics = [*task.named("dev"), *task.named("test")], [metric.name for metric in task.metrics]
+    for kind, name, known in (("dev or test split", term.split, splits), ("metric", term.metric, metrics)):
         if name not in known:
             raise RequestError(f"{task.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
     return task

@@ -9,9 +9,9 @@ import pytest
 from benchrunner import Leaderboard, PublishedRow, Task
 from benchrunner.leaderboards.published_table import source_tables
 from benchrunner.results import choose_published, discover
-from benchrunner.studies.comparison.caption import footnotes
+from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.comparison.table import as_table
+from benchrunner.studies.comparison.remarks import footnotes
 from benchrunner_leaderboards import register_leaderboards
 from made_results import lines, made_result
 

@@ -40,8 +40,8 @@ from benchrunner.results import (
     write_submission,
 )
 from benchrunner.runs.inventory.summaries import chosen_runs, sorted_runs
-from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.comparison.remarks import footnotes
 from command_line import Shell
 
 STUDY = """

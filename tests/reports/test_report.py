@@ -23,7 +23,7 @@ from benchrunner.reports.visible_text import visible
 from benchrunner.results import Grid, Prediction, Record, Runner, compared, run_study
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.studies.cells import CellResult
-from benchrunner.studies.kept.kept_result import read_study
+from benchrunner.studies.kept.kept_results import read_study
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column, Study, System
 from finished_studies import finish, task

@@ -22,8 +22,8 @@ from benchrunner.methods.method import Job
 from benchrunner.results import Runner, compared, run_study
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
+from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.comparison.table import as_table
 from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder
 from chancy import Chancy
 from inline import mood, runner

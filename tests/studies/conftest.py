@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import inline
-from benchrunner.studies.dry_runs.dry_run import dry_run_study
+from benchrunner.studies.dry_run import dry_run_study
 from benchrunner.studies.study_run import run_study
 from kitchen import Kitchen
 

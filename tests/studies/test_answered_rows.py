@@ -11,8 +11,8 @@ import pytest
 import finished_studies
 from benchrunner import ACCURACY, EXACT_MATCH, PEARSON, Metric, RequestError, Span, UnknownName
 from benchrunner.results import Grid, Runner, compared, run_study
+from benchrunner.studies.answered_rows import right_answers
 from benchrunner.studies.result import Result
-from benchrunner.studies.right_answers import right_answers
 from finished_studies import finish, task
 from inline import mood, pairs
 from made_results import made_result

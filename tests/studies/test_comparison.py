@@ -11,11 +11,9 @@ import pytest
 
 from benchrunner.statistics import Comparison, Interval
 from benchrunner.statistics.paired_test import Claim
-from benchrunner.studies.comparison.caption import remarks
-from benchrunner.studies.comparison.conclusions import conclusions
-from benchrunner.studies.comparison.formats import as_html, as_text
+from benchrunner.studies.comparison.formats import as_html, as_table, as_text
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.comparison.table import as_table
+from benchrunner.studies.comparison.remarks import conclusions, remarks
 from benchrunner.studies.result import Computing, Result
 from benchrunner.studies.study_statistics import StudyStatistics, SystemDifference
 from inline import mood

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from benchrunner.studies.comparison.caption import footnotes
+from benchrunner.studies.comparison.remarks import footnotes
 from benchrunner.studies.study import System
 from chancy import chancy, compare_rates
 

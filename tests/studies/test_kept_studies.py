@@ -23,9 +23,8 @@ from benchrunner.results import (
     result_of_runs,
     run_study,
 )
-from benchrunner.studies.kept.kept_form import kept_cells, without_cells
-from benchrunner.studies.kept.kept_study import find_study
-from benchrunner.studies.kept.naming import check_name, derived_name
+from benchrunner.studies.kept.keeper import check_name, derived_name
+from benchrunner.studies.kept.kept_study import KeptCell, find_study
 from benchrunner.studies.result import Result
 from chancy import Chancy, chancy
 from inline import mood, plugins, runner
@@ -51,8 +50,8 @@ def same(left: Result, right: Result) -> None:
         assert ours.cell.candidates == theirs.cell.candidates
         assert replace(ours, cell=theirs.cell) == theirs
     assert (left.baseline, left.name) == (right.baseline, right.name)
-    assert kept_cells(left.study.cells) == kept_cells(right.study.cells)
-    assert without_cells(left.study) == without_cells(right.study)
+    assert list(map(KeptCell.of, left.study.cells)) == list(map(KeptCell.of, right.study.cells))
+    assert left.study.without_cells == right.study.without_cells
 
 
 def test_a_study_is_read_without_data_and_backbones(tmp_path: Path) -> None:

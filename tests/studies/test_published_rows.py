@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from benchrunner.studies.comparison.caption import footnotes
+from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.comparison.table import as_table
+from benchrunner.studies.comparison.remarks import footnotes
 from benchrunner.studies.result import Result
 from inline import mood
 from made_results import lines, made_result

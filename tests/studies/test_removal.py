@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Recipe, RequestError
-from benchrunner.io.decoding import as_json
+from benchrunner.io.decoding import as_json, fields_json
 from benchrunner.io.locks import held
 from benchrunner.io.seals import write_sealed
 from benchrunner.runs.folder import RunFolder
 from benchrunner.studies.cells import Candidate, Fitting, Selection
-from benchrunner.studies.kept.kept_form import FORMAT, KeptCell, KeptContent
+from benchrunner.studies.kept.kept_study import FORMAT, KeptCell, KeptStudy
 from benchrunner.studies.kept.removal import disk_usage, prune_runs, remove_runs
 from benchrunner.studies.study import Column, Study, System
 from made_runs import made_fit, made_run
@@ -24,9 +24,9 @@ def keep_study(runs: Path, selected: str | None, *fits: str, ended: str | None =
     asked = ("words", "words", "mood", None, ("mood accuracy",), ())
     cell = KeptCell(*asked, Selection(), Fitting(), points, selected)
     study = Study((System("words", "words"),), (Column("mood accuracy", "mood"),))
-    content = KeptContent(FORMAT, "mine", (), "0.1.0", "2020-01-01", ended, study, (cell,))
+    content = KeptStudy(FORMAT, "mine", (), "0.1.0", "2020-01-01", ended, study, (cell,))
     (runs / "studies").mkdir(exist_ok=True)
-    write_sealed(runs / "studies" / "mine.json", as_json(content))
+    write_sealed(runs / "studies" / "mine.json", fields_json(content))
 
 
 def test_pruning_keeps_the_weights_that_a_study_selected(tmp_path: Path) -> None:

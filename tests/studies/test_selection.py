@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchrunner.studies.cells import Selection, selected_fit
-from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.comparison.remarks import footnotes
 from chancy import ACCURACY, chancy, compare_rates
 from rate_methods import metric_dependent, restart_dependent, split_dependent
 

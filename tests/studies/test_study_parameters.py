@@ -13,12 +13,13 @@ from study_texts import WHOLE, write_study
 
 
 def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path) -> None:
-    study = read(write_study(tmp_path, WHOLE), {"corpus": "a"})
+    file = read(write_study(tmp_path, WHOLE), {"corpus": "a"})
+    study = file.study
     assert [system.name for system in study.systems] == ["4/128 left", "4/128 right", "4/256 left", "4/256 right"]
     homes = ["models/4-128/left", "models/4-128/right", "models/4-256/left", "models/4-256/right"]
     assert [system.backbone for system in study.systems] == homes
     assert study.systems[3].figures == Path("models/4-256/log.jsonl")
-    assert (study.recipe, study.columns[0].recipe) == ({"restarts": "5"}, {"lr": "1e-3,2e-3"})
+    assert (file.recipe, file.columns["mood"].recipe) == ({"restarts": "5"}, {"lr": "1e-3,2e-3"})
     assert study.published_figure("4/256 left", "mood") == 91.5
     assert study.published_figure("4/256 left", "words") is study.published_figure("4/128 left", "mood") is None
     assert study.values == {
@@ -33,7 +34,7 @@ def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path)
 
 def test_values_keep_the_words_that_they_are_given_as(tmp_path: Path) -> None:
     given = {"corpus": "my texts/a b.txt, c.txt", "steps": "7", "widths": "1/2", "more": "--cased --note 'two words'"}
-    study = read(write_study(tmp_path, WHOLE), given)
+    study = read(write_study(tmp_path, WHOLE), given).study
     assert study.systems[0].make[0] == (
         *("learn", "1/2", "--from", "my texts/a b.txt", "c.txt", "--at=2,7", "--warmup=0"),
         *("--out", "left of 1-2", "--cased", "--note", "two words"),
@@ -44,11 +45,11 @@ def test_reading_with_the_shown_values_gives_the_same_study(tmp_path: Path) -> N
     path = write_study(
         tmp_path, WHOLE + '[parameters.again]\nabout = "twice"\nkind = "words"\ndefault = "{more} end"\n'
     )
-    study = read(path, {"corpus": "a b, c", "more": "naïve 'ü ö.txt' it\\'s"})
+    study = read(path, {"corpus": "a b, c", "more": "naïve 'ü ö.txt' it\\'s"}).study
     assert study.systems[0].make[0][-3:] == ("naïve", "ü ö.txt", "it's")
     assert shlex.split(study.values["more"]) == ["naïve", "ü ö.txt", "it's"]
     assert shlex.split(study.values["again"]) == ["naïve", "ü ö.txt", "it's", "end"]
-    assert read(path, study.values) == study
+    assert read(path, study.values).study == study
 
 
 WRONG: list[tuple[dict[str, str], str]] = [

@@ -52,19 +52,20 @@ extra = true
 
 def test_a_scale_replaces_defaults_and_brings_its_own_recipe(tmp_path: Path) -> None:
     path = write_study(tmp_path, SCALED)
-    tiny = read(path, {}, scale="tiny")
+    file = read(path, {}, scale="tiny")
+    tiny = file.study
     words = f"{tmp_path}/some words.txt"
     assert tiny.values == {"corpus": f"'{words}'", "size": "small", "out": "models-small"}
     assert tiny.systems[1].make[0] == (
         *("learn", "small", "--from", words, "--as", "right side"),
         *("--out", "models-small/right"),
     )
-    assert (tiny.scale.about, tiny.scale.recipe, tiny.recipe) == ("for a look", {"limit-train": "8"}, {})
-    given = read(path, {"corpus": "a", "size": "tall"}, scale="tiny")
+    assert (tiny.scale.about, file.scale.recipe, file.recipe) == ("for a look", {"limit-train": "8"}, {})
+    given = read(path, {"corpus": "a", "size": "tall"}, scale="tiny").study
     assert given.values == {"corpus": "a", "size": "tall", "out": "models-tall"}, "what the user sets comes first"
     full = read(path, {"corpus": "a"})
-    assert (full.scale.name, full.scale.recipe, full.values["size"]) == ("full", {}, "large")
-    assert read(path, {"corpus": "a"}, scale="small").values == full.values
+    assert (full.study.scale.name, full.scale.recipe, full.study.values["size"]) == ("full", {}, "large")
+    assert read(path, {"corpus": "a"}, scale="small").study.values == full.study.values
 
 
 def test_a_required_parameter_stays_required_at_other_scales(tmp_path: Path) -> None:
@@ -81,6 +82,6 @@ def test_an_unknown_scale_is_told_with_the_scales_there_are(tmp_path: Path) -> N
 
 
 def test_extra_columns_are_left_out_unless_they_are_named(tmp_path: Path) -> None:
-    study = read(write_study(tmp_path, SCALED), {"corpus": "a"})
+    study = read(write_study(tmp_path, SCALED), {"corpus": "a"}).study
     assert [column.name for column in study.columns_named(None)] == ["mood"]
     assert [column.name for column in study.columns_named(["more moods", "mood"])] == ["mood", "more moods"]

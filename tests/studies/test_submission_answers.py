@@ -12,7 +12,7 @@ from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.results import Grid, Runner, compared, run_study, write_submission
 from benchrunner.studies.cells import selected_fit
-from benchrunner.studies.comparison.table import as_table
+from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.submissions import submission_answers
 from benchrunner.studies.submissions.submission_answers import answers, check_counts, missing
 from benchrunner_kit.testing import tiny_family

@@ -1,65 +1,144 @@
-"""The table of a study as Markdown, CSV, LaTeX and HTML."""
+"""The table of a study for terminals, and as Markdown, CSV, LaTeX and HTML: all are views of one layout."""
 
 from __future__ import annotations
 
 import csv
 import html
 import io
+import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.cells import Figure
-from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, remarks
-from benchrunner.studies.comparison.layout import Layout, layout
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, WIDTH, Layout, layout
+from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Place
 from benchrunner.studies.study_statistics import StudyStatistics
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+
+def as_table(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, best: bool = False) -> Table:
+    """Return the table of a result; a table with tasks down fits into 100 columns. Long names are folded, never cut.
+
+    `best` adds the score of the selected restart. Published figures stand in dim rows below the row that measures the
+    same.
+    """
+    return rich_table(layout(result, published, best=best))
+
+
+def rich_table(shown: Layout) -> Table:
+    """Return a table for terminals."""
+    from rich.table import Table
+
+    table = Table(title=shown.title or None, title_justify="left")
+    named = sum("\n" in header for header in shown.headers)
+    spare = max(0, WIDTH - shown.borders - sum(shown.widths)) // max(1, named)
+    for header, numeric, width in zip(shown.headers, shown.numeric, shown.widths, strict=True):
+        table.add_column(
+            _folded(header, width + spare),
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=(numeric and not shown.may_fold) or header == "metric",  # names of tasks and systems are folded
+        )
+    for line in shown.lines:
+        if line.begins_group:
+            table.add_section()
+        table.add_row(*map(_cell, line.cells), style="dim" if line.kind == "published" else None)
+    return table
+
+
+def _folded(header: str, width: int) -> str:
+    """Fold the names in a header; its last line says what the figures are, and stays whole."""
+    from rich.markup import escape
+
+    *names, last = header.split("\n")
+    lines = []
+    for name in names:
+        for start in range(0, len(name), width):
+            lines.append(name[start : start + width])
+    return escape("\n".join([*lines, last]))
+
+
+def _cell(text: str) -> RenderableType:
+    """Escape a text; keep the indentation of a name in every line of a folded name."""
+    from rich.markup import escape
+    from rich.padding import Padding
+
+    indented = text.startswith("  ") and text.strip()[:1].isalpha()
+    return Padding(escape(text.strip()), (0, 0, 0, 2), expand=False) if indented else escape(text)
+
 
 def as_markdown(shown: Layout, notes: Iterable[str]) -> str:
     """Write a table in Markdown, with the notes as a list below it; published figures are in italics."""
-    lines = ["| " + " | ".join(_markdown(header) for header in shown.headers) + " |"]
-    lines.append("|" + "|".join(" ---: " if numeric else " --- " for numeric in shown.numeric) + "|")
+    lines = [
+        _markdown_row(map(_markdown, shown.headers)),
+        _markdown_row("---:" if numeric else "---" for numeric in shown.numeric),
+    ]
     for line in shown.lines:
-        cells = (_markdown(cell) for cell in line.cells)
-        italic = line.kind == "published"
-        lines.append("| " + " | ".join(f"*{cell}*" if italic and cell else cell for cell in cells) + " |")
-    return "\n".join([*lines, "", *(f"- {_markdown(note)}" for note in notes)])
+        cells = list(map(_markdown, line.cells))
+        if line.kind == "published":
+            cells = [f"*{cell}*" if cell else "" for cell in cells]
+        lines.append(_markdown_row(cells))
+    lines.append("")
+    lines += [f"- {_markdown(note)}" for note in notes]
+    return "\n".join(lines)
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _markdown(text: str) -> str:
     """Escape what Markdown or HTML would read as markup."""
     escaped = html.escape(" ".join(text.split()), quote=False)
-    return "".join(f"\\{character}" if character in "\\|*_`[]#" else character for character in escaped)
+    return re.sub(r"[\\|*_`\[\]#]", r"\\\g<0>", escaped)
 
 
-_LATEX: Mapping[str, str] = {
-    "\\": r"\textbackslash{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-}
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+    }
+)
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    return " ".join(text.split()).translate(_LATEX)
 
 
 def as_latex(shown: Layout, notes: Iterable[str]) -> str:
     """Write a table in LaTeX with the rules of the package booktabs; the notes stand as comments below it."""
     columns = "".join("r" if numeric else "l" for numeric in shown.numeric)
-    lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule"]
-    lines += [" & ".join(map(_latex, shown.headers)) + r" \\", r"\midrule"]
+    lines = [
+        f"\\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        _latex_row(map(_latex, shown.headers)),
+        r"\midrule",
+    ]
     for line in shown.lines:
         if line.begins_group:
             lines.append(r"\midrule")
-        cells = map(_latex, line.cells)
-        italic = line.kind == "published"
-        row = " & ".join(f"\\textit{{{cell}}}" if italic and cell else cell for cell in cells)
-        lines.append(("{}" if row.startswith("[") else "") + row + r" \\")
+        cells = list(map(_latex, line.cells))
+        if line.kind == "published":
+            cells = [f"\\textit{{{cell}}}" if cell else "" for cell in cells]
+        lines.append(_latex_row(cells))
     lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*lines, *(f"% {' '.join(note.split())}" for note in notes)])
+    lines += [f"% {' '.join(note.split())}" for note in notes]
+    return "\n".join(lines)
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    """Write the cells of a row; without the braces, `\\\\` before it would take a bracket as its option."""
+    row = " & ".join(cells)
+    return ("{}" if row.startswith("[") else "") + row + r" \\"
 
 
 NAMES = ("system", "column", "backbone", "task", "split", "metric")
@@ -77,19 +156,19 @@ def as_csv(result: Result) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*NAMES, *SCORES, *INTERVALS, *TESTS))
-    shown = set[Place]()
+    shown = set()
     for cell in result.cells:
-        columns = result.columns_of(cell)
+        system, columns = cell.cell.system, result.columns_of(cell)
         for term, figure in cell.figures.items():
-            place = (cell.cell.system, columns.get(term, ""))
+            place = (system, columns.get(term, ""))
             if place not in result.others:
                 shown.add(place)
-                names = (place[1], _plain(cell.cell.backbone), term.task, term.split, term.metric)
-                writer.writerow([_plain(place[0]), *names, *_values(figure, result.statistics, place)])
+                names = (_plain(system), place[1], _plain(cell.cell.backbone), term.task, term.split, term.metric)
+                writer.writerow([*names, *_values(figure, result.statistics, place)])
     for place, figure in result.figures.items():
         if place not in shown:
-            values = _values(figure, result.statistics, place)
-            writer.writerow([_plain(place[0]), place[1], "", "", "", "", *values])
+            names = (_plain(place[0]), place[1], "", "", "", "")
+            writer.writerow([*names, *_values(figure, result.statistics, place)])
     return text.getvalue().rstrip("\n")
 
 
@@ -98,12 +177,12 @@ def _values(figure: Figure, statistics: StudyStatistics, place: Place) -> list[o
     values: list[object] = [figure.mean.value, figure.deviation, len(figure.values), figure.best.value]
     for interval in (statistics.intervals.get(place), figure.over_restarts):
         values += [None, None] if interval is None else [interval.low, interval.high]
-    test = statistics.tests.get(place)
-    if test is None:
-        values += [None] * len(TESTS)
-    else:
+    if place in statistics.tests:
+        test = statistics.tests[place]
         paired = test.comparison
         values += [paired.difference, paired.low, paired.high, paired.p, test.adjusted_p, paired.claim]
+    else:
+        values += [None] * len(TESTS)
     return ["" if value is None else value for value in values]
 
 
@@ -118,18 +197,20 @@ _CELL = "padding:2px 10px;white-space:pre-wrap;text-align:{};unicode-bidi:isolat
 
 def as_html(result: Result) -> str:
     """Write the table of a result for notebooks, with its statistics; all names are escaped."""
-    shown, body = layout(result, NOTHING_PUBLISHED), list[str]()
-    sides = ["right" if numeric else "left" for numeric in shown.numeric]
-    head = "".join(_html_cell("th", text, side) for text, side in zip(shown.headers, sides, strict=True))
+    shown = layout(result, NOTHING_PUBLISHED)
+    head, body = _html_row("th", shown.headers, shown.numeric), ""
     for line in shown.lines:
-        cells = [_html_cell("td", text, side) for text, side in zip(line.cells, sides, strict=True)]
-        body.append(f"<tr{DIM if line.kind == 'published' else ''}>{''.join(cells)}</tr>")
+        body += _html_row("td", line.cells, shown.numeric, DIM if line.kind == "published" else "")
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in remarks(result))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table><ul>{notes}</ul>"
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><ul>{notes}</ul>"
 
 
-def _html_cell(tag: str, text: str, side: str) -> str:
-    return f'<{tag} style="{_CELL.format(side)}">{html.escape(text)}</{tag}>'
+def _html_row(tag: str, cells: Iterable[str], is_numeric: Iterable[bool], style: str = "") -> str:
+    row = ""
+    for text, numeric in zip(cells, is_numeric, strict=True):
+        side = "right" if numeric else "left"
+        row += f'<{tag} style="{_CELL.format(side)}">{html.escape(text)}</{tag}>'
+    return f"<tr{style}>{row}</tr>"
 
 
 TEXT_FORMATS: Mapping[str, Callable[[Layout, Iterable[str]], str]] = {"markdown": as_markdown, "latex": as_latex}

@@ -15,6 +15,7 @@ from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column, Place, Study, System, row_name
 from benchrunner.tasks.task import Task
 
+NOTHING_PUBLISHED = PublishedChoice()
 WIDTH, MOST_COLUMNS, TASK_WIDTH = 100, 2, 16
 """Up to two systems have a column each, if the table then fits into 100 characters, with folded names and 16 for the
 names of tasks. Otherwise the systems stand below each other."""
@@ -44,7 +45,7 @@ class Line:
     """One line of a table."""
 
     cells: tuple[str, ...]
-    kind: Literal["score", "published"]
+    kind: Literal["score", "published"] = "score"
     begins_group: bool = False
     """Whether a rule stands above the line."""
 
@@ -65,6 +66,20 @@ class Layout:
     may_fold: bool = False
     """Whether figures are folded if they do not fit into the width."""
 
+    @property
+    def widths(self) -> list[int]:
+        """The characters of each column; of a header only the last line counts, because names are folded."""
+        widths = []
+        for number, header in enumerate(self.headers):
+            texts = [header.split("\n")[-1], *(line.cells[number] for line in self.lines)]
+            widths.append(max(map(len, texts)))
+        return widths
+
+    @property
+    def borders(self) -> int:
+        """The characters that a line has beside its cells."""
+        return 3 * len(self.headers) + 1
+
 
 def layout(result: Result, published: PublishedChoice, *, best: bool = False) -> Layout:
     """Lay out the table of a study.
@@ -77,7 +92,8 @@ def layout(result: Result, published: PublishedChoice, *, best: bool = False) ->
     rows = list(task_rows(result, published))
     if len(result.study.names) <= MOST_COLUMNS:
         wide = _wide_layout(result, rows, best=best)
-        if _width(wide) <= WIDTH:
+        task_width, *widths = wide.widths
+        if min(task_width, TASK_WIDTH) + sum(widths) + wide.borders <= WIDTH:
             return wide
     return _long_layout(result, rows, best=best)
 
@@ -87,11 +103,12 @@ def _systems_down(result: Result, *, best: bool) -> Layout:
 
     Rows that are only published come last.
     """
-    study, lines = result.study, list[Line]()
+    study = result.study
+    lines = list[Line]()
     for system in study.systems:
         lines += _system_lines(result, system, best=best)
     for row in study.published_alone:
-        figures = [published_text(study, row.name, column) or ABSENT for column in study.columns]
+        figures = [_published_text(study, row.name, column) or ABSENT for column in study.columns]
         lines.append(Line((f"paper: {row.name}", *figures), "published", begins_group=True))
     headers = ["system"]
     for column in study.columns:
@@ -102,37 +119,44 @@ def _systems_down(result: Result, *, best: bool) -> Layout:
 
 
 def _system_lines(result: Result, system: System, *, best: bool) -> Iterator[Line]:
-    study = result.study
-    figures, bests, intervals, published = list[str](), list[str](), list[str](), list[str]()
-    for column in study.columns:
-        place, beside = (system.name, column.name), published_text(study, system.published_name, column)
-        figure = result.figures.get(place)
-        figures.append(beside or ABSENT if figure is None else figure_text(result, place))
-        bests.append("" if figure is None else f"best {figure.text(figure.best.value)}")
-        intervals.append("" if figure is None else figure.interval_text(result.statistics.intervals.get(place)))
-        published.append("" if figure is None else beside)
-    yield Line((system.name, *figures), "score", begins_group=True)
+    """Yield the lines of a system: its figures, then those of the selected restart, intervals and published figures."""
+    figures = [system.name]
+    bests = [""]
+    intervals = [""]
+    published = []
+    marks = Marks.of(result)
+    for column in result.study.columns:
+        place = (system.name, column.name)
+        beside = _published_text(result.study, system.published_name, column)
+        if place not in result.figures:  # only published
+            figures.append(beside or ABSENT)
+            bests.append("")
+            intervals.append("")
+            published.append("")
+            continue
+        best_text, mean, interval, mark = _parts(result, place, marks)
+        figures.append(f"{mean}{_count_text(result.figures[place])} {mark}".rstrip())
+        bests.append(f"best {best_text}")
+        intervals.append(interval)
+        published.append(beside)
+    yield Line(tuple(figures), begins_group=True)
     if best:
-        yield Line(("", *bests), "score")
+        yield Line(tuple(bests))
     if any(intervals):
-        yield Line(("", *intervals), "score")
+        yield Line(tuple(intervals))
     name = f"paper: {system.published}" if system.published else ""
     if name or any(published):
         yield Line((name, *published), "published")
 
 
-def figure_text(result: Result, place: Place) -> str:
-    """Write a figure with deviation, number of restarts and the mark of a clear difference."""
-    figure, mark = result.figures[place], Marks.of(result).of_place(place)
-    text = figure.mean_text
+def _count_text(figure: Figure) -> str:
+    """Say how many fits a figure is of."""
     if figure.members:
-        text += f" ({len(figure.members)} together)"
-    elif figure.deviation is not None:
-        text += f" ({len(figure.values)})"
-    return f"{text} {mark}".rstrip()
+        return f" ({len(figure.members)} together)"
+    return "" if figure.deviation is None else f" ({len(figure.values)})"
 
 
-def published_text(study: Study, row: str, column: Column) -> str:
+def _published_text(study: Study, row: str, column: Column) -> str:
     """Write a published figure so that nobody takes it for a measured one; empty if there is none."""
     figure = study.published_figure(row, column.name)
     return "" if figure is None else f"paper {figure:.{2 if column.figure else 1}f}"
@@ -143,18 +167,20 @@ def task_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
     study, marks = result.study, Marks.of(result)
     tasks = {task.name: task for task in study.tasks}
     for column in study.columns:
-        if column.task in tasks:
-            task = tasks[column.task]
-            term = column.term(task)
-            scale = next(metric.scale for metric in task.metrics if metric.name == term.metric)
-            yield Row(
-                _row_name(task, term.split, study),
-                term.metric,
-                score_text(result.baseline.get(term), scale),
-                tuple(_parts(result, (system, column.name), marks) for system in study.names),
-                {"task": term.task, "split": term.split, "metric": term.metric},
-                published.beside_metric(task, term.split, term.metric),
-            )
+        if column.task not in tasks:
+            continue
+        task = tasks[column.task]
+        term = column.term(task)
+        scale = next(metric.scale for metric in task.metrics if metric.name == term.metric)
+        figures = [_parts(result, (system, column.name), marks) for system in study.names]
+        yield Row(
+            _row_name(task, term.split, study),
+            term.metric,
+            score_text(result.baseline.get(term), scale),
+            tuple(figures),
+            vars(term),
+            published.beside_metric(task, term.split, term.metric),
+        )
     yield from _average_rows(result, published)
 
 
@@ -162,7 +188,8 @@ def _average_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
     averages = [result.averages(system) for system in result.study.names]
     suites = {task.suite.name for task in result.study.tasks if task.suite is not None}
     for name in averages[0]:
-        figures, has_value = list[tuple[str, ...]](), False
+        figures = []
+        has_value = False
         for average in averages:
             best, mean = average[name]
             figures.append((score_text(Score(best), 100.0), score_text(Score(mean), 100.0), "", ""))
@@ -181,19 +208,15 @@ def score_text(score: Score | None, scale: float) -> str:
     return ABSENT if score is None else Figure(score, score, scale=scale).mean_text
 
 
-def _parts(result: Result, place: Place, marks: Marks) -> tuple[str, ...]:
-    figure = result.figures[place]
-    interval = figure.interval_text(result.statistics.intervals.get(place))
-    return figure.text(figure.best.value), figure.mean_text, interval, marks.of_place(place)
-
-
-def _width(shown: Layout) -> int:
-    """Compute the characters of a line on a terminal, with the names of tasks folded, and borders between columns."""
-    columns = list(zip(*(line.cells for line in shown.lines), strict=True))
-    cells = (max(map(len, column)) for column in columns)
-    headers = (len(header.split("\n")[-1]) for header in shown.headers)
-    task, *others = (max(pair) for pair in zip(cells, headers, strict=True))
-    return min(task, TASK_WIDTH) + sum(others) + 3 * len(columns) + 1
+def _parts(result: Result, place: Place, marks: Marks) -> tuple[str, str, str, str]:
+    """Return the parts of a figure's text, as `Row.figures` has them."""
+    figure, interval = result.figures[place], result.statistics.intervals.get(place)
+    return (
+        figure.text(figure.best.value),
+        figure.mean_text,
+        figure.interval_text(interval),
+        marks.of_place(place),
+    )
 
 
 def _what(result: Result, *, best: bool) -> str:
@@ -204,45 +227,65 @@ def _what(result: Result, *, best: bool) -> str:
 
 
 def _wide_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
-    study, columns = result.study, list[list[str]]()
-    for number, _ in enumerate(study.names):
-        columns.append(_padded([row.figures[number][not best :] for row in rows]))
-    lines = list[Line]()
-    for number, row in enumerate(rows):
-        begins = not row.metric and number > 0 and bool(rows[number - 1].metric)
-        figures = tuple(column[number] for column in columns)
-        lines.append(Line((row.name, row.metric, row.baseline, *figures), "score", begins))
-        for figure in row.published:
-            text = f"{figure.measures.kind} {figure.as_text()}"
-            lines.append(Line((f"  {figure.row.name}", "", text, *[""] * len(study.names)), "published"))
+    """Lay out a column for each system; published figures stand below the row that measures the same."""
+    names = result.study.names
+    lines = []
+    columns = []
+    for number in range(len(names)):
+        parts = [row.figures[number] for row in rows]
+        columns.append(_padded(parts, best=best))
+    was_average = True
+    for row, figures in zip(rows, zip(*columns, strict=True), strict=True):
+        is_average = not row.metric
+        lines.append(Line((row.name, row.metric, row.baseline, *figures), begins_group=is_average and not was_average))
+        was_average = is_average
+        for system, text in _published_lines(row):
+            lines.append(Line((system, "", text, *[""] * len(names)), "published"))
     reference = "majority,\npublished" if any(row.published for row in rows) else "majority"
     what = _what(result, best=best)
-    headers = (f"{system}\n{what}" for system in study.names)
-    return Layout(("task", "metric", reference, *headers), (False, False, *[True] * (1 + len(columns))), tuple(lines))
+    headers = ("task", "metric", reference, *(f"{system}\n{what}" for system in names))
+    return Layout(headers, (False, False, True, *[True] * len(names)), tuple(lines))
 
 
 def _long_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
-    study, lines = result.study, list[Line]()
-    padded = iter(_padded([parts[not best :] for row in rows for parts in row.figures]))
-    for number, row in enumerate(rows):
-        for at, system in enumerate(study.names):
-            names = (row.name, row.metric) if at == 0 else ("", "")
-            lines.append(Line((*names, system, next(padded)), "score", begins_group=at == 0 and number > 0))
-        references = [("majority", row.baseline)] if row.baseline else []
-        references += [(figure.row.name, f"{figure.measures.kind} {figure.as_text()}") for figure in row.published]
-        lines += [Line(("", "", f"  {name}", text), "published") for name, text in references]
+    """Lay out a line for each task and system; the majority and published figures stand below the systems."""
+    study = result.study
+    lines = list[Line]()
+    parts = [of_system for row in rows for of_system in row.figures]
+    figures = iter(_padded(parts, best=best))
+    for row in rows:
+        names = (row.name, row.metric)
+        for system in study.names:
+            is_first = bool(names[0])
+            lines.append(Line((*names, system, next(figures)), begins_group=is_first and bool(lines)))
+            names = ("", "")
+        if row.baseline:
+            lines.append(Line(("", "", "  majority", row.baseline), "published"))
+        for system, text in _published_lines(row):
+            lines.append(Line(("", "", system, text), "published"))
     name = "backbone (method)" if len(study.methods) > 1 else "backbone"
     return Layout(("task", "metric", name, _what(result, best=best)), (False, False, False, True), tuple(lines))
 
 
-def _padded(texts: Sequence[tuple[str, ...]]) -> list[str]:
-    """Join the parts of each text, so that equal parts of all texts stand below each other."""
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    padded, last = list[str](), len(widths) - 1
-    for parts in texts:
-        shown = list[str]()
-        for number, (part, width) in enumerate(zip(parts, widths, strict=True)):
-            if width:
-                shown.append(part.ljust(width) if number == last else part.rjust(width))
-        padded.append(" ".join(shown))
+def _published_lines(row: Row) -> Iterator[tuple[str, str]]:
+    """Yield the name of each published system, indented, and the text of its figure."""
+    for figure in row.published:
+        yield f"  {figure.row.name}", f"{figure.measures.kind} {figure.as_text()}"
+
+
+def _padded(texts: Sequence[tuple[str, ...]], *, best: bool) -> list[str]:
+    """Join the parts of each text, so that equal parts of all texts stand below each other.
+
+    The first part, the score of the selected restart, is left out unless `best` is true.
+    """
+    columns = list(zip(*texts, strict=True))
+    if not best:
+        columns = columns[1:]
+    padded = [""] * len(texts)
+    for number, column in enumerate(columns):
+        width, is_last = max(map(len, column)), number == len(columns) - 1
+        if width:
+            for line, part in enumerate(column):
+                aligned = part.ljust(width) if is_last else part.rjust(width)
+                padded[line] = f"{padded[line]} {aligned}" if padded[line] else aligned
     return padded

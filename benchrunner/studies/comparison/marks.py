@@ -33,31 +33,33 @@ class Marks:
     def of(cls, result: Result) -> Marks:
         """Give every warning of a study a letter."""
         warnings = dict[str, None]()
-        for cell in () if result.study.systems_down else result.table_cells:
-            warnings |= dict.fromkeys(_warnings(cell))
-            if not cell.figures or any(figure.mean.value is None for figure in cell.figures.values()):
-                warnings[NO_SCORE] = None
-            if cell.lost:
-                warnings[LOST] = None
+        if not result.study.systems_down:
+            for cell in result.table_cells:
+                warnings |= dict.fromkeys(_warnings(cell))
         return cls(dict(zip(warnings, "abcdefghijklmnopqrstuvwxyz", strict=False)), result)
 
     def of_place(self, place: Place) -> str:
         """Return the marks of one figure."""
-        clear, cell = clear_mark(self.result.statistics.tests.get(place)), self.result.cell_at.get(place)
-        own = set[str]() if cell is None else set(_warnings(cell))
-        if cell is not None and cell.lost:
-            own.add(LOST)
+        own = set[str]()
+        if place in self.result.cell_at:
+            own.update(_warnings(self.result.cell_at[place]))
+        own.discard(NO_SCORE)  # it may be the score of another metric
         if self.result.figures[place].mean.value is None:
             own.add(NO_SCORE)
-        return clear + "".join(letter for warning, letter in self.letters.items() if warning in own)
+        marks = clear_mark(self.result.statistics.tests.get(place))
+        for warning, letter in self.letters.items():
+            if warning in own:
+                marks += letter
+        return marks
 
     def legend(self) -> Iterator[str]:
         """Yield a line for each mark that is used."""
         statistics = self.result.statistics
-        tests, firsts = statistics.tests.values(), {statistics.firsts[column] for _, column in statistics.tests}
-        first = next(iter(firsts)) if len(firsts) == 1 else "the first system of the column"
-        marks = {clear_mark(test) for test in tests}
-        after = f"p < 0.05 after Holm's correction for {len(tests)} test{'s' * (len(tests) > 1)}"
+        marks = {clear_mark(test) for test in statistics.tests.values()}
+        firsts = {statistics.firsts[column] for _, column in statistics.tests}
+        first = firsts.pop() if len(firsts) == 1 else "the first system of the column"
+        count = len(statistics.tests)
+        after = f"p < 0.05 after Holm's correction for {count} test{'s' * (count > 1)}"
         if CLEAR in marks:
             yield f"{CLEAR}  differs from {first}: {after}"
         if CLEAR_FITS in marks:
@@ -73,10 +75,12 @@ def clear_mark(test: SystemDifference | None) -> str:
     return CLEAR if test.comparison.claim == "backbones" else CLEAR_FITS
 
 
-def _warnings(cell: CellResult) -> list[str]:
-    """List the warnings about the restarts of a cell."""
-    restarts, warnings = len(cell.restarts), list[str]()
+def _warnings(cell: CellResult) -> Iterator[str]:
+    """Yield the warnings about a cell: flags of its restarts, absent scores and lost fits."""
     for flag, count in cell.flagged.items():
         if count:
-            warnings.append(flag if count == restarts else f"{flag} in some restarts")
-    return warnings
+            yield flag if count == len(cell.restarts) else f"{flag} in some restarts"
+    if not cell.figures or any(figure.mean.value is None for figure in cell.figures.values()):
+        yield NO_SCORE
+    if cell.lost:
+        yield LOST

@@ -1,33 +1,39 @@
-"""Keep a study in its file while the study runs: the plan before the fits start, and the outcome at the end."""
+"""Keep a study in its file, under a name, while it runs: the plan before the fits start, and the outcome at the end."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import final
 
 from benchrunner.errors import RequestError
-from benchrunner.fits.fit import Fit
-from benchrunner.io.decoding import as_json, from_json
+from benchrunner.fits.fit import Fit, identity
+from benchrunner.io.decoding import as_json, fields_json, from_json
 from benchrunner.io.seals import write_sealed
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell, CellResult, Figure
-from benchrunner.studies.kept.kept_form import (
+from benchrunner.studies.kept.kept_study import (
     FORMAT,
     KeptCell,
-    KeptContent,
     KeptFigure,
     KeptMajority,
-    kept_cells,
-    with_outcome,
-    without_cells,
+    KeptStudy,
+    find_study,
+    study_path,
 )
-from benchrunner.studies.kept.kept_study import find_study, studies_folder
-from benchrunner.studies.kept.naming import check_name
 from benchrunner.studies.kept.noted_predictions import PredictionIds
 from benchrunner.studies.study import Place, Study
+
+LONGEST_NAME = 100
+"""Characters of a study's name, so that every file system takes its file."""
+LONGEST_WORD = 24
+"""Characters of a backbone or task in a derived name."""
+MANY = 3
+"""From this number on, a derived name counts backbones or tasks instead of naming them."""
 
 
 @final
@@ -39,71 +45,122 @@ class StudyKeeper:
 
     def __init__(self, runner: Runner, name: str, study: Study, *, command: Sequence[str] = ()) -> None:
         self.name = check_name(name)
-        self._path = studies_folder(runner.workspace.runs) / f"{name}.json"
-        asked = KeptContent(
+        self._path = study_path(runner.workspace.runs, name)
+        asked = KeptStudy(
             FORMAT,
             name,
             tuple(command),
             runner.plugins.core.version,
-            _now(),
-            None,
-            without_cells(study),
-            kept_cells((*study.stages, *study.cells)),
+            started=_now(),
+            ended=None,
+            study=study.without_cells,
+            cells=_kept_cells(study),
         )
-        self._content = from_json(KeptContent, as_json(asked), self._path)  # equal to what a reader of the file gets
-        self._before: KeptContent | None = None
+        self.kept = from_json(KeptStudy, fields_json(asked), self._path)  # equal to what a reader of the file gets
+        self._before: KeptStudy | None = None
         with contextlib.suppress(RequestError):  # no such study, or a damaged file, which is written anew
-            before = find_study(runner.workspace.runs, name).content
-            if before.request == self._content.request:
+            before = find_study(runner.workspace.runs, name)
+            if before.request == self.kept.request:
                 self._before = before
-                words = self._content.command or before.command
-                self._content = replace(self._content, command=words, started=before.started)
+                words = self.kept.command or before.command
+                self.kept = replace(self.kept, command=words, started=before.started)
 
     def planned(self, cells: Iterable[Cell]) -> None:
         """Add the planned fits of some cells and write the file, before the fits start."""
         before = {} if self._before is None else {cell.key: cell for cell in self._before.cells}
-        planned = dict[object, KeptCell]()
-        for cell in kept_cells(cells):
+        planned = []
+        for cell in map(KeptCell.of, cells):
             known = before.get(cell.key)
             is_equal = known is not None and known.candidates == cell.candidates
-            planned[cell.key] = known if known is not None and is_equal else cell
+            planned.append(known if known is not None and is_equal else cell)
         self._replace(planned)
-        write_sealed(self._path, as_json(self._content, defaults=False))
+        self._write()
 
-    def _replace(self, planned: Mapping[object, KeptCell]) -> None:
+    def _replace(self, changed: Iterable[KeptCell]) -> None:
         """Give cells their fits and outcomes; what was asked stays, such as the backbone before its first task."""
-        cells = list[KeptCell]()
-        for cell in self._content.cells:
-            new = planned.get(cell.key)
-            cells.append(cell if new is None else replace(new, backbone=cell.backbone))
-        self._content = replace(self._content, cells=tuple(cells))
+        changed_cells = {cell.key: cell for cell in changed}
+        cells = []
+        for cell in self.kept.cells:
+            new = changed_cells.get(cell.key, cell)
+            cells.append(replace(new, backbone=cell.backbone))
+        self.kept = replace(self.kept, cells=tuple(cells))
+
+    def _write(self) -> None:
+        write_sealed(self._path, fields_json(self.kept, defaults=False))
 
     def finished(self, results: Iterable[CellResult], ids: PredictionIds, majority: Mapping[str, Fit]) -> None:
         """Add the outcome of planned cells. The file is not written yet."""
-        known = {cell.key: cell for cell in self._content.cells}
-        outcomes = dict[object, KeptCell]()
+        known = {cell.key: cell for cell in self.kept.cells}
+        outcomes = []
         for result in results:
-            key = (result.cell.system, result.cell.columns)
-            outcomes[key] = with_outcome(known[key], result, ids)
+            planned = known[result.cell.system, result.cell.columns]
+            outcomes.append(planned.with_outcome(result, ids))
         self._replace(outcomes)
-        answers = dict(self._content.majority)
+        answers = dict(self.kept.majority)
         for task, fit in majority.items():
-            predictions = {}
-            for (fit_id, name, split), prediction in ids.found.items():
-                if (fit_id, name) == (fit.id, task):
-                    predictions[split] = prediction
-            answers.setdefault(task, KeptMajority(fit.id, predictions))
-        self._content = replace(self._content, majority=answers)
+            answers.setdefault(task, KeptMajority(fit, ids.of_fit(fit)))
+        self.kept = replace(self.kept, majority=answers)
 
-    def complete(self, others: Mapping[Place, Figure], submissions: Mapping[str, tuple[str, ...]]) -> None:
+    def complete(self, others: Mapping[Place, Figure]) -> None:
         """Write that every fit is finished, with the figures that do not follow from the fits' scores."""
-        figures = tuple(KeptFigure(*place, figure) for place, figure in others.items())
-        content = replace(self._content, figures=figures, submissions=submissions)
-        ended = None if self._before is None else self._before.ended
-        is_repeated = self._before is not None and as_json(replace(content, ended=ended)) == as_json(self._before)
-        self._content = replace(content, ended=ended if is_repeated else _now())
-        write_sealed(self._path, as_json(self._content, defaults=False))
+        figures = []
+        for (system, column), figure in others.items():
+            figures.append(KeptFigure(system, column, figure))
+        self.kept = replace(self.kept, figures=tuple(figures), ended=_now())
+        if self._before is not None:
+            repeated = replace(self.kept, ended=self._before.ended)
+            if fields_json(repeated) == fields_json(replace(self._before, path=None)):
+                self.kept = repeated
+        self._write()
 
 
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _kept_cells(study: Study) -> tuple[KeptCell, ...]:
+    return tuple(map(KeptCell.of, (*study.stages, *study.cells)))
+
+
+def check_name(name: str) -> str:
+    """Return the name of a study; raise a `RequestError` if it cannot be the name of a file."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", name) or len(name) > LONGEST_NAME:
+        raise RequestError(
+            f"A study's name has letters, digits and . _ + - only, begins with a letter or digit and is at most "
+            f"{LONGEST_NAME} characters long, not '{name}'."
+        )
+    return name
+
+
+def derived_name(study: Study) -> str:
+    """Name a study by its file and scale, or by its backbones, its methods if they are several, and its tasks.
+
+    Six digits of a hash tell it from other requests about the same.
+    """
+    asked = replace(study.without_cells, path=None)  # the folder of a file changes nothing
+    digits = identity({"study": as_json(asked), "cells": as_json(_kept_cells(study))})[:6]
+    if study.name:
+        return f"{_word(study.name.removesuffix('.toml'))}-{_word(study.scale.name)}-{digits}"
+    compared = _listed(study.backbones, "backbones")
+    if len(study.methods) > 1:
+        compared += f"-by-{_listed(study.methods, 'methods')}"
+    return f"{compared}-on-{_tasks([task.name for task in study.tasks])}-{digits}"
+
+
+def _listed(names: Sequence[str], kind: str) -> str:
+    return "-vs-".join(map(_word, names)) if len(names) < MANY else f"{len(names)}-{kind}"
+
+
+def _tasks(tasks: Sequence[str]) -> str:
+    if len(tasks) < MANY:
+        return "-".join(map(_word, tasks))
+    suites = {task.partition("/")[0] for task in tasks}
+    return f"{len(tasks)}-tasks" if len(suites) > 1 else f"{len(tasks)}-{_word(suites.pop())}-tasks"
+
+
+def _word(name: str) -> str:
+    """Shorten a name for a study's name: without namespace or parent folders, with only letters, digits, - and ."""
+    is_path = name.startswith(("/", ".", "~"))
+    own = Path(name.rstrip("/")).name if is_path else name.partition("/")[2] or name
+    word = re.sub(r"[^A-Za-z0-9.]+", "-", own).strip("-.")
+    return word[:LONGEST_WORD].rstrip("-.") or "unnamed"

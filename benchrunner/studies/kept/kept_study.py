@@ -1,23 +1,150 @@
-"""Files of kept studies, `runs/studies/NAME.json`: find them by name, and list them without reading a run."""
+"""Kept studies, `runs/studies/NAME.json`: what was asked, planned and selected. Fields are the keys of the file."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError, UnknownName
+from benchrunner.fits.fit import Fit
 from benchrunner.io.decoding import from_json
 from benchrunner.io.seals import read_sealed
+from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import OTHER_RUNS
-from benchrunner.studies.kept.kept_form import FORMAT, KeptCell, KeptContent
-from benchrunner.studies.kept.naming import check_name
+from benchrunner.studies.cells import Candidate, Cell, CellResult, Figure, Fitting, Selection
+from benchrunner.studies.kept.noted_predictions import Key, PredictionIds
+from benchrunner.studies.study import Place, Study
+
+FORMAT = 1
+"""Format of the file. A reader refuses files of a later format."""
 
 
-def studies_folder(runs: Path) -> Path:
-    """Return the folder of kept studies; it need not exist."""
-    return runs / "studies"
+@final
+@dataclass(frozen=True)
+class KeptCell:
+    """A cell of a study: what was asked, then the planned fits, then the outcome."""
+
+    system: str
+    backbone: str
+    task: str
+    method: str | None
+    columns: tuple[str, ...]
+    tests: tuple[str, ...]
+    selection: Selection
+    fitting: Fitting
+    candidates: tuple[Candidate, ...] = ()
+    """Empty until the fits are planned."""
+    selected: str | None = None
+    """Id of the selected fit."""
+    lost: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Fit id -> status and reason of a fit without scores."""
+    predictions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Fit id -> split -> id of the prediction that was scored."""
+    failed_predictions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Fit id -> split -> reason why there is no prediction."""
+
+    @classmethod
+    def of(cls, cell: Cell) -> KeptCell:
+        """Return a cell in the form of the file, with the fits that are planned."""
+        return cls(
+            cell.system,
+            cell.backbone,
+            cell.task.name,
+            cell.method,
+            cell.columns,
+            cell.tests,
+            cell.selection,
+            cell.fitting,
+            cell.candidates,
+        )
+
+    @property
+    def key(self) -> tuple[str, tuple[str, ...]]:
+        """What tells the cell from the other cells of its study."""
+        return self.system, self.columns
+
+    @property
+    def asked(self) -> KeptCell:
+        """The cell before anything was planned."""
+        return replace(self, candidates=(), selected=None, lost={}, predictions={}, failed_predictions={})
+
+    @property
+    def fits(self) -> Iterator[str]:
+        """Ids of all fits."""
+        for point in self.candidates:
+            for fit in point.fits:
+                yield fit.id
+
+    @property
+    def prediction_ids(self) -> PredictionIds:
+        """The predictions from which the cell was scored."""
+        ids = PredictionIds()
+        for fit, of_splits in self.predictions.items():
+            for split, prediction in of_splits.items():
+                ids.found[fit, self.task, split] = prediction
+        for fit, of_splits in self.failed_predictions.items():
+            for split, reason in of_splits.items():
+                ids.failed[fit, self.task, split] = reason
+        return ids
+
+    def with_outcome(self, result: CellResult, ids: PredictionIds) -> KeptCell:
+        """Return a planned cell with its outcome: selected and lost fits, and ids of predictions."""
+        lost = {}
+        for fit, text in result.lost.items():
+            status, _, reason = text.partition(": ")
+            lost[fit] = (status, reason)
+        return replace(
+            self,
+            selected=None if result.selected is None else result.selected.id,
+            lost=lost,
+            predictions=_by_fit(ids.found, result.cell),
+            failed_predictions=_by_fit(ids.failed, result.cell),
+        )
+
+    def rebuilt(self, plugins: Plugins) -> Cell:
+        """Make the cell of which this is the form in the file, without its fits."""
+        return Cell(
+            self.system,
+            plugins.tasks.find(self.task),
+            selection=self.selection,
+            tests=self.tests,
+            backbone=self.backbone,
+            method=self.method,
+            fitting=self.fitting,
+            columns=self.columns,
+        )
+
+
+def _by_fit(values: Mapping[Key, str], cell: Cell) -> dict[str, dict[str, str]]:
+    """Map each fit of a cell to its values by split; leave out fits without values."""
+    by_fit = dict[str, dict[str, str]]()
+    for fit in cell.fits:
+        for split in cell.scored_splits:
+            value = values.get((fit.id, fit.task, split))
+            if value is not None:
+                by_fit.setdefault(fit.id, {})[split] = value
+    return by_fit
+
+
+@final
+@dataclass(frozen=True)
+class KeptMajority:
+    """The fit of a task's majority answer, with the ids of its predictions by split."""
+
+    fit: Fit
+    predictions: Mapping[str, str]
+
+
+@final
+@dataclass(frozen=True)
+class KeptFigure:
+    """A figure that does not follow from the scores of fits."""
+
+    system: str
+    column: str
+    figure: Figure
 
 
 @final
@@ -25,47 +152,62 @@ def studies_folder(runs: Path) -> Path:
 class KeptStudy:
     """A study that is kept under a name: what was asked, planned and selected."""
 
+    format: int
     name: str
-    path: Path
-    content: KeptContent
+    command: tuple[str, ...]
+    """Words of the command line that repeats the study, without `benchrunner`; empty if Python code ran it."""
+    benchrunner: str
+    """Version that wrote the file."""
+    started: str
+    """Date and time when the study was first asked for, in ISO 8601 and UTC."""
+    ended: str | None
+    """Date and time when the study was complete; None if it is not."""
+    study: Study
+    """The study without its cells, which stand beside it."""
+    cells: tuple[KeptCell, ...]
+    """The cells of first tasks, then those of the columns."""
+    majority: Mapping[str, KeptMajority] = field(default_factory=dict)
+    """Task -> its majority answer."""
+    figures: tuple[KeptFigure, ...] = ()
+    path: Path | None = field(default=None, compare=False)
+    """The file; None in the file itself."""
+
+    def __post_init__(self) -> None:
+        if len({cell.key for cell in self.cells}) != len(self.cells):
+            raise ValueError("two cells are of the same system and columns")
 
     @property
-    def command(self) -> tuple[str, ...]:
-        """Words of the command line that repeats the study, without `benchrunner`; empty if Python code ran it."""
-        return self.content.command
+    def request(self) -> tuple[Study, list[KeptCell]]:
+        """What was asked."""
+        return self.study, [cell.asked for cell in self.cells]
 
     @property
-    def ended(self) -> str | None:
-        """Date and time when the study was complete, in ISO 8601 and UTC; None if it is not."""
-        return self.content.ended
-
-    @property
-    def backbones(self) -> tuple[str, ...]:
-        """Backbones of all systems."""
-        return self.content.study.backbones
+    def others(self) -> dict[Place, Figure]:
+        """The figures that do not follow from the scores of fits."""
+        return {(kept.system, kept.column): kept.figure for kept in self.figures}
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Names of the tasks of all cells."""
-        return tuple(dict.fromkeys(cell.task for cell in self.content.cells))
+        return tuple(dict.fromkeys(cell.task for cell in self.cells))
 
     @property
     def fits(self) -> frozenset[str]:
         """Ids of all planned fits, except those of majority answers."""
-        return frozenset(fit for cell in self.content.cells for fit in cell.fits)
+        return frozenset().union(*(cell.fits for cell in self.cells))
 
     @property
     def selected(self) -> frozenset[str]:
         """Ids of the fits that were selected, and of the members of ensembles."""
-        selected = {cell.selected for cell in self.content.cells if cell.selected is not None}
-        for kept in self.content.figures:
+        selected = {cell.selected for cell in self.cells if cell.selected is not None}
+        for kept in self.figures:
             selected.update(kept.figure.members)
         return frozenset(selected)
 
     @property
     def limit_dev(self) -> int | None:
         """Smallest number of rows of dev that a cell scores; None if all cells score all rows."""
-        limits = [cell.fitting.limit_dev for cell in self.content.cells]
+        limits = [cell.fitting.limit_dev for cell in self.cells]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def as_json(self) -> dict[str, Any]:
@@ -74,11 +216,11 @@ class KeptStudy:
             "name": self.name,
             "path": self.path,
             "command": self.command,
-            "started": self.content.started,
+            "started": self.started,
             "ended": self.ended,
-            "title": self.content.study.title,
-            "systems": self.content.study.names,
-            "backbones": self.backbones,
+            "title": self.study.title,
+            "systems": self.study.names,
+            "backbones": self.study.backbones,
             "tasks": self.tasks,
             "fits": sorted(self.fits),
             "selected": sorted(self.selected),
@@ -90,7 +232,7 @@ class KeptStudy:
         Only runs of these tasks are returned: the selected run of each task, or all members of an ensemble. `name` may
         be left out if the study has only one system.
         """
-        answering = self._answering(set(tasks))
+        answering = self._answering(self.cells, tasks)
         if name is None:
             if len(answering) > 1:
                 raise RequestError(
@@ -105,37 +247,73 @@ class KeptStudy:
             name = next(iter(answering))
         if name not in answering:
             raise UnknownName("system", name, answering, where=f"in the study {self.name}")
-        return [run for runs in answering[name].values() for run in runs]
+        return _joined(answering[name])
 
-    def _answering(self, tasks: Collection[str]) -> dict[str, dict[str, tuple[str, ...]]]:
-        """Map each system to its tasks with the runs that answer; the first selection of a task counts."""
+    def submit_commands(self, plugins: Plugins) -> dict[str, tuple[str, ...]]:
+        """Map each system to the words of the command that writes its submission to the study's leaderboard.
+
+        Nothing is fitted again: a system without a finished fit for any of the board's tasks has no command, and
+        neither has a system whose weights were not kept. An incomplete study has no commands.
+        """
+        if self.ended is None or self.study.board not in plugins.leaderboards:
+            return {}
+        board = plugins.leaderboards.find(self.study.board)
+        wanted = {task for task, _ in board.wanted}
+        usable = []
+        for cell in self.cells:
+            has_all_rows = cell.fitting.limit_dev is None  # few rows of dev select no submission
+            if has_all_rows and cell.fitting.keep != "none":
+                usable.append(cell)
+        commands = {}
+        for system, runs in self._answering(usable, wanted).items():
+            fill = ("--fill", "majority") if wanted - runs.keys() else ()
+            commands[system] = ("submit", board.name, "--ensemble", *_joined(runs), *fill)
+        return commands
+
+    def _answering(self, cells: Iterable[KeptCell], tasks: Collection[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Map each system to its tasks with the runs that answer.
+
+        Several columns of one task may select different fits: the first column counts.
+        """
         answering = dict[str, dict[str, tuple[str, ...]]]()
-        for cell in self.content.cells:
-            runs = self._members(cell) or (() if cell.selected is None else (cell.selected,))
+        for cell in cells:
+            runs = self._runs_of(cell)
             if runs and cell.columns and cell.task in tasks:
                 answering.setdefault(cell.system, {}).setdefault(cell.task, runs)
         return answering
 
-    def _members(self, cell: KeptCell) -> tuple[str, ...]:
-        """Return the ids of the fits that answer together in a cell; nothing if each answers alone."""
+    def _runs_of(self, cell: KeptCell) -> tuple[str, ...]:
+        """Return the ids of the fits whose answers stand for a system: those of an ensemble, or the selected one."""
         for column in cell.columns:
-            figure = self.content.others.get((cell.system, column))
+            figure = self.others.get((cell.system, column))
             if figure is not None and figure.members:
                 return figure.members
-        return ()
+        return () if cell.selected is None else (cell.selected,)
+
+
+def _joined(runs: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return the runs of all tasks."""
+    return [run for of_task in runs.values() for run in of_task]
+
+
+def study_path(runs: Path, name: str) -> Path:
+    """Return the file of a kept study; it need not exist."""
+    return runs / "studies" / f"{name}.json"
 
 
 def find_study(runs: Path, name: str) -> KeptStudy:
     """Find a kept study by its name; raise an `UnknownName` with the names of the others if there is none."""
     known = [path.stem for path in _paths(runs)]
+    path = study_path(runs, name)
     if name not in known:
-        raise UnknownName("kept study", name, known, f"Looked in {studies_folder(runs)}; {OTHER_RUNS}")
-    return _read(studies_folder(runs) / f"{check_name(name)}.json")
+        raise UnknownName("kept study", name, known, f"Looked in {path.parent}; {OTHER_RUNS}")
+    return _read(path)
 
 
 def kept_studies(runs: Path) -> tuple[list[KeptStudy], list[str]]:
-    """Return all kept studies by name, and a sentence for each file that cannot be read."""
-    studies, faults = list[KeptStudy](), list[str]()
+    """Return all kept studies by name, and a sentence for each file that cannot be read. No run is read."""
+    studies = []
+    faults = []
     for path in _paths(runs):
         try:
             studies.append(_read(path))
@@ -144,9 +322,9 @@ def kept_studies(runs: Path) -> tuple[list[KeptStudy], list[str]]:
     return studies, faults
 
 
-def _paths(runs: Path) -> Iterator[Path]:
-    """Yield the files of kept studies by name, without temporary files."""
-    yield from sorted(studies_folder(runs).glob("[!.]*.json"))
+def _paths(runs: Path) -> list[Path]:
+    """List the files of kept studies by name, without temporary files."""
+    return sorted(study_path(runs, "").parent.glob("[!.]*.json"))
 
 
 def _read(path: Path) -> KeptStudy:
@@ -155,6 +333,7 @@ def _read(path: Path) -> KeptStudy:
     if type(data.get("format")) is int and data["format"] > FORMAT:
         raise RequestError(f"{path}: was written by a later version of benchrunner: update benchrunner.")
     try:
-        return KeptStudy(path.stem, path, from_json(KeptContent, data, path, RequestError))
+        kept = from_json(KeptStudy, data, path, RequestError)
     except RequestError as error:
         raise RequestError(f"{error} This is not a kept study of this version. {advice}") from None
+    return replace(kept, name=path.stem, path=path)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits.fit import Fit, Prediction
+from benchrunner.fits.fit import Fit
 from benchrunner.fits.record import Record
 from benchrunner.metrics import Score
-from benchrunner.runs.folder import RunFolder, read_prediction
+from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import Predicted, predict
 from benchrunner.runs.runner import Runner
 
@@ -28,6 +27,14 @@ class PredictionIds:
     """Ids of predictions."""
     failed: dict[Key, str] = field(default_factory=dict)
     """Reasons why there is no prediction."""
+
+    def of_fit(self, fit: Fit) -> dict[str, str]:
+        """Map the splits that a fit answered to the ids of the predictions."""
+        predictions = {}
+        for (fit_id, task, split), prediction in self.found.items():
+            if (fit_id, task) == (fit.id, fit.task):
+                predictions[split] = prediction
+        return predictions
 
 
 @final
@@ -75,44 +82,36 @@ class KeptPredictions:
 
     def _record(self, fit: Fit, folder: Path) -> Record | None:
         """Read the record of a prediction, again only if its file changed."""
+        run = self._runner.folder(fit)
         try:
             status = (folder / "record.json").stat()
         except OSError:  # the reader says why, or that there is none
-            return self._folder(fit).prediction_record(folder.name)
+            return run.prediction_record(folder.name)
         version = (folder, status.st_ino, status.st_size, status.st_mtime_ns)
         if version not in self._records:
-            self._records[version] = self._folder(fit).prediction_record(folder.name)
+            self._records[version] = run.prediction_record(folder.name)
         return self._records[version]
-
-    def _folder(self, fit: Fit) -> RunFolder:
-        return RunFolder(self._runner.workspace.runs, fit.id)
 
     def _find(self, fit: Fit, split: str) -> Path | None:
         """Return the folder of the noted prediction; without a note, of the newest prediction with tuned settings.
 
         Without a note, a prediction of all rows comes before one of few rows (`--limit-dev`).
         """
-        key, folder = (fit.id, fit.task, split), self._folder(fit)
+        key, folder = (fit.id, fit.task, split), self._runner.folder(fit)
         if key in self._ids.failed:
             return None
-        if (noted := self._ids.found.get(key)) is not None:
-            path = folder.prediction(noted)
+        if key in self._ids.found:
+            path = folder.prediction(self._ids.found[key])
             return path if (path / "record.json").is_file() else None
-        tuned = {**self._runner.plugins.tasks.find(fit.task).problem.decoding, **folder.tuned("")}
-        kept = [
-            (prediction.limit_dev is None, prediction.settings == tuned, date, path)
-            for prediction, date, path in _predictions(folder, fit.task, split)
-        ]
-        return max(kept, key=lambda candidate: candidate[:3])[3] if kept else None
-
-
-def _predictions(folder: RunFolder, task: str, split: str) -> Iterator[tuple[Prediction, float, Path]]:
-    """Yield the prediction, the date and the folder of every prediction of a split."""
-    home = folder.prediction("")
-    for kept in sorted(home.iterdir()) if home.is_dir() else ():
-        path = kept / "record.json"
-        if path.parent.name.startswith(".") or not path.is_file():
-            continue
-        prediction = read_prediction(path.parent)
-        if (prediction.task, prediction.split) == (task, split):
-            yield prediction, path.stat().st_mtime, path.parent
+        problem = self._runner.plugins.tasks.find(fit.task).problem
+        tuned = {**problem.decoding, **folder.tuned("")}
+        best_path, best_rank = None, (False, False, 0.0)
+        for record in sorted(folder.prediction("").glob("[!.]*/record.json")):
+            prediction = read_prediction(record.parent)
+            if (prediction.task, prediction.split) != (fit.task, split):
+                continue
+            has_all_rows, is_tuned = prediction.limit_dev is None, prediction.settings == tuned
+            rank = (has_all_rows, is_tuned, record.stat().st_mtime)
+            if best_path is None or rank > best_rank:
+                best_path, best_rank = record.parent, rank
+        return best_path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -78,10 +78,14 @@ def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> 
     """
     if keep not in KEEP:
         raise RequestError(f"keep must be {' or '.join(KEEP)}, not '{keep}'.")
-    needed = frozenset[str]() if keep == "none" else _needed(runs)
-    removed, in_use, size = list[str](), list[str](), 0
-    for path in () if dry_run else (runs, *(record.parent for record in runs.glob("*/record.json"))):
-        remove_leftovers(path)
+    needed = set() if keep == "none" else _needed(runs)
+    removed = []
+    in_use = []
+    size = 0
+    if not dry_run:
+        remove_leftovers(runs)
+        for record in runs.glob("*/record.json"):
+            remove_leftovers(record.parent)
     for model in sorted(runs.glob("*/model")):
         folder = RunFolder(runs, model.parent.name)
         if folder.path.name in needed or not (folder.path / "record.json").is_file() or not _has_backbone(folder):
@@ -97,12 +101,15 @@ def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> 
     return Removal(tuple(removed), size, tuple(in_use))
 
 
-def _needed(runs: Path) -> frozenset[str]:
+def _needed(runs: Path) -> set[str]:
     """Return the ids of the fits whose weights kept studies need."""
     studies, faults = kept_studies(runs)
     if faults:
         raise RequestError(f"{faults[0]} Nothing was removed, because the runs that this study selected are not known.")
-    return frozenset(fit for study in studies for fit in (study.selected if study.ended else study.fits))
+    needed: set[str] = set()
+    for study in studies:
+        needed |= study.selected if study.ended else study.fits
+    return needed
 
 
 def _has_backbone(folder: RunFolder) -> bool:
@@ -120,9 +127,5 @@ def _is_free(folder: RunFolder) -> bool:
 
 def disk_usage(runs: Path) -> tuple[dict[str, Sizes], Removal]:
     """Return the size of each run, and what `prune_runs` would remove."""
-    sizes = {path.parent.name: sizes_of(path.parent) for path in _fit_files(runs)}
+    sizes = {path.parent.name: sizes_of(path.parent) for path in sorted(runs.glob("[!.]*/fit.json"))}
     return sizes, prune_runs(runs, dry_run=True)
-
-
-def _fit_files(runs: Path) -> Iterable[Path]:
-    return sorted(runs.glob("[!.]*/fit.json"))

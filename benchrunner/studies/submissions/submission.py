@@ -99,11 +99,11 @@ def write_submission(
     _check_source(backbone, ensemble, options, executor)
     board.check_takes_files()
     path = submission_path(board, path)
-    tasks = None if tasks is None else list(tasks)
-    fits = [find_run(runner.workspace.runs, run).fit() for run in ensemble]
-    board = board.with_tasks([*(task.name for task in tasks or ()), *(fit.task for fit in fits)])
-    ensembles = ensembles_of(board, ensemble, runner) if ensemble else {}
-    absent = _missing(board, None if tasks is None else [task.name for task in tasks], ensembles, runner)
+    asked = None if tasks is None else [task.name for task in tasks]
+    fitted = [find_run(runner.workspace.runs, run).fit().task for run in ensemble]
+    board = board.with_tasks([*(asked or ()), *fitted])
+    ensembles = ensembles_of(board, ensemble, runner)
+    absent = _missing(board, asked, ensembles, runner)
     if absent and not fill:
         raise _incomplete(board, absent, runner.workspace)
     answered = [runner.plugins.tasks.find(name) for name in _task_names(board) if name not in absent]
@@ -111,39 +111,35 @@ def write_submission(
     if has_official_rows:
         check_counts(board, answered, runner)
     result: Result | None = None
+    source = together(ensembles, runner)
     if backbone is not None and answered:
         study = options.study((backbone,), answered, runner)
         result = run_study(study, runner, executor=executor, show_progress=show_progress)
         on_result(result)
         runner = result.cells[0].runner or runner  # thresholds are those of the dev rows that the study scores
         _predict(board, result, runner, show=show_progress)
-    source = together(ensembles, runner) if ensembles else selected(board, result.cells if result else (), runner)
+        source = selected(board, result.cells, runner)
     values = answers(board, source, absent, runner)
-    scores = scores_of_result(result) if result is not None else scores_of_runs(ensembles, runner)
-    values = {
-        pair: replace(
-            value,
-            dev=dev_scores(pair[0], scores),
-            limit_dev=options.limit_dev if value.fit and not value.filled else None,
-        )
-        for pair, value in values.items()
-    }
+    scores = scores_of_runs(ensembles, runner) if result is None else scores_of_result(result)
+    for pair, value in values.items():
+        limit_dev = options.limit_dev if value.fit and not value.filled else None
+        values[pair] = replace(value, dev=_dev_scores(pair[0], scores), limit_dev=limit_dev)
     tables = {pair: value.table for pair, value in values.items() if value.table is not None}
+    counts = {} if has_official_rows else {item.name: len(values[item.pair].values) for item in board.files}
     with file_for(path) as file, turn_at(file):
-        counts = {} if has_official_rows else {item.name: len(values[item.pair].values) for item in board.files}
         manifest = write_with_manifest(board, values, file, counts=counts)
         faults = tuple(find_faults(board, file, manifest=None if has_official_rows else manifest, tables=tables))
     figures = dev_figures(answered, scores, published or choose_published(runner.plugins.leaderboards.values()))
     return Submission(board, path, manifest, faults, result, figures)
 
 
-def dev_scores(task: str, scores: Mapping[Term, Score]) -> dict[str, float]:
+def _dev_scores(task: str, scores: Mapping[Term, Score]) -> dict[str, float]:
     """Return the scores of a task on dev by split and metric, as the manifest has them."""
-    return {
-        f"{term.split} {term.metric}": score.value
-        for term, score in scores.items()
-        if term.task == task and score.value is not None
-    }
+    values = {}
+    for term, score in scores.items():
+        if term.task == task and score.value is not None:
+            values[f"{term.split} {term.metric}"] = score.value
+    return values
 
 
 def _check_source(
@@ -183,32 +179,32 @@ def _missing(
 ) -> dict[str, str]:
     """Map the board's tasks that cannot be answered to the reason; `asked` are the tasks that the user names."""
     board_tasks = _task_names(board)
-    chosen, unchosen = list(ensembles) or board_tasks, "not among --ensemble"
+    chosen = list(ensembles) or board_tasks
+    unchosen = "not among --ensemble"
     if asked is not None:
         if not set(asked) & set(board_tasks):
             listed = ", ".join(board_tasks)
             raise RequestError(f"{board.name} takes no answers to {', '.join(asked)}, but to {listed}.")
         chosen = [name for name in chosen if name in asked]
-        unchosen = f"{unchosen} and --tasks" if ensembles else "not among --tasks"
+        unchosen = "not among --ensemble and --tasks" if ensembles else "not among --tasks"
     tasks = [runner.plugins.tasks.find(name) for name in board_tasks]
     return missing(board, tasks, chosen, runner, unchosen=unchosen)
 
 
 def _predict(board: Leaderboard, result: Result, runner: Runner, *, show: bool) -> None:
     """Answer the test splits with progress. Runs keep their answers, so that they are only read afterwards."""
-    fits = [cell.selected for cell in result.cells if cell.selected is not None]
-    splits: dict[str, list[str]] = {}
-    for fit in fits:
-        splits[fit.id] = [split for task, split in board.wanted if task == fit.task]
-
-    def work(fit: Fit) -> float:
-        return (
-            sum(len(runner.planner.rows(runner.plugins.tasks.find(fit.task), split)) for split in splits[fit.id]) or 1.0
-        )
-
-    works = [(fit, work(fit)) for fit in fits] if show else []
-    with watched(runner.observers, works, counts="predicting", show=show) as watch:
-        for fit in fits:
-            for split in splits[fit.id]:
+    splits: list[tuple[Fit, list[str]]] = []
+    work: list[tuple[Fit, float]] = []
+    for cell in result.cells:
+        fit, task = cell.selected, cell.cell.task
+        if fit is not None:
+            wanted = [split for name, split in board.wanted if name == task.name]
+            splits.append((fit, wanted))
+            if show:
+                rows = sum(len(runner.planner.rows(task, split)) for split in wanted)
+                work.append((fit, rows or 1.0))
+    with watched(runner.observers, work, counts="predicting", show=show) as watch:
+        for fit, wanted in splits:
+            for split in wanted:
                 predict(fit, split, runner)
             watch.finished(fit)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
@@ -14,9 +13,10 @@ from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
 from benchrunner.runs.answering import answer
 from benchrunner.runs.folder import find_run
-from benchrunner.runs.predicting import MAJORITY, decoding_settings, predict, raw_outputs
+from benchrunner.runs.predicting import MAJORITY, predict
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import CellResult, selected_fit
+from benchrunner.studies.study_statistics import extra_figures
 from benchrunner.tasks.task import Task
 
 AnswerSource = Callable[[Task, str], Answers]
@@ -70,9 +70,10 @@ def answers(board: Leaderboard, source: AnswerSource, absent: Mapping[str, str],
     collected = {}
     for name, split in board.wanted:
         task = runner.plugins.tasks.find(name)
-        collected[name, split] = (
-            _filled(board, task, split, absent[name], runner) if name in absent else source(task, split)
-        )
+        if name in absent:
+            collected[name, split] = _filled(board, task, split, absent[name], runner)
+        else:
+            collected[name, split] = source(task, split)
     return collected
 
 
@@ -81,13 +82,11 @@ def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) ->
 
     def given(task: Task, split: str) -> Answers:
         fit = selected_fit(next(cell for cell in cells if cell.cell.task.name == task.name))
-        predicted, rows = predict(fit, split, runner), runner.planner.rows(task, split)
-        extra_figures: dict[str, list[Any]] = {}
-        if any(file.extra_figure for file in board.files_of(task.name)):
-            extra_figures = task.problem.extra_figures(
-                raw_outputs(fit, rows, runner), rows.table, decoding_settings(fit, runner)
-            )
-        return _with_origin(Answers(predicted.answers, rows.table, extra_figures, fit.id, fit.method), [fit])
+        answers = predict(fit, split, runner).answers
+        rows = runner.planner.rows(task, split)
+        needs_more = any(file.extra_figure for file in board.files_of(task.name))
+        more = extra_figures(fit, rows, runner) if needs_more else {}
+        return _with_origin(Answers(answers, rows.table, more, fit.id, fit.method), [fit])
 
     return given
 
@@ -107,9 +106,10 @@ def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> AnswerSo
     """Return an answer source that answers with finished runs; the runs of one task are an ensemble."""
 
     def given(task: Task, split: str) -> Answers:
-        answered = answer(ensembles[task.name], runner, split=split)
-        method = "ensemble" if len(ensembles[task.name]) > 1 else "finished run"
-        fits = [find_run(runner.workspace.runs, reference).fit() for reference in ensembles[task.name]]
+        references = ensembles[task.name]
+        answered = answer(references, runner, split=split)
+        method = "ensemble" if len(references) > 1 else "finished run"
+        fits = [find_run(runner.workspace.runs, reference).fit() for reference in references]
         values = Answers(answered.answers, answered.rows.table, answered.extra_figures, answered.by, method)
         return _with_origin(values, fits)
 
@@ -118,8 +118,13 @@ def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> AnswerSo
 
 def _with_origin(values: Answers, fits: Sequence[Fit]) -> Answers:
     """Add the backbones of the fits that answered, and the fewest training rows that any of them was limited to."""
-    limits = [fit.recipe.limit_train for fit in fits if fit.recipe.limit_train is not None]
-    backbones = dict.fromkeys(fit.backbone for fit in fits if fit.backbone)
+    backbones: dict[str, None] = {}
+    limits = []
+    for fit in fits:
+        if fit.backbone:
+            backbones[fit.backbone] = None
+        if fit.recipe.limit_train is not None:
+            limits.append(fit.recipe.limit_train)
     return replace(values, backbone=", ".join(backbones), limit_train=min(limits, default=None))
 
 
@@ -128,20 +133,25 @@ def _filled(board: Leaderboard, task: Task, split: str, why: str, runner: Runner
     import numpy as np
     import pyarrow as pa
 
-    problem, train, rows = task.problem, _rows(task, task.train, runner), _rows(task, split, runner)
-    fallback = problem.fallback_output()
-    if fallback is None and (train is None or rows is None):
+    problem = task.problem
+    train, rows = _rows(task, task.train, runner), _rows(task, split, runner)
+    output = problem.fallback_output()
+    if output is None and (train is None or rows is None):
         raise RequestError(f"{task.name} cannot be filled: {why}, and only rows tell what its answers look like.")
-    table = pa.table({}) if rows is None else rows.table
-    count = problem.output_count(table) if rows is not None else _official_rows(board, task, split)
-    output = fallback if train is None else problem.majority_output(train.table)
+    if train is not None:
+        output = problem.majority_output(train.table)
+    if rows is not None:
+        table, count = rows.table, problem.output_count(rows.table)
+    else:
+        table, count = pa.table({}), next(file.rows for file in board.files if file.pair == (task.name, split))
     outputs = np.repeat(np.asarray(output)[None], count, axis=0)
     values = problem.decode(outputs, table, problem.decoding)
-    answer_text = problem.spell(values[0])
-    reason = f"no training rows to count, so '{answer_text}' everywhere" if train is None else "the training majority"
+    reason = "the training majority"
+    if train is None:
+        reason = f"no training rows to count, so '{problem.spell(values[0])}' everywhere"
     return Answers(
         values,
-        table if rows is not None else None,
+        None if rows is None else table,
         problem.extra_figures(outputs, table, problem.decoding),
         method=MAJORITY,
         filled=f"{why}; {reason}",
@@ -153,7 +163,3 @@ def _rows(task: Task, split: str, runner: Runner) -> Rows | None:
         return runner.planner.rows(task, split)
     except RequestError:  # the reason why the task is absent says so already
         return None
-
-
-def _official_rows(board: Leaderboard, task: Task, split: str) -> int:
-    return next(file.rows for file in board.files if file.pair == (task.name, split))

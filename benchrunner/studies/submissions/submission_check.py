@@ -67,7 +67,8 @@ def check_submission(
     board.check_takes_files()
     manifest = read_manifest(path) if counts_from_manifest else None
     pairs = tuple(dict.fromkeys(file.pair for file in board.files if file.kind.row_columns))
-    tables, not_found = dict[Pair, "pa.Table"](), list[str]()
+    tables = {}
+    not_found = list[str]()
     if gold is not None:
         tables = _gold_table(board, pairs, gold, plugins)
     elif data is not None:

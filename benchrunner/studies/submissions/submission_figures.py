@@ -17,6 +17,7 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import ABSENT
 from benchrunner.studies.comparison.layout import score_text
 from benchrunner.studies.result import Result
+from benchrunner.studies.study import row_name
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
@@ -46,7 +47,7 @@ class DevFigure:
 
 def scores_of_result(result: Result) -> dict[Term, Score]:
     """Return the dev scores of the fits that a study selected."""
-    scores = dict[Term, Score]()
+    scores = {}
     for cell in result.cells:
         for term, figure in cell.figures.items():
             if term.split in cell.cell.task.named("dev"):
@@ -64,10 +65,11 @@ def scores_of_runs(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> di
         task = runner.plugins.tasks.find(name)
         for split in task.named("dev"):
             try:
-                of_split = dict(answer(references, runner, split=split).scores)
+                of_split = answer(references, runner, split=split).scores
             except BenchrunnerError as error:
-                of_split = {metric.name: Score(None, first_line(error)) for metric in task.metrics}
-            scores |= {Term(name, split, metric): score for metric, score in of_split.items()}
+                of_split = dict.fromkeys([metric.name for metric in task.metrics], Score(None, first_line(error)))
+            for metric, score in of_split.items():
+                scores[Term(name, split, metric)] = score
     return scores
 
 
@@ -75,34 +77,27 @@ def dev_figures(
     tasks: Sequence[Task], scores: Mapping[Term, Score], published: PublishedChoice
 ) -> tuple[DevFigure, ...]:
     """List the figures of the answered tasks, metric by metric, and then the averages that have a value."""
-    return (*_figures_of_metrics(tasks, scores, published), *_figures_of_averages(tasks, scores, published))
-
-
-def _figures_of_metrics(
-    tasks: Sequence[Task], scores: Mapping[Term, Score], published: PublishedChoice
-) -> Iterator[DevFigure]:
+    figures = []
+    suites = {}
     for task in tasks:
+        if task.suite is not None:
+            suites[task.suite.name] = task.suite
         splits = task.named("dev")
         for split in splits:
-            for metric in (metric for metric in task.metrics if not metric.detail):
+            name = row_name(task, split, len(splits))
+            for metric in task.metrics:
                 term = Term(task.name, split, metric.name)
-                if term in scores:
-                    name = f"{task.name} ({split})" if len(splits) > 1 else task.name
-                    measures = {"task": task.name, "split": split, "metric": metric.name}
-                    beside = tuple(published.beside_metric(task, split, metric.name))
-                    yield DevFigure(name, metric.name, measures, scores[term], metric.scale, beside)
-
-
-def _figures_of_averages(
-    tasks: Sequence[Task], scores: Mapping[Term, Score], published: PublishedChoice
-) -> Iterator[DevFigure]:
+                if term in scores and not metric.detail:
+                    beside = published.beside_metric(task, split, metric.name)
+                    figures.append(DevFigure(name, metric.name, vars(term), scores[term], metric.scale, tuple(beside)))
     values = {term: score.value for term, score in scores.items() if score.value is not None}
-    suites = {task.suite.name: task.suite for task in tasks if task.suite is not None}
     for suite in suites.values():
         for average in suite.averages:
-            value, beside = average.of(values), tuple(published.beside_average({suite.name}, average.name))
+            value, measures = average.of(values), {"average": average.name}
             if value is not None:
-                yield DevFigure(average.name, "", {"average": average.name}, Score(value), 100.0, beside)
+                beside = published.beside_average({suite.name}, average.name)
+                figures.append(DevFigure(average.name, "", measures, Score(value), 100.0, tuple(beside)))
+    return tuple(figures)
 
 
 def as_table(figures: Sequence[DevFigure]) -> Table:
@@ -114,8 +109,8 @@ def as_table(figures: Sequence[DevFigure]) -> Table:
     table = Table()
     table.add_column("task", overflow="fold")
     table.add_column("metric", no_wrap=True)
-    table.add_column("dev", justify="right", no_wrap=True)
-    table.add_column("test", justify="right", no_wrap=True)
+    for name in ("dev", "test"):
+        table.add_column(name, justify="right", no_wrap=True)
     for figure in figures:
         table.add_row(escape(figure.name), figure.metric, score_text(figure.score, figure.scale), "")
         for system, dev, test in _systems(figure.published):
@@ -145,9 +140,10 @@ def footnotes(figures: Sequence[DevFigure], published: PublishedChoice) -> Itera
 
 def as_json(figures: Sequence[DevFigure]) -> dict[str, Any]:
     """Return our figures under the key `dev`, and published figures, with what they stand beside, under `published`."""
-    return {
-        "dev": [{**figure.measures, "score": figure.score} for figure in figures],
-        "published": [
-            beside.as_json() | {"beside": figure.measures} for figure in figures for beside in figure.published
-        ],
-    }
+    dev = []
+    published = []
+    for figure in figures:
+        dev.append({**figure.measures, "score": figure.score})
+        for beside in figure.published:
+            published.append({**beside.as_json(), "beside": figure.measures})
+    return {"dev": dev, "published": published}

@@ -128,7 +128,8 @@ def paper(name: str) -> dict[tuple[str, str], float]:
 def study(name: str) -> Study:
     values = {"corpus": "a.txt", "held-out": "b.txt"}
     path = FOLDER / f"{name}.toml"
-    return read_study_file(path, {key: value for key, value in values.items() if f"\n{key} = " in path.read_text()})
+    given = {key: value for key, value in values.items() if f"\n{key} = " in path.read_text()}
+    return read_study_file(path, given).study
 
 
 @pytest.mark.parametrize("name", TABLES)

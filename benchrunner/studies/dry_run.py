@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
 from benchrunner.errors import CheckpointError, DataError, first_line
 from benchrunner.fits.estimates import CommandEstimate
-from benchrunner.fits.record import Record
+from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.core_shares import automatic_shares
 from benchrunner.runs.inventory.costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
 from benchrunner.runs.references import without_prefix
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Cell
+from benchrunner.studies.cells import Cell, different_fits
 from benchrunner.studies.planning import check_splits, grid_and_seeds, naming, planned, rows_read
 from benchrunner.studies.study import Study
 from benchrunner.studies.system_commands import PROGRAM, estimate_command
@@ -43,8 +42,8 @@ class PlannedFit:
     """One fit. Lines of the plan may share it: equal fits are equal values."""
 
     backbone: str
-    first: tuple[str, ...]
-    """The task that the backbone is fine-tuned on first, with its options; empty if there is none."""
+    first: tuple[str | Recipe, ...]
+    """The task that the backbone is fine-tuned on first, with its grid points; empty if there is none."""
     task: str
     method: str
     recipe: Recipe
@@ -90,26 +89,35 @@ class PlannedFits:
         """
         if fit.is_finished or not fit.rows:
             return 0.0
-        own = [(known.seconds, known.rows) for known in self.fits if known.seconds is not None and known.rows]
-        if own:
-            return sum(seconds for seconds, _ in own) / sum(rows for _, rows in own) * fit.rows
+        if self._timed:
+            rows = sum(known.rows for known in self._timed)
+            return sum(known.seconds or 0.0 for known in self._timed) / rows * fit.rows
         return None if self.measured is None else self.measured.seconds(fit.rows)
+
+    @property
+    def _timed(self) -> list[PlannedFit]:
+        """The finished fits of which is known how long they took for their rows."""
+        return [fit for fit in self.fits if fit.seconds is not None and fit.rows]
 
     @property
     def seconds(self) -> float | None:
         """Time that the fits that are not finished need, one after another; None if nothing was measured."""
-        seconds = [self.seconds_of(fit) for fit in self.fits]
-        known = [value for value in seconds if value is not None]
-        return sum(known) if len(known) == len(seconds) else None
+        total = 0.0
+        for fit in self.fits:
+            seconds = self.seconds_of(fit)
+            if seconds is None:
+                return None
+            total += seconds
+        return total
 
     @property
     def basis(self) -> str:
         """What the estimate rests on; empty if there is none or nothing is left to run."""
         if self.seconds is None or self.finished == len(self.fits):
             return ""
-        own = sum(fit.seconds is not None and fit.rows > 0 for fit in self.fits)
-        if own:
-            return f"{own} finished fit{'s' * (own > 1)} of the line"
+        count = len(self._timed)
+        if count:
+            return f"{count} finished fit{'s' * (count > 1)} of the line"
         return "" if self.measured is None else self.measured.basis
 
 
@@ -129,7 +137,8 @@ class DryRun:
     @property
     def flops(self) -> float:
         """Floating-point operations that are left in the commands that count theirs."""
-        return sum(command.estimate.flops or 0.0 for command in self.commands if command.estimate is not None)
+        estimates = [command.estimate for command in self.commands]
+        return sum(estimate.flops or 0.0 for estimate in estimates if estimate is not None)
 
     @property
     def fits(self) -> tuple[PlannedFit, ...]:
@@ -144,19 +153,28 @@ class DryRun:
     @property
     def seconds(self) -> tuple[float, int]:
         """Seconds of the different fits that are left, one after another; number of fits without an estimate."""
-        seconds = {fit: line.seconds_of(fit) for line in self.lines for fit in line.fits}
+        seconds = {}
+        for line in self.lines:
+            for fit in line.fits:
+                seconds[fit] = line.seconds_of(fit)
         known = [value for value in seconds.values() if value is not None]
         return sum(known), len(seconds) - len(known)
 
     @property
+    def has_estimate(self) -> bool:
+        """Whether the time of some fit that is left is known; true if no fit is left."""
+        return not self.to_run or self.seconds[1] < self.to_run
+
+    @property
     def wall_seconds(self) -> float:
         """Seconds until the fits with an estimate are finished, if a fit beside others takes as long as alone."""
-        parts, seen = dict[int, list[float]](), set[PlannedFit]()
+        parts = dict[int, list[float]]()
+        seen = set()
         for line in self.lines:
             for fit in line.fits:
-                if fit not in seen and (seconds := line.seconds_of(fit)):
-                    parts.setdefault(line.part, []).append(seconds)
-                seen.add(fit)
+                if fit not in seen:
+                    seen.add(fit)
+                    parts.setdefault(line.part, []).append(line.seconds_of(fit) or 0.0)
         return sum(_wall_seconds(part, self.jobs) for part in parts.values())
 
 
@@ -175,13 +193,13 @@ def dry_run_study(study: Study, runner: Runner, *, jobs: int | None = None, prog
     1 if the study has first tasks or builds backbones. `program` estimates the commands that build backbones.
     """
     plan = _Plan(study, runner)
-    commands = list[PlannedCommand]()
+    commands = []
     for words, system in study.commands.items():
         with naming(f"{study.name}, system {system}"):
             estimate = estimate_command(words, runner.workspace, program=program, study=study.path)
         commands.append(PlannedCommand(words, system, estimate))
-    lines = (*plan.lines(study.stages, 0), *plan.lines(study.cells, 1))
-    return DryRun(study.title, tuple(commands), lines, plan.problems, plan.jobs() if jobs is None else jobs)
+    lines = (*plan.lines(study.stages, part=0), *plan.lines(study.cells, part=1))
+    return DryRun(study.title, tuple(commands), lines, plan.problems, jobs or plan.jobs())
 
 
 @final
@@ -189,9 +207,10 @@ class _Plan:
     """Plans the fits of a study; cells that share fits are planned together."""
 
     def __init__(self, study: Study, runner: Runner) -> None:
-        self._study, self._runner = study, runner
+        self._study = study
+        self._runner = runner
         self._built = {system.backbone for system in study.systems if system.make}
-        self._first = {system.name: system.first for system in study.systems}
+        self._stages = {cell.system: cell for cell in study.stages}
         self._titles = {column.name: column.title for column in study.columns}
         self._costs = list(finished_costs(runner.workspace.runs))
         self.problems = dict[str, str]()
@@ -208,48 +227,56 @@ class _Plan:
                 for name in cell.columns or (cell.system,):
                     self.problems[name] = str(problem)
             else:
-                groups.setdefault(tuple(self._fits(cell)), []).append(cell)
+                groups.setdefault(self._fits(cell), []).append(cell)
         for fits, group in groups.items():
-            columns = dict.fromkeys(self._titles[name] for cell in group for name in cell.columns)
-            yield self._line(
-                group[0],
-                tuple(dict.fromkeys(cell.system for cell in group)),
-                tuple(columns) or (FIRST_STAGE,),
-                fits,
-                part,
-            )
+            systems = dict[str, None]()
+            columns = dict[str, None]()
+            for cell in group:
+                systems[cell.system] = None
+                columns |= dict.fromkeys(self._titles[name] for name in cell.columns)
+            line = PlannedFits(tuple(systems), tuple(columns) or (FIRST_STAGE,), fits, part=part)
+            yield self._compared(line, group[0])
 
-    def _fits(self, cell: Cell) -> Iterator[PlannedFit]:
-        task, method = cell.task, self._runner.plugins.methods.find(cell.method or cell.task.method)
-        stage = self._first.get(cell.system) if cell.columns else None
-        first: tuple[str, ...] = ()
-        if stage is not None:
-            first = (stage.task, *(f"{key}={value}" for key, value in sorted(stage.recipe.items())))
+    def _fits(self, cell: Cell) -> tuple[PlannedFit, ...]:
+        """Plan the fits of a cell without a look at its backbone, which may not be built yet."""
+        task, method = cell.task, self._method(cell)
+        first: tuple[str | Recipe, ...] = ()
+        if cell.columns and cell.system in self._stages:
+            stage = self._stages[cell.system]
+            stage_recipes, _ = grid_and_seeds(stage.fitting, stage.task, self._method(stage))
+            first = (stage.task.name, *stage_recipes)
         recipes, seeds = grid_and_seeds(cell.fitting, task, method)
+        fits = []
         for recipe in recipes:
             rows = rows_read(task, method, recipe, self._runner)
             for seed in seeds:
-                yield PlannedFit(cell.backbone, first, task.name, method.name, recipe, seed, rows)
+                fits.append(PlannedFit(cell.backbone, first, task.name, method.name, recipe, seed, rows))
+        return tuple(fits)
 
-    def _line(
-        self, cell: Cell, systems: tuple[str, ...], columns: tuple[str, ...], fits: tuple[PlannedFit, ...], part: int
-    ) -> PlannedFits:
-        """Plan the fits of one backbone on one task with one method, and say which of them are finished."""
-        runner, line = self._runner, PlannedFits(systems, columns, fits, part=part)
-        if fits[0].first:
-            return dataclasses.replace(line, problem="which fits are finished is known after the first task")
-        if any(
-            self._is_unbuilt(backbone) for backbone in self._runner.plugins.backbone_search.part_names(cell.backbone)
-        ):
-            return dataclasses.replace(line, problem="the backbone is not built yet")
+    def _method(self, cell: Cell) -> Method:
+        return self._runner.plugins.methods.find(cell.method or cell.task.method)
+
+    def _compared(self, line: PlannedFits, cell: Cell) -> PlannedFits:
+        """Say which fits of a line are finished, or why this is not known. All its cells have the fits of `cell`."""
+        runner = self._runner
+        if line.fits[0].first:
+            return replace(line, problem="which fits are finished is known after the first task")
+        if any(map(self._is_unbuilt, runner.plugins.backbone_search.part_names(cell.backbone))):
+            return replace(line, problem="the backbone is not built yet")
         try:
-            planned_fits = list(planned(cell, runner).fits)
+            fits = list(planned(cell, runner).fits)
         except CheckpointError as error:  # for example, the checkpoint was never downloaded
-            return dataclasses.replace(line, problem=first_line(error))
-        known = [_compared(plan, runner.folder(fit).record()) for plan, fit in zip(fits, planned_fits, strict=True)]
-        fit, device = planned_fits[0], runner.resolved.device.partition(":")[0]
+            return replace(line, problem=first_line(error))
+        compared = []
+        for plan, fit in zip(line.fits, fits, strict=True):
+            record = runner.folder(fit).finished_record()  # a failed fit runs again
+            if record is not None:
+                seconds = record.timings.get("seconds") if record.status == "done" else None
+                plan = replace(plan, is_finished=True, seconds=seconds)
+            compared.append(plan)
+        fit, device = fits[0], runner.resolved.device.partition(":")[0]
         wanted = FinishedCost(fit.task, fit.revision, fit.method, device, fit.recipe.precision, 0.0, 0.0)
-        return dataclasses.replace(line, fits=tuple(known), measured=measured_cost(self._costs, wanted))
+        return replace(line, fits=tuple(compared), measured=measured_cost(self._costs, wanted))
 
     def _is_unbuilt(self, backbone: str) -> bool:
         return backbone in self._built and not Path(without_prefix(backbone, self._runner.plugins)).exists()
@@ -259,16 +286,8 @@ class _Plan:
         if self._study.stages or self._study.commands or self.problems:
             return 1
         try:
-            fits = {fit.id: fit for cell in self._study.cells for fit in planned(cell, self._runner).fits}
+            fits = different_fits(planned(cell, self._runner) for cell in self._study.cells)
         except CheckpointError:  # the lines of the plan name the checkpoint
             return 1
-        shares = automatic_shares(list(fits.values()), self._runner.fit_runner)
+        shares = automatic_shares(fits, self._runner.fit_runner)
         return 1 if shares is None else shares.jobs
-
-
-def _compared(plan: PlannedFit, record: Record | None) -> PlannedFit:
-    """Say in a planned fit whether it is finished, and how long it took."""
-    if record is None or record.status == "failed":  # a failed fit runs again
-        return plan
-    seconds = record.timings.get("seconds") if record.status == "done" else None
-    return dataclasses.replace(plan, is_finished=True, seconds=seconds)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.studies.cells import ABSENT
-from benchrunner.studies.dry_runs.dry_run import DryRun
+from benchrunner.studies.dry_run import DryRun
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -94,7 +94,7 @@ def _estimate(plan: DryRun) -> Iterator[str]:
     if not plan.to_run:
         return
     seconds, unknown = plan.seconds
-    if unknown == plan.to_run:
+    if not plan.has_estimate:
         yield "time: no estimate, because no fit of these backbones with these methods is finished on such a device"
         return
     missing = f"; no estimate for {unknown} of the fits, of whose backbones no fit is finished" if unknown else ""
@@ -137,8 +137,8 @@ def as_json(plan: DryRun) -> dict[str, Any]:
         "flops": plan.flops,
         "to_run": plan.to_run,
         "jobs": plan.jobs,
-        "seconds": None if plan.to_run and plan.seconds[1] == plan.to_run else plan.seconds[0],
-        "wall_seconds": None if plan.to_run and plan.seconds[1] == plan.to_run else plan.wall_seconds,
+        "seconds": plan.seconds[0] if plan.has_estimate else None,
+        "wall_seconds": plan.wall_seconds if plan.has_estimate else None,
         "without_estimate": plan.seconds[1],
         "notes": list(notes(plan)),
     }

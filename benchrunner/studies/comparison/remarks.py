@@ -1,0 +1,318 @@
+"""What is said below a study's table: conclusion, legend, what was run, and what the table cannot show."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from benchrunner.leaderboards.published_choice import PublishedChoice, captions
+from benchrunner.methods.method import Method
+from benchrunner.parameters.recipes import RECIPE_FIELDS, NamedRecipe
+from benchrunner.studies.cells import ABSENT, CellResult
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
+from benchrunner.studies.comparison.marks import Marks
+from benchrunner.studies.result import Result
+from benchrunner.studies.study import Column, Place, Study
+from benchrunner.studies.study_statistics import SystemDifference
+
+K = TypeVar("K")
+SHOWN = 3
+"""Number of differences that a conclusion names. With three or more systems and tasks down it names one for each."""
+
+
+def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, run_ids: bool = False) -> Iterator[str]:
+    """Yield all lines below a table. `run_ids` adds the ids of the fits."""
+    yield from _about(result.study)
+    yield from conclusions(result)
+    yield from Marks.of(result).legend()
+    yield from caption(result)
+    for system, words in result.submissions.items():
+        yield f"submission of {system}, without fitting again: benchrunner {shlex.join(words)}"
+    if run_ids:
+        for cell in result.table_cells:
+            ids = ", ".join(fit.id for fit in cell.restarts)
+            yield f"runs of {cell.cell.system} on {_titles(cell, result)}: {ids or 'none'}"
+    yield from footnotes(result, published)
+
+
+def _grouped(pairs: Iterable[tuple[K, str]]) -> dict[K, list[str]]:
+    """Map what is said to the different names that it is said about."""
+    groups = dict[K, list[str]]()
+    for said, name in pairs:
+        names = groups.setdefault(said, [])
+        if name not in names:
+            names.append(name)
+    return groups
+
+
+def _about(study: Study) -> Iterator[str]:
+    """Yield what a study file says about itself, its published figures and its columns."""
+    if study.about:
+        yield " ".join(study.about.split())
+    if study.scale.about:
+        yield f"scale {study.scale.name}: {' '.join(study.scale.about.split())}"
+    shown = {column.name for column in study.columns}
+    rows = [row for row in study.published if shown & row.cells.keys()]
+    for source, names in _grouped((row.source, row.name) for row in rows).items():
+        if source:
+            of_rows = "" if source == study.source else f" ({', '.join(names)})"
+            yield f"paper{of_rows}: {source}"
+    for row in rows:
+        if row.notes:
+            yield f"paper, {row.name}: {row.notes}"
+    for column in study.columns:
+        if column.note:
+            yield f"{column.name}: {column.note}"
+
+
+def conclusions(result: Result) -> list[str]:
+    """Say for each system, in one sentence, where it is better or worse than the system that it is compared with.
+
+    Empty if nothing was tested. A last sentence follows where other seeds may reverse the conclusion.
+    """
+    study, statistics = result.study, result.statistics
+    if not statistics.tests:
+        return []
+    pairs = statistics.by_pair()
+    if not study.systems_down:
+        for system in study.names[1:]:
+            pairs.setdefault((system, study.names[0]), {})
+    shown = SHOWN if study.systems_down or len(study.names) == 2 else 1
+    sentences = []
+    for (system, first), tests in pairs.items():
+        sentences.append(_sentence(result, system, first, tests, shown=shown))
+    if any(test.comparison.claim == "fits" for test in statistics.tests.values()):
+        sentences.append(
+            "With one restart this is about these fits: other seeds may reverse it, so give --restarts 3 or more."
+        )
+    return sentences
+
+
+def _sentence(result: Result, system: str, first: str, tests: Mapping[str, SystemDifference], *, shown: int) -> str:
+    """Say where a system is better or worse than the first; `shown` is the number of differences that are named."""
+    if not tests:
+        return f"Nothing is known about a difference between {system} and {first}: no figure could be tested."
+    better = {}
+    worse = {}
+    every = {}
+    for column in result.study.columns:
+        if column.name in tests:
+            test, scale = tests[column.name], result.figures[system, column.name].scale
+            difference = test.comparison.difference * scale
+            name = _named(column, test, scale)
+            every[name] = difference
+            if test.is_clear and difference > 0:
+                better[name] = difference
+            elif test.is_clear and difference < 0:
+                worse[name] = difference
+    kind = "column" if result.study.systems_down else "task"
+    count = f"{len(tests)} {kind}{'s' * (len(tests) > 1)}"
+    if not better and not worse:
+        return f"No clear difference between {system} and {first} on {count} ({_largest(every, shown)})."
+    if len(tests) == 1:
+        return f"{system} is {'better' if better else 'worse'} than {first} ({_largest(every, shown)})."
+    parts = []
+    if better:
+        parts.append(f"better than {first} on {len(better)} ({_largest(better, shown)})")
+    if worse:
+        than = "worse" if better else f"worse than {first}"
+        parts.append(f"{than} on {len(worse)} ({_largest(worse, shown)})")
+    unclear = len(tests) - len(better) - len(worse)
+    rest = f"; on the other {unclear} the difference may be chance" if unclear else ""
+    return f"Of {count}, {system} is {' and '.join(parts)}{rest}."
+
+
+def _named(column: Column, test: SystemDifference, scale: float) -> str:
+    """Write a difference with its interval, in points as tables show it."""
+    paired = test.comparison
+    low, high = paired.low * scale, paired.high * scale
+    return f"{column.title} {paired.difference * scale:+.1f}, 95 % interval {low:+.1f} to {high:+.1f}"
+
+
+def _largest(differences: Mapping[str, float], shown: int) -> str:
+    """Join the largest differences."""
+    ordered = sorted(differences, key=lambda text: abs(differences[text]), reverse=True)
+    if len(ordered) > shown:
+        ordered[shown:] = ["..."]
+    return "; ".join(ordered)
+
+
+def caption(result: Result) -> Iterator[str]:
+    """Yield what was run: recipe, seeds, chosen learning rates, named recipes, intervals, seconds and machine."""
+    fitting, facts = result.study.fitting, result.computing
+    if fitting is not None:
+        count, seeds = len(fitting.seeds), ", ".join(map(str, fitting.seeds))
+        restarts = f"{count} restarts (seeds {seeds})" if count > 1 else f"seed {seeds}"
+        recipe = _recipe_text(result)
+        yield f"{recipe}; {restarts}" if recipe else restarts
+        rates = _chosen_rates(result)
+        if rates:
+            yield rates
+    yield from _presets(result)
+    if result.statistics.intervals:
+        yield "[95 %] is the interval over examples, for these restarts; the interval over restarts is in --format json"
+    if facts is not None and facts.devices:
+        versions = [f"{library} {'/'.join(listed)}" for library, listed in facts.versions.items()]
+        with_versions = f"; {', '.join(versions)}" if versions else ""
+        yield f"{facts.seconds:,.0f} seconds of fitting on {', '.join(facts.devices)}{with_versions}"
+
+
+def _presets(result: Result) -> Iterator[str]:
+    """Yield which named recipes fits used, each with the systems that it was used for unless these are all."""
+    used = []
+    for cell in result.cells:
+        preset = cell.cell.fitting.preset
+        if preset is not None:
+            used.append((_preset_note(preset), cell.cell.system))
+    for note, systems in _grouped(used).items():
+        yield note if len(systems) == len(result.study.names) else f"{', '.join(systems)}: {note}"
+
+
+def _preset_note(preset: NamedRecipe) -> str:
+    """Say which named recipe fits used, and what the recipe cannot express of its source."""
+    notes = f"; {preset.notes}" if preset.notes else ""
+    return f"recipe {preset.name}: {preset.source}{notes}"
+
+
+_CAPTION_FIELDS = {
+    "epochs": "epochs {}",
+    "batch_size": "batch size {}",
+    "max_length": "{} tokens",
+    "limit_train": "limited to {} training rows",
+    "precision": "{}",
+}
+"""Fields of recipes that a caption always shows, and how; it also names the fields that a grid varies."""
+
+
+def _recipe_text(result: Result) -> str:
+    """Describe the chosen recipes; values that differ between tasks are separated by a slash."""
+    forms = dict(_CAPTION_FIELDS)
+    chosen = []
+    methods = dict[str, None]()
+    for cell in result.table_cells:
+        if cell.restarts:
+            methods[cell.restarts[0].method] = None
+            for name, value in _shown_values(cell):
+                own_form = f"{name if '.' in name else name.replace('_', ' ')} {{}}"
+                forms.setdefault(name, own_form)
+                chosen.append((name, str(value)))
+    parts = ["/".join(methods)] if methods else []
+    values = _grouped(chosen)
+    for name, form in forms.items():
+        if name in values:
+            parts.append(form.format("/".join(values[name])))
+    return ", ".join(parts)
+
+
+def _shown_values(cell: CellResult) -> Iterator[tuple[str, Any]]:
+    """Yield the values of the chosen recipe that a caption names, with the parameters of methods."""
+    if cell.chosen is None:
+        return
+    method, task = _method(cell), cell.cell.task
+    for name in RECIPE_FIELDS:
+        value = getattr(cell.chosen, name)
+        is_varied = len(cell.cell.fitting.grid.choices.get(name, ())) > 1 and name != "lr"  # see `_chosen_rates`
+        is_read = method is None or method.reads(name, task.problem)
+        if value is not None and is_read and (name in _CAPTION_FIELDS or is_varied):
+            yield name, value
+    yield from cell.chosen.parameters.items()
+
+
+def _method(cell: CellResult) -> Method | None:
+    """Return the method of a cell's fits; None if it is not known."""
+    if cell.runner is None or not cell.restarts:
+        return None
+    return cell.runner.plugins.methods.find(cell.restarts[0].method)
+
+
+def _chosen_rates(result: Result) -> str:
+    """Say which learning rate each cell has, and whether dev chose it; a single rate for all cells is said once."""
+    rates = dict[str, dict[str, str]]()
+    is_chosen = False
+    for cell in result.table_cells:
+        is_chosen = is_chosen or len({point.recipe.lr for point in cell.cell.candidates}) > 1
+        method = _method(cell)
+        if cell.chosen is not None and (method is None or method.trains_in_steps):
+            of_task = rates.setdefault(_titles(cell, result), {})
+            of_task.setdefault(cell.cell.system, f"{cell.chosen.lr:g}")
+    every = set[str]()
+    systems = set[str]()
+    for of_task in rates.values():
+        every.update(of_task.values())
+        systems.update(of_task)
+    if len(every) < 2:
+        return f"learning rate {every.pop()}" if every else ""
+    ordered = [name for name in result.study.names if name in systems]
+    shown = []
+    for titles, of_task in rates.items():
+        listed = list(dict.fromkeys(of_task.values()))
+        if len(listed) > 1:
+            listed = [of_task.get(name, ABSENT) for name in ordered]
+        shown.append(f"{titles} {', '.join(listed)}")
+    order = f" (in the order {', '.join(ordered)})" if len(ordered) > 1 else ""
+    return f"learning rate{' chosen on dev' * is_chosen}{order}: {'; '.join(shown)}"
+
+
+def _titles(cell: CellResult, result: Result) -> str:
+    """Name the columns of a cell."""
+    titles = [column.title for column in result.study.columns if column.name in cell.cell.columns]
+    return ", ".join(dict.fromkeys(titles))
+
+
+def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> Iterator[str]:
+    """Yield what the table cannot show: default methods that learn nothing, lost fits, absent scores and intervals,
+    notes, and the sources of published figures.
+    """
+    for task in result.study.tasks:
+        if task.method_reason and result.study.methods == ():
+            yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
+    yield from _notes(result)
+    without_interval = []
+    for (system, column), reason in result.statistics.absent.items():
+        without_interval.append((reason, f"{system} on {column}"))
+    for reason, places in _grouped(without_interval).items():
+        more = f" and {len(places) - 2} more" if len(places) > 2 else ""
+        yield f"no interval for {', '.join(places[:2])}{more}: {reason}"
+    if not result.study.systems_down:
+        shown = [figure for row in task_rows(result, published) for figure in row.published]
+        yield from captions(shown)
+        yield from published.notes_on_missing(shown)
+
+
+def _notes(result: Result) -> Iterator[str]:
+    """Yield each note about cells once, with all places that it is about."""
+    places = dict[str, list[tuple[str, str]]]()
+    for column in result.study.columns:
+        for system in result.study.names:
+            for note, name in _notes_at((system, column.name), column, result):
+                places.setdefault(note, []).append((name, system))
+    for note, about in places.items():
+        yield f"{_where(about, all_systems=len(result.study.names))}: {note}"
+
+
+def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[str, str]]:
+    """Yield why a figure is absent and the notes about the fits behind it, each with the name of the column."""
+    figure, cell = result.figures.get(place), result.cell_at.get(place)
+    if figure is not None and figure.mean.value is None:
+        yield f"no figure: {figure.mean.reason}", column.name
+    if cell is None:
+        return
+    for reason, fits in _grouped((reason, fit) for fit, reason in cell.lost.items()).items():
+        names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
+        yield f"{names} no scores: {reason}", column.title
+    if result.study.systems_down:  # such a table has no letters
+        for flag, count in cell.flagged.items():
+            yield f"{flag} in {count} of {len(cell.restarts)} restart(s)", column.title
+    for note in cell.notes:
+        yield note, column.title
+
+
+def _where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:
+    """Name columns with their systems in few words: columns with the same systems are named together."""
+    columns_of = _grouped((tuple(systems), column) for column, systems in _grouped(about).items())
+    places = []
+    for systems, columns in columns_of.items():
+        listed = ", ".join(columns)
+        places.append(listed if len(systems) == all_systems else f"{', '.join(systems)} on {listed}")
+    return "; ".join(places)

@@ -1,1 +1,0 @@
-"""Dry runs: what a study would run, and what this would cost."""

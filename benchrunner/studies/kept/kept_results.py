@@ -1,0 +1,215 @@
+"""Results read from the runs folder: of kept studies, and of runs that are named one by one.
+
+Nothing is fitted or predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchrunner.errors import RequestError
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.record import Record
+from benchrunner.io.decoding import from_json
+from benchrunner.io.files import read_regular_file
+from benchrunner.io.json_files import JSON_LIMIT
+from benchrunner.io.seals import read_sealed
+from benchrunner.metrics import Score
+from benchrunner.parameters.recipes import Recipe
+from benchrunner.runs.folder import RunFolder, find_run
+from benchrunner.runs.predicting import MAJORITY
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.cells import Candidate, Cell, CellResult, LimitedRunners
+from benchrunner.studies.comparison.formats import as_html
+from benchrunner.studies.kept.kept_study import find_study
+from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
+from benchrunner.studies.result import Result
+from benchrunner.studies.selection import select
+from benchrunner.studies.study import Place, Study, compared, named_by_method
+from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Task
+
+System = tuple[str, str]
+"""Backbone and method of runs."""
+
+
+def read_study(name: str, runner: Runner) -> Result:
+    """Rebuild the result of a kept study from its file and the run folders. Nothing is fitted or predicted.
+
+    Needs the plugins of the study's tasks, but neither data nor backbones. Selection runs again on the kept
+    predictions. A study that is not complete has the fits that are finished by now; a fit that is not finished, or
+    whose folder was removed, has no scores, and `CellResult.lost` gives the reason.
+    """
+    kept = find_study(runner.workspace.runs, name)
+    runners = LimitedRunners(runner)
+    cells = list[Cell]()
+    stages = list[Cell]()
+    results = []
+    for kept_cell in kept.cells:
+        cell, limited = kept_cell.rebuilt(runner.plugins), runners.of(kept_cell.fitting)
+        of_part = cells if cell.columns else stages
+        of_part.append(cell)
+        if kept_cell.candidates:
+            started = kept_cell.candidates[0].fits[0].backbone or cell.backbone
+            planned = replace(cell, candidates=kept_cell.candidates, backbone=started)
+            predictions = KeptPredictions(limited, kept_cell.prediction_ids)
+            results.append(_cell_result(planned, predictions, limited, kept_cell.lost))
+    study = replace(kept.study, cells=tuple(cells), stages=tuple(stages))
+    baseline = dict[Term, Score]()
+    tasks = {cell.task.name: cell.task for cell in (*stages, *cells)}
+    for task in tasks.values():
+        ids, fit = PredictionIds(), None
+        if task.name in kept.majority:
+            fit = kept.majority[task.name].fit
+            for split, prediction in kept.majority[task.name].predictions.items():
+                ids.found[fit.id, task.name, split] = prediction
+        absent = Score(None, "the run of the majority answer was removed, or is not finished")
+        splits = study.scored_splits(task)
+        baseline |= _majority_scores(task, splits, fit, KeptPredictions(runner, ids), absent)
+    submissions = kept.submit_commands(runner.plugins)
+    return Result(study, tuple(results), baseline, name, runner, kept.others, submissions, html=as_html)
+
+
+def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
+    """Group finished runs into backbones x tasks, with grid points and restarts, from their folders alone.
+
+    `ids` are ids of runs, beginnings of ids, or folders in the runs folder. Runs that differ only in the seed are
+    restarts of one grid point. If a backbone was fitted by several methods, each method is a system of its own in the
+    result, named `BACKBONE (METHOD)`. Scores are those of the kept predictions; nothing is fitted or predicted.
+    """
+    fits = {}
+    for reference in ids:
+        fit = _fit(reference, runner)
+        fits[fit.id] = fit
+    if not fits:
+        raise RequestError("Name at least one run.")
+    names = _names(fits.values())
+    groups: dict[Place, list[Fit]] = {}
+    for fit in fits.values():
+        groups.setdefault((names[fit.backbone, fit.method], fit.task), []).append(fit)
+    study = _study(names, fits.values(), runner)
+    cells = {(cell.system, cell.task.name): cell for cell in study.cells}
+    predictions = KeptPredictions(runner, PredictionIds())
+    results = []
+    for place, group in groups.items():
+        cell = replace(
+            cells[place],
+            candidates=_candidates(group),
+            backbone=group[0].backbone,
+            method=group[0].method,
+        )
+        results.append(_cell_result(cell, predictions, runner, {}))
+    data = {fit.data for fit in fits.values()}
+    majority = {fit.task: fit for fit in majority_fits(runner.workspace.runs) if fit.data in data}
+    absent = Score(None, "no run of the majority answer is kept")
+    baseline: dict[Term, Score] = {}
+    for task in study.tasks:
+        baseline |= _majority_scores(task, task.named("dev"), majority.get(task.name), predictions, absent)
+    return Result(study, tuple(results), baseline, runner=runner, html=as_html)
+
+
+def _cell_result(
+    cell: Cell, predictions: KeptPredictions, runner: Runner, lost: Mapping[str, tuple[str, str]]
+) -> CellResult:
+    """Select among the fits of a cell by their kept records and predictions.
+
+    `lost` maps the id of each fit without scores to its status and the reason.
+    """
+    records = {}
+    for fit in cell.fits:
+        record = runner.folder(fit).record()
+        if fit.id in lost:
+            status, reason = lost[fit.id]
+            notes = record.notes if record is not None else ()
+            records[fit.id] = Record(fit.id, "diverged" if status == "diverged" else "failed", reason, notes=notes)
+        elif record is None:
+            records[fit.id] = Record(fit.id, "failed", "the run is not finished, or was removed")
+        else:
+            records[fit.id] = _with_predictions(fit, record, cell.task, predictions)
+    return select(cell, records, predictions, runner=runner)
+
+
+def _with_predictions(fit: Fit, record: Record, task: Task, predictions: KeptPredictions) -> Record:
+    """Return the record of a fit; its status is failed if a prediction of dev is not kept."""
+    if record.status == "done":
+        for split in task.named("dev"):
+            if not predictions.has(fit, split):
+                reason = f"its prediction of {split} is not computed yet, or was removed"
+                return replace(record, status="failed", reason=reason)
+    return record
+
+
+def _majority_scores(
+    task: Task, splits: Iterable[str], fit: Fit | None, predictions: KeptPredictions, absent: Score
+) -> dict[Term, Score]:
+    """Return the scores of the fit of the majority answer; `absent` where its predictions are not kept."""
+    scored = {}
+    for split in splits:
+        scores: Mapping[str, Score] = {}
+        if fit is not None and predictions.has(fit, split):
+            scores = predictions.predict(fit, split).record.scores
+        for metric in task.metrics:
+            scored[Term(task.name, split, metric.name)] = scores.get(metric.name, absent)
+    return scored
+
+
+def _fit(reference: str, runner: Runner) -> Fit:
+    """Read the fit of a run in the runs folder."""
+    runs = runner.workspace.runs
+    name = reference.removeprefix("run:")
+    is_id = "/" not in name and (runs / name / "fit.json").is_file()
+    folder = RunFolder(runs, name) if is_id else find_run(runs, name)
+    if folder.path.parent.resolve() != runs.resolve():
+        raise RequestError(f"{folder.path} is not in the runs folder {runs}: give its folder as --runs DIR.")
+    return folder.fit()
+
+
+def _names(fits: Iterable[Fit]) -> dict[System, str]:
+    """Name each system; one name holds the method only if its backbone was fitted by several methods."""
+    systems = list(dict.fromkeys((fit.backbone, fit.method) for fit in fits))
+    backbones = [backbone for backbone, _ in systems]
+    names = {}
+    for backbone, method in systems:
+        has_one_method = backbones.count(backbone) == 1
+        names[backbone, method] = (backbone or method) if has_one_method else named_by_method(backbone, method)
+    return names
+
+
+def _study(names: Mapping[System, str], fits: Iterable[Fit], runner: Runner) -> Study:
+    """Make the study of named runs; the methods are the tasks' own unless all runs are of another one."""
+    tasks = {}
+    seeds = set()
+    methods = set()
+    for fit in fits:
+        tasks[fit.task] = runner.plugins.tasks.find(fit.task)
+        seeds.add(fit.seed)
+        methods.add(fit.method)
+    own_methods = {task.method for task in tasks.values()}
+    study = compared(list(dict.fromkeys(names.values())), list(tasks.values()), seeds=tuple(sorted(seeds)), keep="all")
+    if len(methods) > 1 or methods == own_methods:
+        return study
+    (method,) = methods
+    return replace(study, systems=tuple(replace(system, method=method) for system in study.systems))
+
+
+def _candidates(fits: Iterable[Fit]) -> tuple[Candidate, ...]:
+    """Group fits into grid points, each with its restarts in the order of their seeds."""
+    points = dict[Recipe, list[Fit]]()
+    for fit in sorted(fits, key=lambda fit: fit.seed):
+        points.setdefault(fit.recipe, []).append(fit)
+    return tuple(Candidate(recipe, tuple(restarts)) for recipe, restarts in points.items())
+
+
+def majority_fits(runs: Path) -> Iterator[Fit]:
+    """Yield the fits of majority answers in a runs folder; damaged folders are left out."""
+    for path in sorted(runs.glob("*/fit.json")):
+        try:
+            if f'"{MAJORITY}"'.encode() not in read_regular_file(path, JSON_LIMIT):
+                continue
+            fit = from_json(Fit, read_sealed(path, ""), path)
+        except (OSError, RequestError):
+            continue
+        if fit.method == MAJORITY:
+            yield fit
