@@ -74,8 +74,8 @@ def grid_and_seeds(fitting: Fitting, task: Task, method: Method) -> tuple[list[R
     for name, values in fitting.grid.choices.items():
         if method.reads(name, task.problem):
             choices[name] = values
-    recipes = list(Grid(choices).points(base))
-    return recipes, fitting.seeds if method.needs_backbone else fitting.seeds[:1]
+    seeds = fitting.seeds if method.needs_backbone else fitting.seeds[:1]
+    return list(Grid(choices).points(base)), seeds
 
 
 def fit_work(fit: Fit, runner: Runner) -> float:

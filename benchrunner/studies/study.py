@@ -9,6 +9,7 @@ from typing import Any, final
 
 from benchrunner.console.printing import shortened
 from benchrunner.errors import RequestError, UnknownName, closest_names
+from benchrunner.io.decoding import key_of
 from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.parameters.recipes import Grid, NamedRecipe
 from benchrunner.studies.cells import Cell, Fitting, Selection
@@ -80,7 +81,7 @@ class Column:
     """A key of the lines in `System.figures`; the last line with the key counts."""
     mean: tuple[str, ...] = ()
     """Names of the columns whose mean this column shows."""
-    published_on: str = ""
+    published_on: str = field(default="", metadata=key_of("published_on", "published-on"))
     """What the published figures were measured on, if this is not what the column measures, for example `test`."""
     extra: bool = False
     """Whether the column is left out unless the user names it."""
@@ -236,8 +237,7 @@ class Study:
         """
         extra = {column.name: column.extra for column in self.columns}
         chosen = choose(self.name, "column", extra, names)
-        columns = (column for column in self.columns if column.name in chosen)
-        return tuple(columns)
+        return tuple(column for column in self.columns if column.name in chosen)
 
 
 def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str] | None) -> set[str]:

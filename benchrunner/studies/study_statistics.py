@@ -63,9 +63,10 @@ class StudyStatistics:
 
     def by_pair(self) -> dict[Place, dict[str, SystemDifference]]:
         """Map each two systems that are compared to their tests by column."""
-        pairs = dict[Place, dict[str, SystemDifference]]()
+        pairs: dict[Place, dict[str, SystemDifference]] = {}
         for (system, column), test in self.tests.items():
-            pairs.setdefault((system, self.firsts[column]), {})[column] = test
+            of_pair = pairs.setdefault((system, self.firsts[column]), {})
+            of_pair[column] = test
         return pairs
 
 
@@ -109,9 +110,9 @@ def _figures_of_fits(study: Study, cells: Mapping[Place, CellResult]) -> Iterato
 
 def _has_interval(cell: CellResult, column: Column, term: Term) -> bool:
     """Whether a figure gets an interval: it has a mean, and its split is of dev or its column is tested."""
-    figure = cell.figures.get(term)
-    is_chosen = column.is_tested or term.split in cell.cell.task.named("dev")
-    return is_chosen and figure is not None and figure.mean.value is not None
+    if term not in cell.figures or cell.figures[term].mean.value is None:
+        return False
+    return column.is_tested or term.split in cell.cell.task.named("dev")
 
 
 def differences_with_holm(
@@ -177,8 +178,9 @@ def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
 
 def extra_figures(fit: Fit, rows: Rows, runner: Runner) -> Mapping[str, list[Any]]:
     """Compute further figures of each row from a fit's outputs: see `Problem.extra_figures`."""
-    outputs, settings = raw_outputs(fit, rows, runner), decoding_settings(fit, runner)
     problem = runner.plugins.tasks.find(fit.task).problem
+    outputs = raw_outputs(fit, rows, runner)
+    settings = decoding_settings(fit, runner)
     return problem.extra_figures(outputs, rows.table, settings)
 
 

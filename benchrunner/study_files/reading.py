@@ -12,15 +12,12 @@ from typing import Any, TypeVar, cast, final
 
 from benchrunner.console.printing import shortened
 from benchrunner.errors import PluginError, RequestError, UnknownName
-from benchrunner.io.decoding import decoded
-from benchrunner.io.toml_files import read_toml
 from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.parameters.parameter import NAME, Parameter
 from benchrunner.studies.study import FULL, Column, Scale, Study, System, choose, named_by_method
 from benchrunner.study_files.checks import as_request, check_names, check_study
 from benchrunner.study_files.parameters import SEPARATORS, MissingValue, Values, parameter_values, refuse
 from benchrunner.study_files.tables import (
-    ColumnTable,
     FileTable,
     Options,
     ParameterTable,
@@ -28,6 +25,7 @@ from benchrunner.study_files.tables import (
     ScaleTable,
     SystemTable,
     places,
+    read_tables,
 )
 
 T = TypeVar("T")
@@ -48,8 +46,8 @@ class StudyFile:
     scale: ScaleTable
     systems: Mapping[str, SystemTable]
     """The tables of the study's systems, by name."""
-    columns: Mapping[str, ColumnTable]
-    """The tables of the study's columns, by name."""
+    columns: Mapping[str, Options]
+    """The options of the study's columns, by name."""
 
 
 def read_study_file(
@@ -65,7 +63,7 @@ def read_study_file(
     `systems` are the names of some of its systems; None means all that are not extra. Only parameters that these
     systems use need a value.
     """
-    file = decoded(FileTable, read_toml(path, RequestError), path, RequestError)
+    file = read_tables(path)
     name = name or path.stem
     chosen = _scale(file, scale, name, path)
     parameters = [_parameter(own, entry, chosen, path) for own, entry in file.parameters.items()]
@@ -77,14 +75,14 @@ def read_study_file(
     try:
         recipe = _filled(file.recipe, values, f"{path}: recipe")
         tables, made = _systems(file, values, name, path, systems)
-        columns = [_column(place, entry, values) for place, entry in places(path, "column", file.columns)]
+        columns, recipes = _columns(file, values, path)
         chosen = replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe"))
     except MissingValue as missing:
         needing = f" for {' and '.join(missing.systems)} (--systems A,B chooses others)" if missing.systems else ""
         refuse(name, parameters, f"needs a value for {missing.parameter}{needing}")
     study = Study(
         made,
-        tuple(_column_of(entry) for entry in columns),
+        columns,
         name=name,
         path=path,
         title=file.title,
@@ -98,7 +96,7 @@ def read_study_file(
         systems_down=True,
     )
     check_study(study, path)
-    return StudyFile(study, recipe, chosen, tables, {entry.name: entry for entry in columns})
+    return StudyFile(study, recipe, chosen, tables, recipes)
 
 
 def _scale(file: FileTable, scale: str, study: str, path: Path) -> ScaleTable:
@@ -245,32 +243,28 @@ def _number(text: str, place: str) -> float:
         raise RequestError(f"{place}: '{text}' is not a number.") from None
 
 
-def _column(place: str, entry: ColumnTable, values: Values) -> ColumnTable:
-    """Fill in the texts of a column's table, and check that it shows one thing."""
-    entry = _filled(entry, values, place)
-    sources = [key for key in ("task", "figure", "mean") if getattr(entry, key)]
-    if len(sources) > 1:
-        fault = f"a column shows either a task's metric, a figure or a mean, not also {sources[0]}."
-        raise RequestError(f"{place}: {sources[1]}: {fault}")
-    for key in ("split", "metric", "method", "recipe"):
-        if getattr(entry, key) and not entry.task:
-            raise RequestError(f"{place}: {key}: is for columns of a task; this column has none.")
-    return entry
-
-
-def _column_of(table: ColumnTable) -> Column:
-    return Column(
-        table.name,
-        table.task,
-        table.split or None,
-        table.metric or None,
-        table.method or None,
-        figure=table.figure,
-        mean=table.mean,
-        published_on=table.published_on,
-        extra=table.extra,
-        note=table.note,
-    )
+def _columns(file: FileTable, values: Values, path: Path) -> tuple[tuple[Column, ...], dict[str, Options]]:
+    """Fill in the texts of the columns and of their options, which are returned by name."""
+    columns = []
+    recipes = {}
+    for place, table in places(path, "column", file.columns):
+        column = _filled(table.column, values, place)
+        recipes[column.name] = _filled(table.recipe, values, f"{place}: recipe")
+        sources = [key for key in ("task", "figure", "mean") if getattr(column, key)]
+        if len(sources) > 1:
+            fault = f"a column shows either a task's metric, a figure or a mean, not also {sources[0]}."
+            raise RequestError(f"{place}: {sources[1]}: {fault}")
+        for_tasks = {
+            "split": column.split,
+            "metric": column.metric,
+            "method": column.method,
+            "recipe": recipes[column.name],
+        }
+        for key, value in for_tasks.items():
+            if value and not column.task:
+                raise RequestError(f"{place}: {key}: is for columns of a task; this column has none.")
+        columns.append(column)
+    return tuple(columns), recipes
 
 
 def _published(place: str, entry: PublishedTable, source: str) -> PublishedRow:

@@ -95,7 +95,7 @@ class _Settling:
         for column in self._study.columns:
             if not column.task:
                 continue
-            of_column = self._read(self._file.columns[column.name].recipe, f"column {column.name}")
+            of_column = self._read(self._file.columns[column.name], f"column {column.name}")
             with naming(f"{self._study.name}, column {column.name}", ADVICE):
                 task = _task(column, self._runner)
             for system in self._study.systems:

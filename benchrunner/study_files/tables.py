@@ -40,8 +40,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from benchrunner.io.decoding import Mistake, key_of
+from benchrunner.errors import RequestError
+from benchrunner.io.decoding import Mistake, decoded, key_of
 from benchrunner.io.file_faults import shown, some_names
+from benchrunner.io.toml_files import read_toml
+from benchrunner.studies.study import Column
 
 T = TypeVar("T")
 
@@ -114,19 +117,11 @@ class SystemTable:
 
 @dataclass(frozen=True)
 class ColumnTable:
-    """A table [[column]]."""
+    """A table [[column]]: the keys of a column, and options."""
 
     name: str
-    task: str = ""
-    split: str = ""
-    metric: str = ""
-    method: str = ""
-    figure: str = ""
-    mean: tuple[str, ...] = ()
+    column: Column
     recipe: Options = field(default_factory=Options)
-    published_on: str = field(default="", metadata=key_of("published-on"))
-    extra: bool = False
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,8 +153,15 @@ class FileTable:
     board: str = ""
 
 
+def read_tables(path: Path) -> FileTable:
+    """Read the tables of a study file; raise a `RequestError` for a mistake in its form."""
+    columns = {Column: lambda table: table.made(Column, label="", is_tested=True)}
+    return decoded(FileTable, read_toml(path, RequestError), path, RequestError, columns)
+
+
 def places(path: Path, key: str, entries: Iterable[T]) -> Iterator[tuple[str, T]]:
     """Yield each entry of a list of tables with its place in the file; the first field is its name."""
     for number, entry in enumerate(entries, start=1):
-        name = next(iter(vars(entry).values()))
-        yield f"{path}: [[{key}]] {number} ({some_names([name])})", entry
+        name, *_ = vars(entry).values()
+        place = f"[[{key}]] {number} ({some_names([name])})"
+        yield f"{path}: {place}", entry

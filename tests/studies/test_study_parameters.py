@@ -19,7 +19,7 @@ def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path)
     homes = ["models/4-128/left", "models/4-128/right", "models/4-256/left", "models/4-256/right"]
     assert [system.backbone for system in study.systems] == homes
     assert study.systems[3].figures == Path("models/4-256/log.jsonl")
-    assert (file.recipe, file.columns["mood"].recipe) == ({"restarts": "5"}, {"lr": "1e-3,2e-3"})
+    assert (file.recipe, file.columns["mood"]) == ({"restarts": "5"}, {"lr": "1e-3,2e-3"})
     assert study.published_figure("4/256 left", "mood") == 91.5
     assert study.published_figure("4/256 left", "words") is study.published_figure("4/128 left", "mood") is None
     assert study.values == {

@@ -158,17 +158,19 @@ def as_csv(result: Result) -> str:
     writer.writerow((*NAMES, *SCORES, *INTERVALS, *TESTS))
     shown = set()
     for cell in result.cells:
-        system, columns = cell.cell.system, result.columns_of(cell)
+        columns = result.columns_of(cell)
+        system, backbone = cell.cell.system, _plain(cell.cell.backbone)
         for term, figure in cell.figures.items():
             place = (system, columns.get(term, ""))
             if place not in result.others:
                 shown.add(place)
-                names = (_plain(system), place[1], _plain(cell.cell.backbone), term.task, term.split, term.metric)
-                writer.writerow([*names, *_values(figure, result.statistics, place)])
+                values = _values(figure, result.statistics, place)
+                writer.writerow([_plain(system), place[1], backbone, term.task, term.split, term.metric, *values])
     for place, figure in result.figures.items():
         if place not in shown:
-            names = (_plain(place[0]), place[1], "", "", "", "")
-            writer.writerow([*names, *_values(figure, result.statistics, place)])
+            system, column = place
+            values = _values(figure, result.statistics, place)
+            writer.writerow([_plain(system), column, "", "", "", "", *values])
     return text.getvalue().rstrip("\n")
 
 

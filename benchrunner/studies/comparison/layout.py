@@ -228,43 +228,50 @@ def _what(result: Result, *, best: bool) -> str:
 
 def _wide_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
     """Lay out a column for each system; published figures stand below the row that measures the same."""
-    names = result.study.names
-    lines = []
+    names, what = result.study.names, _what(result, best=best)
+    headers = ["task", "metric", "majority"]
+    if any(row.published for row in rows):
+        headers[-1] = "majority,\npublished"
     columns = []
-    for number in range(len(names)):
+    for number, system in enumerate(names):
+        headers.append(f"{system}\n{what}")
         parts = [row.figures[number] for row in rows]
         columns.append(_padded(parts, best=best))
+    lines = []
     was_average = True
-    for row, figures in zip(rows, zip(*columns, strict=True), strict=True):
+    for number, row in enumerate(rows):
         is_average = not row.metric
-        lines.append(Line((row.name, row.metric, row.baseline, *figures), begins_group=is_average and not was_average))
+        figures = [column[number] for column in columns]
+        cells = (row.name, row.metric, row.baseline, *figures)
+        lines.append(Line(cells, begins_group=is_average and not was_average))
         was_average = is_average
         for system, text in _published_lines(row):
-            lines.append(Line((system, "", text, *[""] * len(names)), "published"))
-    reference = "majority,\npublished" if any(row.published for row in rows) else "majority"
-    what = _what(result, best=best)
-    headers = ("task", "metric", reference, *(f"{system}\n{what}" for system in names))
-    return Layout(headers, (False, False, True, *[True] * len(names)), tuple(lines))
+            cells = (system, "", text, *[""] * len(names))
+            lines.append(Line(cells, "published"))
+    numeric = (False, False, True, *[True] * len(names))
+    return Layout(tuple(headers), numeric, tuple(lines))
 
 
 def _long_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
     """Lay out a line for each task and system; the majority and published figures stand below the systems."""
     study = result.study
-    lines = list[Line]()
     parts = [of_system for row in rows for of_system in row.figures]
     figures = iter(_padded(parts, best=best))
+    lines: list[Line] = []
     for row in rows:
-        names = (row.name, row.metric)
+        is_first = True
         for system in study.names:
-            is_first = bool(names[0])
-            lines.append(Line((*names, system, next(figures)), begins_group=is_first and bool(lines)))
-            names = ("", "")
+            names = (row.name, row.metric) if is_first else ("", "")
+            cells = (*names, system, next(figures))
+            lines.append(Line(cells, begins_group=is_first and bool(lines)))
+            is_first = False
         if row.baseline:
             lines.append(Line(("", "", "  majority", row.baseline), "published"))
         for system, text in _published_lines(row):
             lines.append(Line(("", "", system, text), "published"))
     name = "backbone (method)" if len(study.methods) > 1 else "backbone"
-    return Layout(("task", "metric", name, _what(result, best=best)), (False, False, False, True), tuple(lines))
+    headers = ("task", "metric", name, _what(result, best=best))
+    return Layout(headers, (False, False, False, True), tuple(lines))
 
 
 def _published_lines(row: Row) -> Iterator[tuple[str, str]]:

@@ -23,7 +23,7 @@ from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, LimitedRunners
 from benchrunner.studies.comparison.formats import as_html
-from benchrunner.studies.kept.kept_study import find_study
+from benchrunner.studies.kept.kept_study import KeptStudy, find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
@@ -44,32 +44,39 @@ def read_study(name: str, runner: Runner) -> Result:
     """
     kept = find_study(runner.workspace.runs, name)
     runners = LimitedRunners(runner)
-    cells = list[Cell]()
-    stages = list[Cell]()
+    cells = []
     results = []
     for kept_cell in kept.cells:
-        cell, limited = kept_cell.rebuilt(runner.plugins), runners.of(kept_cell.fitting)
-        of_part = cells if cell.columns else stages
-        of_part.append(cell)
+        cell = kept_cell.rebuilt(runner.plugins)
+        cells.append(cell)
         if kept_cell.candidates:
             started = kept_cell.candidates[0].fits[0].backbone or cell.backbone
             planned = replace(cell, candidates=kept_cell.candidates, backbone=started)
+            limited = runners.of(cell.fitting)
             predictions = KeptPredictions(limited, kept_cell.prediction_ids)
             results.append(_cell_result(planned, predictions, limited, kept_cell.lost))
-    study = replace(kept.study, cells=tuple(cells), stages=tuple(stages))
-    baseline = dict[Term, Score]()
-    tasks = {cell.task.name: cell.task for cell in (*stages, *cells)}
-    for task in tasks.values():
-        ids, fit = PredictionIds(), None
-        if task.name in kept.majority:
-            fit = kept.majority[task.name].fit
-            for split, prediction in kept.majority[task.name].predictions.items():
-                ids.found[fit.id, task.name, split] = prediction
-        absent = Score(None, "the run of the majority answer was removed, or is not finished")
-        splits = study.scored_splits(task)
-        baseline |= _majority_scores(task, splits, fit, KeptPredictions(runner, ids), absent)
+    study = replace(
+        kept.study,
+        cells=tuple(cell for cell in cells if cell.columns),
+        stages=tuple(cell for cell in cells if not cell.columns),
+    )
+    baseline = _kept_baseline(kept, study, runner)
     submissions = kept.submit_commands(runner.plugins)
     return Result(study, tuple(results), baseline, name, runner, kept.others, submissions, html=as_html)
+
+
+def _kept_baseline(kept: KeptStudy, study: Study, runner: Runner) -> dict[Term, Score]:
+    """Return the scores of the majority answers of a kept study; absent ones where a run was removed."""
+    absent = Score(None, "the run of the majority answer was removed, or is not finished")
+    baseline: dict[Term, Score] = {}
+    for task in {cell.task.name: cell.task for cell in study.every_cell}.values():
+        fit = None
+        ids = PredictionIds()
+        if task.name in kept.majority:
+            fit, ids = kept.majority[task.name].fit, kept.majority[task.name].prediction_ids
+        predictions = KeptPredictions(runner, ids)
+        baseline |= _majority_scores(task, study.scored_splits(task), fit, predictions, absent)
+    return baseline
 
 
 def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:

@@ -136,6 +136,14 @@ class KeptMajority:
     fit: Fit
     predictions: Mapping[str, str]
 
+    @property
+    def prediction_ids(self) -> PredictionIds:
+        """The ids in the form that reads the predictions."""
+        ids = PredictionIds()
+        for split, prediction in self.predictions.items():
+            ids.found[self.fit.id, self.fit.task, split] = prediction
+        return ids
+
 
 @final
 @dataclass(frozen=True)

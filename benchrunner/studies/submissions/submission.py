@@ -13,7 +13,8 @@ from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import watched
 from benchrunner.io.output_places import file_for
 from benchrunner.leaderboards.checking import find_faults
-from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.leaderboards.file_kinds.file_kind import Answers
+from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
 from benchrunner.leaderboards.manifests import Manifest
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.leaderboards.writing import submission_path, turn_at, write_with_manifest
@@ -124,13 +125,25 @@ def write_submission(
     for pair, value in values.items():
         limit_dev = options.limit_dev if value.fit and not value.filled else None
         values[pair] = replace(value, dev=_dev_scores(pair[0], scores), limit_dev=limit_dev)
+    manifest, faults = _written(board, path, values, has_official_rows=has_official_rows)
+    published = published or choose_published(runner.plugins.leaderboards.values())
+    return Submission(board, path, manifest, faults, result, dev_figures(answered, scores, published))
+
+
+def _written(
+    board: Leaderboard, path: Path, values: Mapping[Pair, Answers], *, has_official_rows: bool
+) -> tuple[Manifest, tuple[str, ...]]:
+    """Write a submission with its manifest; return the manifest, and the faults that the leaderboard would find."""
     tables = {pair: value.table for pair, value in values.items() if value.table is not None}
-    counts = {} if has_official_rows else {item.name: len(values[item.pair].values) for item in board.files}
+    counts = {}
+    if not has_official_rows:
+        for item in board.files:
+            counts[item.name] = len(values[item.pair].values)
     with file_for(path) as file, turn_at(file):
         manifest = write_with_manifest(board, values, file, counts=counts)
-        faults = tuple(find_faults(board, file, manifest=None if has_official_rows else manifest, tables=tables))
-    figures = dev_figures(answered, scores, published or choose_published(runner.plugins.leaderboards.values()))
-    return Submission(board, path, manifest, faults, result, figures)
+        checked_by = None if has_official_rows else manifest
+        faults = tuple(find_faults(board, file, manifest=checked_by, tables=tables))
+    return manifest, faults
 
 
 def _dev_scores(task: str, scores: Mapping[Term, Score]) -> dict[str, float]:

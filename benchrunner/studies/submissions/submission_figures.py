@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -120,11 +119,12 @@ def as_table(figures: Sequence[DevFigure]) -> Table:
 
 def _systems(published: Sequence[PublishedFigure]) -> Iterator[tuple[str, str, str]]:
     """Yield each system with its figures on dev and on test; another row if it has several of one kind."""
-    texts = defaultdict[tuple[str, str], list[str]](list)
+    systems: dict[str, dict[str, list[str]]] = {}
     for figure in published:
-        texts[figure.row.name, figure.measures.kind].append(figure.as_text())
-    for system in dict.fromkeys(figure.row.name for figure in published):
-        for dev, test in zip_longest(texts[system, "dev"], texts[system, "test"], fillvalue=ABSENT):
+        texts = systems.setdefault(figure.row.name, {"dev": [], "test": []})
+        texts[figure.measures.kind].append(figure.as_text())
+    for system, texts in systems.items():
+        for dev, test in zip_longest(texts["dev"], texts["test"], fillvalue=ABSENT):
             yield system, dev, test
 
 

@@ -129,8 +129,9 @@ def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str
         pytest.importorskip(f"benchrunner_{plugin}")
     file = study_file(name, scale)
     read = file.study
-    for part in (file, file.scale, *file.systems.values(), *file.columns.values()):
-        StudyOptions.from_texts(part.recipe, name, plugins)
+    recipes = [part.recipe for part in (file, file.scale, *file.systems.values())]
+    for recipe in (*recipes, *file.columns.values()):
+        StudyOptions.from_texts(recipe, name, plugins)
     for system in read.systems:
         assert system.method is None or plugins.methods.find(system.method)
     for column in read.columns:
