@@ -78,6 +78,11 @@ class PlannedFits:
         return sum(fit.is_finished for fit in self.fits)
 
     @property
+    def to_run(self) -> int:
+        """Number of fits that are not finished, as far as that is known."""
+        return len(self.fits) - self.finished
+
+    @property
     def rows(self) -> int:
         """Training rows that the unfinished fits read, each row once in every epoch."""
         return sum(fit.rows for fit in self.fits if not fit.is_finished)
@@ -113,7 +118,7 @@ class PlannedFits:
     @property
     def basis(self) -> str:
         """What the estimate rests on; empty if there is none or nothing is left to run."""
-        if self.seconds is None or self.finished == len(self.fits):
+        if self.seconds is None or not self.to_run:
             return ""
         count = len(self._timed)
         if count:
@@ -239,7 +244,8 @@ class _Plan:
 
     def _fits(self, cell: Cell) -> tuple[PlannedFit, ...]:
         """Plan the fits of a cell without a look at its backbone, which may not be built yet."""
-        task, method = cell.task, self._method(cell)
+        task = cell.task
+        method = self._method(cell)
         first: tuple[str | Recipe, ...] = ()
         if cell.columns and cell.system in self._stages:
             stage = self._stages[cell.system]
@@ -274,8 +280,15 @@ class _Plan:
                 seconds = record.timings.get("seconds") if record.status == "done" else None
                 plan = replace(plan, is_finished=True, seconds=seconds)
             compared.append(plan)
-        fit, device = fits[0], runner.resolved.device.partition(":")[0]
-        wanted = FinishedCost(fit.task, fit.revision, fit.method, device, fit.recipe.precision, 0.0, 0.0)
+        wanted = FinishedCost(
+            fits[0].task,
+            fits[0].revision,
+            fits[0].method,
+            runner.resolved.device.partition(":")[0],
+            fits[0].recipe.precision,
+            0.0,
+            0.0,
+        )
         return replace(line, fits=tuple(compared), measured=measured_cost(self._costs, wanted))
 
     def _is_unbuilt(self, backbone: str) -> bool:

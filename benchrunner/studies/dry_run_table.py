@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from benchrunner.fits.estimates import CommandEstimate
 from benchrunner.studies.cells import ABSENT
 from benchrunner.studies.dry_run import DryRun
 
@@ -16,39 +17,45 @@ if TYPE_CHECKING:
 def command_table(plan: DryRun) -> Table:
     """Lay out the commands as rows."""
     from rich.markup import escape
+
+    table = _table("commands, in this order", ("system", "left to do"), ("FLOPs", "time"))
+    for command in plan.commands:
+        estimate = command.estimate or CommandEstimate("not known")
+        left = "nothing" if estimate.is_done else estimate.left
+        flops = ABSENT if estimate.flops is None else f"{estimate.flops:.2g}"
+        table.add_row(escape(command.system), escape(left), flops, _duration(estimate.seconds))
+    return table
+
+
+def _table(title: str, texts: Iterable[str], numbers: Iterable[str]) -> Table:
+    """Make a table without rows, with these columns."""
     from rich.table import Table
 
-    table = Table(title="commands, in this order", title_justify="left")
-    for name in ("system", "left to do"):
+    table = Table(title=title, title_justify="left")
+    for name in texts:
         table.add_column(name)
-    for name in ("FLOPs", "time"):
+    for name in numbers:
         table.add_column(name, justify="right")
-    for command in plan.commands:
-        estimate = command.estimate
-        left = "not known" if estimate is None else "nothing" if estimate.is_done else estimate.left
-        flops = estimate.flops if estimate is not None else None
-        seconds = estimate.seconds if estimate is not None else None
-        table.add_row(
-            escape(command.system), escape(left), ABSENT if flops is None else f"{flops:.2g}", _duration(seconds)
-        )
     return table
 
 
 def fit_table(plan: DryRun) -> Table:
     """Lay out the fits as rows: which systems and columns need them, and how many are finished."""
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(title="fits", title_justify="left")
-    for name in ("system", "column", "task", "method"):
-        table.add_column(name)
-    for name in ("fits", "to run", "rows x epochs left", "time"):
-        table.add_column(name, justify="right")
+    numbers = ("fits", "to run", "rows x epochs left", "time")
+    table = _table("fits", ("system", "column", "task", "method"), numbers)
     for line in plan.lines:
-        first = line.fits[0]
-        names = (", ".join(line.systems), ", ".join(line.columns), first.task, first.method)
-        to_run = "?" if line.problem else str(len(line.fits) - line.finished)
-        table.add_row(*map(escape, names), str(len(line.fits)), to_run, f"{line.rows:,}", _duration(line.seconds))
+        table.add_row(
+            escape(", ".join(line.systems)),
+            escape(", ".join(line.columns)),
+            escape(line.fits[0].task),
+            escape(line.fits[0].method),
+            str(len(line.fits)),
+            "?" if line.problem else str(line.to_run),
+            f"{line.rows:,}",
+            _duration(line.seconds),
+        )
     return table
 
 
@@ -126,7 +133,7 @@ def as_json(plan: DryRun) -> dict[str, Any]:
                 "fits": len(line.fits),
                 "finished": line.finished,
                 "rows": line.rows,
-                "to_run": len(line.fits) - line.finished,
+                "to_run": line.to_run,
                 "seconds": line.seconds,
                 "basis": line.basis or None,
                 "problem": line.problem or None,

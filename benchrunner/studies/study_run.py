@@ -143,7 +143,9 @@ class _Run:
         return results
 
     def _group(self, cells: Sequence[Cell]) -> list[CellResult]:
-        runner, fits = self._runners.of(cells[0].fitting), different_fits(cells)
+        """Run planned cells that are scored on the same rows of dev; return their results."""
+        runner = self._runners.of(cells[0].fitting)
+        fits = different_fits(cells)
         runner.observers.call("before_study", fits=fits)
         self._keeper.planned(cells)
         predictions = NotedPredictions(runner)

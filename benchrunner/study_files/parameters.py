@@ -71,12 +71,16 @@ class Values:
 
     def with_value(self, name: str, value: str, separator: str = "") -> Values:
         """Return the values with one more parameter; raise a `ValueError` if the value cannot be split into words."""
-        words: tuple[str, ...] = (value,)
+        words = [value]
         if separator == ",":
-            words = tuple(word.strip() for word in value.split(",") if word.strip())
+            words = [word.strip() for word in value.split(",") if word.strip()]
         elif separator == " ":
-            words = tuple(shlex.split(value))
-        return replace(self, words={**self.words, name: words}, joints={**self.joints, name: separator})
+            words = shlex.split(value)
+        return replace(
+            self,
+            words={**self.words, name: tuple(words)},
+            joints={**self.joints, name: separator},
+        )
 
     def given(self, parameter: Parameter) -> str:
         """Write a value as a user would give it: words that need quotes have quotes."""

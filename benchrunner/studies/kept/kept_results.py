@@ -193,8 +193,9 @@ def _study(names: Mapping[System, str], fits: Iterable[Fit], runner: Runner) -> 
         tasks[fit.task] = runner.plugins.tasks.find(fit.task)
         seeds.add(fit.seed)
         methods.add(fit.method)
+    systems = list(dict.fromkeys(names.values()))
+    study = compared(systems, list(tasks.values()), seeds=tuple(sorted(seeds)), keep="all")
     own_methods = {task.method for task in tasks.values()}
-    study = compared(list(dict.fromkeys(names.values())), list(tasks.values()), seeds=tuple(sorted(seeds)), keep="all")
     if len(methods) > 1 or methods == own_methods:
         return study
     (method,) = methods

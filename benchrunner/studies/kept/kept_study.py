@@ -283,20 +283,18 @@ class KeptStudy:
 
         Several columns of one task may select different fits: the first column counts.
         """
-        answering = dict[str, dict[str, tuple[str, ...]]]()
+        answering: dict[str, dict[str, tuple[str, ...]]] = {}
+        others = self.others
         for cell in cells:
-            runs = self._runs_of(cell)
+            runs: tuple[str, ...] = () if cell.selected is None else (cell.selected,)
+            for column in cell.columns:
+                figure = others.get((cell.system, column))
+                if figure is not None and figure.members:  # an ensemble answers
+                    runs = figure.members
             if runs and cell.columns and cell.task in tasks:
-                answering.setdefault(cell.system, {}).setdefault(cell.task, runs)
+                of_system = answering.setdefault(cell.system, {})
+                of_system.setdefault(cell.task, runs)
         return answering
-
-    def _runs_of(self, cell: KeptCell) -> tuple[str, ...]:
-        """Return the ids of the fits whose answers stand for a system: those of an ensemble, or the selected one."""
-        for column in cell.columns:
-            figure = self.others.get((cell.system, column))
-            if figure is not None and figure.members:
-                return figure.members
-        return () if cell.selected is None else (cell.selected,)
 
 
 def _joined(runs: Mapping[str, tuple[str, ...]]) -> list[str]:
