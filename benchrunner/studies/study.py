@@ -81,7 +81,7 @@ class Column:
     """A key of the lines in `System.figures`; the last line with the key counts."""
     mean: tuple[str, ...] = ()
     """Names of the columns whose mean this column shows."""
-    published_on: str = field(default="", metadata=key_of("published_on", "published-on"))
+    published_on: str = field(default="", metadata=key_of("published-on"))
     """What the published figures were measured on, if this is not what the column measures, for example `test`."""
     extra: bool = False
     """Whether the column is left out unless the user names it."""

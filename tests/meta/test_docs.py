@@ -105,12 +105,12 @@ def test_the_studies_shown_are_understood(tmp_path: Path) -> None:
     whole, built = [text for text in blocks("toml", ROOT / "docs" / "studies.md") if "[[system]]" in text]
     path = tmp_path / "study.toml"
     path.write_text(whole, encoding="utf-8")
-    study = read_study_file(path, {})
+    study = read_study_file(path, {}).study
     assert [system.backbone for system in study.systems] == ["bert/novels", "bert/random-4/192"]
     path.write_text(built, encoding="utf-8")
     with pytest.raises(RequestError, match="corpus"):
         read_study_file(path, {})
-    study = read_study_file(path, {"corpus": "a.txt b.txt", "steps": "200"})
+    study = read_study_file(path, {"corpus": "a.txt b.txt", "steps": "200"}).study
     known = parser(discover())
     for system in study.systems:
         for words in system.make:
