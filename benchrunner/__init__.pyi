@@ -63,14 +63,13 @@ from benchrunner.metrics.groups import (
     mean_of_groups as mean_of_groups,
     reciprocal_rank_of_groups as reciprocal_rank_of_groups,
 )
-from benchrunner.metrics.metric import GoldRow as GoldRow, Metric as Metric, Score as Score
+from benchrunner.metrics.metric import GoldRow as GoldRow, Metric as Metric, RowSums as RowSums, Score as Score
 from benchrunner.metrics.ranking import (
     MEAN_RECIPROCAL_RANK as MEAN_RECIPROCAL_RANK,
     average_precision as average_precision,
     mean_reciprocal_rank as mean_reciprocal_rank,
     roc_auc as roc_auc,
 )
-from benchrunner.metrics.weighting import RowSums as RowSums
 from benchrunner.parameters.recipes import NamedRecipe as NamedRecipe, Recipe as Recipe
 from benchrunner.plugins.hookspecs import hookimpl as hookimpl
 from benchrunner.problems.candidates import Candidates as Candidates
