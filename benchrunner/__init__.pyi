@@ -72,8 +72,7 @@ from benchrunner.metrics.ranking import (
 )
 from benchrunner.parameters.recipes import NamedRecipe as NamedRecipe, Recipe as Recipe
 from benchrunner.plugins.hookspecs import hookimpl as hookimpl
-from benchrunner.problems.candidates import Candidates as Candidates
-from benchrunner.problems.choose import Choose as Choose
+from benchrunner.problems.choices import Candidates as Candidates, Choose as Choose
 from benchrunner.problems.marked_words import ClassifyWords as ClassifyWords
 from benchrunner.problems.multi_label import MultiLabel as MultiLabel
 from benchrunner.problems.sentences import Classify as Classify, Regress as Regress, SentenceProblem as SentenceProblem
