@@ -63,18 +63,16 @@ from benchrunner.metrics.groups import (
     mean_of_groups as mean_of_groups,
     reciprocal_rank_of_groups as reciprocal_rank_of_groups,
 )
-from benchrunner.metrics.metric import GoldRow as GoldRow, Metric as Metric, Score as Score
+from benchrunner.metrics.metric import GoldRow as GoldRow, Metric as Metric, RowSums as RowSums, Score as Score
 from benchrunner.metrics.ranking import (
     MEAN_RECIPROCAL_RANK as MEAN_RECIPROCAL_RANK,
     average_precision as average_precision,
     mean_reciprocal_rank as mean_reciprocal_rank,
     roc_auc as roc_auc,
 )
-from benchrunner.metrics.weighting import RowSums as RowSums
 from benchrunner.parameters.recipes import NamedRecipe as NamedRecipe, Recipe as Recipe
 from benchrunner.plugins.hookspecs import hookimpl as hookimpl
-from benchrunner.problems.candidates import Candidates as Candidates
-from benchrunner.problems.choose import Choose as Choose
+from benchrunner.problems.choices import Candidates as Candidates, Choose as Choose
 from benchrunner.problems.marked_words import ClassifyWords as ClassifyWords
 from benchrunner.problems.multi_label import MultiLabel as MultiLabel
 from benchrunner.problems.sentences import Classify as Classify, Regress as Regress, SentenceProblem as SentenceProblem

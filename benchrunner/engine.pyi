@@ -21,11 +21,15 @@ from benchrunner.backbones.export_kind import ExportKind as ExportKind
 from benchrunner.backbones.recurrence import read_one_way as read_one_way
 from benchrunner.errors import first_line as first_line
 from benchrunner.features import blocks as blocks, randomness as randomness
-from benchrunner.features.arrays import IGNORED as IGNORED, Features as Features, Sequences as Sequences
+from benchrunner.features.arrays import (
+    IGNORED as IGNORED,
+    Features as Features,
+    Sequences as Sequences,
+    on_device as on_device,
+)
 from benchrunner.features.flat_batch import FlatBatch as FlatBatch, collate as collate, rounding as rounding
 from benchrunner.features.pieces import Frame as Frame, Part as Part, Pieces as Pieces
 from benchrunner.features.randomness import Dropout as Dropout
-from benchrunner.features.uploads import on_device as on_device
 from benchrunner.features.word_cache import WordCache as WordCache
 from benchrunner.io import decoding as decoding, seals as seals
 from benchrunner.io.files import (

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from benchrunner.backbones.fused_attention import Direction, efficient, flash
-from benchrunner.features.attention_rows import Rows
+from benchrunner.backbones.fused_attention import AttentionLayer, Direction, efficient, flash
+from benchrunner.features.blocks import PaddedRows
 from benchrunner.features.flat_batch import FlatBatch
 
-Kernel = Callable[[torch.Tensor, FlatBatch, float, str, Direction, int | None], torch.Tensor]
-"""Computes (T, heads, size) from qkv (T, 3, heads, size), batch, dropout rate, name of the dropout site, direction and
-window: see `attend`."""
+Kernel = Callable[[Tensor, FlatBatch, AttentionLayer], Tensor]
+"""Computes (T, heads, size) from qkv (T, 3, heads, size)."""
 
 
 def attend(
-    qkv: torch.Tensor,
+    qkv: Tensor,
     batch: FlatBatch,
     *,
     rate: float,
     site: str,
     direction: Direction = "both",
     window: int | None = None,
-) -> torch.Tensor:
+) -> Tensor:
     """Let every token attend to the tokens of its own sequence: (T, 3, heads, size) -> (T, heads * size).
 
     `rate` is the dropout of the attention probabilities, `site` the name of the layer for drawing the mask. With the
@@ -39,10 +39,9 @@ def attend(
         qkv.shape[-1],
         dropping=rate > 0 and batch.dropping,
         learning=qkv.requires_grad and torch.is_grad_enabled(),
-        direction=direction,
         window=window,
     )
-    return kernel(qkv, batch, rate, site, direction, window).flatten(1)
+    return kernel(qkv, batch, AttentionLayer(rate, site, direction, window)).flatten(1)
 
 
 def implementation(
@@ -52,7 +51,6 @@ def implementation(
     *,
     dropping: bool,
     learning: bool = False,
-    direction: Direction = "both",
     window: int | None = None,
 ) -> Kernel:
     """Choose the kernel: a fused one on a GPU, `explicit` for dropout and for gradients on a CPU, else `grouped`.
@@ -75,7 +73,12 @@ def capability(device: torch.device) -> tuple[int, int] | None:
     return (8, 0) if device.type == "meta" else None
 
 
-def _fused(device: torch.device, dtype: torch.dtype, size: int, window: int | None) -> Kernel | None:
+def _fused(
+    device: torch.device,
+    dtype: torch.dtype,
+    size: int,
+    window: int | None,
+) -> Kernel | None:
     """Choose the fused kernel for a device, or None. Heads have at most 256 numbers, in multiples of 16 bytes.
 
     On GPUs of capability 8.6 and 8.9, flash attention has no gradient with dropout for heads of more than 192 numbers.
@@ -85,17 +88,12 @@ def _fused(device: torch.device, dtype: torch.dtype, size: int, window: int | No
         return None
     if dtype in (torch.float16, torch.bfloat16) and version >= (8, 0) and size <= 192:
         return flash
-    return efficient if dtype in (torch.float16, torch.float32) and window is None else None
+    if dtype in (torch.float16, torch.float32) and window is None:
+        return efficient
+    return None
 
 
-def grouped(
-    qkv: torch.Tensor,
-    batch: FlatBatch,
-    rate: float,
-    site: str,
-    direction: Direction = "both",
-    window: int | None = None,
-) -> torch.Tensor:
+def grouped(qkv: Tensor, batch: FlatBatch, layer: AttentionLayer) -> Tensor:
     """Compute torch's scaled_dot_product_attention for each block of equally long sequences, without padding."""
     outputs = []
     # Parts of a split share one gradient tensor; every slice would have a gradient tensor of the whole batch.
@@ -104,63 +102,65 @@ def grouped(
     for block, part in zip(batch.blocks, parts, strict=True):
         states = part.view(block.count, block.length, *qkv.shape[1:])
         query, key, value = states.permute(2, 0, 3, 1, 4)  # each (count, heads, length, size)
-        masked = direction == "right-to-left" or _is_narrow(window, block.length)
-        mask = ~_hidden(block.length, direction, window, qkv.device) if masked else None
-        causal = direction == "left-to-right" and not masked
-        context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
+        mask = None
+        is_causal = False
+        if layer.direction == "right-to-left" or _is_narrow(layer, block.length):
+            mask = ~_hidden(block.length, layer, qkv.device)
+        elif layer.direction == "left-to-right":
+            is_causal = True
+        context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=is_causal)
         outputs.append(context.transpose(1, 2).flatten(0, 1))
-    return torch.cat([*outputs, torch.zeros_like(rest[:, 0])])
+    outputs.append(torch.zeros_like(rest[:, 0]))
+    return torch.cat(outputs)
 
 
-def explicit(
-    qkv: torch.Tensor,
-    batch: FlatBatch,
-    rate: float,
-    site: str,
-    direction: Direction = "both",
-    window: int | None = None,
-) -> torch.Tensor:
+def explicit(qkv: Tensor, batch: FlatBatch, layer: AttentionLayer) -> Tensor:
     """Compute softmax, dropout with a drawn mask, and both products in rows; the gradient is written by hand."""
     with torch.autocast(qkv.device.type, enabled=False):  # `_Explicit` chooses its own types
-        output: torch.Tensor = _Explicit.apply(qkv, batch, rate, site, direction, window)  # type: ignore[no-untyped-call]
+        output: Tensor = _Explicit.apply(qkv, batch, layer)  # type: ignore[no-untyped-call]
     return output
 
 
-def _gathered(x: torch.Tensor, rows: Rows, kind: torch.dtype) -> torch.Tensor:
+def _gathered(x: Tensor, rows: PaddedRows, kind: torch.dtype) -> Tensor:
     """Copy the tokens of rows from (T, k, heads, size) to (k, count * heads, length, size), contiguous.
 
     Padding reads the last entry of x.
     """
-    tokens = x.index_select(0, rows.sources % len(x)) if rows.padded else x[rows.start : rows.stop]
-    view = tokens.view(rows.count, rows.length, *x.shape[1:]).permute(2, 0, 3, 1, 4)
-    gathered = torch.empty(view.shape, dtype=kind, device=x.device)
-    return gathered.copy_(view).flatten(1, 2)
+    tokens = x[rows.bucket.start : rows.bucket.stop]
+    if rows.padded:
+        tokens = x.index_select(0, rows.sources % len(x))
+    by_row = tokens.view(rows.count, rows.length, *x.shape[1:])
+    states = by_row.permute(2, 0, 3, 1, 4)  # (k, count, heads, length, size)
+    gathered = torch.empty(states.shape, dtype=kind, device=x.device)
+    return gathered.copy_(states).flatten(1, 2)
 
 
-def _scatter(values: torch.Tensor, rows: Rows, target: torch.Tensor) -> None:
+def _scatter(values: Tensor, rows: PaddedRows, target: Tensor) -> None:
     """Copy (k, count * heads, length, size) back to the tokens of rows in the target (T, k, heads, size)."""
     _, _, heads, size = target.shape
-    states = values.view(len(values), rows.count, heads, rows.length, size).permute(1, 3, 0, 2, 4)
-    part = target[rows.start : rows.stop]
+    by_head = values.view(len(values), rows.count, heads, rows.length, size)
+    states = by_head.permute(1, 3, 0, 2, 4)  # (count, length, k, heads, size)
+    part = target[rows.bucket.start : rows.bucket.stop]
     if not rows.padded:
         part.view(states.shape).copy_(states)
         return
-    padded = torch.empty(states.shape, dtype=target.dtype, device=target.device).copy_(states)
+    padded = torch.empty(states.shape, dtype=target.dtype, device=target.device)
+    padded.copy_(states)
     torch.index_select(padded.flatten(0, 1), 0, rows.places, out=part)
 
 
-def _is_narrow(window: int | None, length: int) -> bool:
+def _is_narrow(layer: AttentionLayer, length: int) -> bool:
     """Whether the window hides a token from another token of a sequence."""
-    return window is not None and length > window + 1
+    return layer.window is not None and length > layer.window + 1
 
 
-def _hidden(length: int, direction: Direction, window: int | None, device: torch.device) -> torch.Tensor:
+def _hidden(length: int, layer: AttentionLayer, device: torch.device) -> Tensor:
     """Mask of the tokens that each token must not see: bool (length, length)."""
+    before, after = [length if side == -1 else side for side in layer.sides]
     everything = torch.ones(length, length, dtype=torch.bool, device=device)
-    reach = length if window is None else window
-    later = 0 if direction == "left-to-right" else reach
-    earlier = 0 if direction == "right-to-left" else reach
-    return everything.triu(later + 1) | everything.tril(-earlier - 1)
+    later = everything.triu(after + 1)
+    earlier = everything.tril(-before - 1)
+    return later | earlier
 
 
 class _Explicit(torch.autograd.Function):
@@ -171,36 +171,45 @@ class _Explicit(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, qkv, batch, rate, site, direction, window):  # type: ignore[no-untyped-def]
+    def forward(ctx, qkv, batch, layer):  # type: ignore[no-untyped-def]
         tokens, _, heads, size = qkv.shape
         kind = torch.promote_types(qkv.dtype, torch.float32) if qkv.device.type == "cpu" else qkv.dtype
-        dropping = rate > 0 and batch.dropping
+        dropping = layer.rate > 0 and batch.dropping
         ctx.rows = batch.attention_rows
         ctx.real = batch.real
         ctx.kind = kind
         ctx.scale = size**-0.5
-        ctx.factor = 1 / (1 - rate) if dropping else 1.0
+        ctx.factor = 1 / (1 - layer.rate) if dropping else 1.0
         empty = qkv.new_empty(1, 1, 1, dtype=kind)
         output = qkv.new_empty(tokens, 1, heads, size)
         output[batch.real :] = 0
-        elements = [rows.count * heads * rows.length**2 for rows in ctx.rows]
-        drawn = batch.dropout.mask((sum(elements),), rate, site, empty).split(elements) if dropping else []
+        drawn = ()
+        if dropping:
+            elements = [rows.count * heads * rows.length**2 for rows in ctx.rows]
+            mask = batch.dropout.mask((sum(elements),), layer.rate, layer.site, empty)
+            drawn = mask.split(elements)
         kept = []
         for number, rows in enumerate(ctx.rows):
             flat = _gathered(qkv, rows, kind)
-            query, key, value = flat
+            query, key, value = flat  # each (count * heads, length, size)
             scores = torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=ctx.scale)
             if rows.bias is not None:
-                scores.view(rows.count, heads, rows.length, rows.length).add_(rows.bias)
-            if direction != "both" or _is_narrow(window, rows.length):
-                scores.masked_fill_(_hidden(rows.length, direction, window, qkv.device), -torch.inf)
+                by_row = scores.view(rows.count, heads, rows.length, rows.length)
+                by_row.add_(rows.bias)
+            if layer.direction != "both" or _is_narrow(layer, rows.length):
+                hidden = _hidden(rows.length, layer, qkv.device)
+                scores.masked_fill_(hidden, -torch.inf)
             probabilities = torch.softmax(scores, -1)
-            dropped = drawn[number].view_as(probabilities).mul_(probabilities) if dropping else probabilities
-            _scatter(torch.bmm(dropped, value)[None], rows, output)
+            dropped = probabilities
+            if dropping:
+                dropped = drawn[number].view_as(probabilities).mul_(probabilities)
+            context = torch.bmm(dropped, value)
+            _scatter(context[None], rows, output)
             kept += [flat, probabilities, dropped]
         ctx.save_for_backward(*kept)
-        # The output is scaled by 1 / (1 - rate), because it is smaller than the probabilities.
-        return (output.mul_(ctx.factor) if dropping else output).squeeze(1)
+        if dropping:  # the output is smaller than the probabilities, so it is scaled in their place
+            output.mul_(ctx.factor)
+        return output.squeeze(1)
 
     @staticmethod
     def backward(ctx, gradient):  # type: ignore[no-untyped-def]
@@ -211,16 +220,21 @@ class _Explicit(torch.autograd.Function):
         outer_states = gradient.new_empty(tokens + 1, 1, heads, size)  # the last entry is the gradient of padding
         torch.mul(gradient, ctx.factor, out=outer_states[:tokens, 0])
         outer_states[tokens:] = 0
-        kept = ctx.saved_tensors
-        for rows, flat, probabilities, dropped in zip(ctx.rows, kept[::3], kept[1::3], kept[2::3], strict=True):
+        kept = iter(ctx.saved_tensors)
+        for rows in ctx.rows:
+            flat = next(kept)
+            probabilities = next(kept)
+            dropped = next(kept)
             query, key, value = flat
             (outer,) = _gathered(outer_states, rows, ctx.kind)
             # The gradient of softmax, where dropout is a factor of the gradient of its result.
             through = torch.bmm(outer, value.transpose(1, 2)).mul_(dropped)
-            through = torch.addcmul(through, probabilities, through.sum(-1, keepdim=True), value=-1)
+            total = through.sum(-1, keepdim=True)
+            through = torch.addcmul(through, probabilities, total, value=-1)
             gradients = torch.empty_like(flat)
-            torch.baddbmm(empty, through, key, beta=0, alpha=ctx.scale, out=gradients[0])
-            torch.baddbmm(empty, through.transpose(1, 2), query, beta=0, alpha=ctx.scale, out=gradients[1])
-            torch.bmm(dropped.transpose(1, 2), outer, out=gradients[2])
+            of_query, of_key, of_value = gradients
+            torch.baddbmm(empty, through, key, beta=0, alpha=ctx.scale, out=of_query)
+            torch.baddbmm(empty, through.transpose(1, 2), query, beta=0, alpha=ctx.scale, out=of_key)
+            torch.bmm(dropped.transpose(1, 2), outer, out=of_value)
             _scatter(gradients, rows, result)
-        return result, None, None, None, None, None
+        return result, None, None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, final
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from benchrunner.backbones.export_kind import ExportKind
@@ -24,7 +24,7 @@ from benchrunner.features.pieces import Frame, Pieces
 class ExportedHead:
     """A fitted head, which `Encoder.save` writes if the backbone's checkpoint layout can hold a head."""
 
-    tensors: Mapping[str, torch.Tensor]
+    tensors: Mapping[str, Tensor]
     """`weight` and `bias` of the output layer, or `weight` alone: see `Encoder.summary_head_bias`."""
     kind: ExportKind
     """Type of the head in other libraries: see `Problem.export_kind`."""
@@ -138,7 +138,12 @@ class Encoder(nn.Module, ABC):
             )
 
     @abstractmethod
-    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+    def assemble(
+        self,
+        first: Sequence[str],
+        second: Sequence[str] | None,
+        max_length: int,
+    ) -> Sequences:
         """Turn texts, or pairs of texts, into token sequences with special tokens and segments of at most `max_length`.
 
         Of a pair that is too long, the longer text is cut first.
@@ -164,18 +169,18 @@ class Encoder(nn.Module, ABC):
         )
 
     @abstractmethod
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+    def hidden_states(self, batch: FlatBatch) -> Iterator[Tensor]:
         """Compute the embeddings, then the states after each layer: (T, hidden) each."""
 
-    def summary_tokens(self, batch: FlatBatch) -> torch.Tensor:
+    def summary_tokens(self, batch: FlatBatch) -> Tensor:
         """Return the token at `summary_place` of each sequence, as a place in the batch: int32 (N,)."""
         return batch.starts[:-1] if self.summary_place == "first" else batch.starts[1:] - 1
 
     @abstractmethod
-    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    def summary(self, hidden: Tensor, batch: FlatBatch) -> Tensor:
         """Compute a vector for each sequence of the batch: (T, hidden) -> (N, hidden)."""
 
-    def summarized(self, batch: FlatBatch) -> torch.Tensor:
+    def summarized(self, batch: FlatBatch) -> Tensor:
         """Compute the vector of each sequence from its tokens: (N, hidden), equal to `summary` of the last states.
 
         An encoder whose `summary` reads one token of a sequence may leave out what the last layer computes for others.
@@ -189,7 +194,7 @@ class Encoder(nn.Module, ABC):
         example, a model may have global attention on other tokens for spans than for sentences.
         """
 
-    def token_states(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    def token_states(self, hidden: Tensor, batch: FlatBatch) -> Tensor:
         """Compute the vectors that an output layer for tokens reads, by default the states: (T, hidden) -> (T, hidden).
 
         Models override this method if their published architecture has further layers between states and output layer.
@@ -200,7 +205,7 @@ class Encoder(nn.Module, ABC):
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
         """Write the encoder, and a fitted head if given, in the layout that the backbone's family reads."""
 
-    def forward(self, batch: FlatBatch) -> torch.Tensor:
+    def forward(self, batch: FlatBatch) -> Tensor:
         """Compute the states of the last layer: (T, hidden)."""
         states = None
         for states in self.hidden_states(batch):  # noqa: B007 - earlier layers are freed one by one

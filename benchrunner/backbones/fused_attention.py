@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, final
 
 import torch
+from torch import Tensor
 
 from benchrunner.features.flat_batch import FlatBatch
 
@@ -22,58 +24,62 @@ _CAUSAL = 1
 """The efficient kernel's `custom_mask_type` for attention to a token itself and the tokens before it; 0 is no mask."""
 
 
-def flash(
-    qkv: torch.Tensor,
-    batch: FlatBatch,
-    rate: float,
-    site: str,
-    direction: Direction = "both",
-    window: int | None = None,
-) -> torch.Tensor:
+@final
+@dataclass(frozen=True)
+class AttentionLayer:
+    """How the tokens of a layer attend to one another."""
+
+    rate: float
+    """Dropout of the attention probabilities."""
+    site: str
+    """Name of the layer, for drawing the dropout mask."""
+    direction: Direction = "both"
+    window: int | None = None
+    """Most tokens on each side that a token attends to; None for all."""
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """How many tokens before and after itself a token attends to, as flash attention wants it; -1: all."""
+        side = -1 if self.window is None else self.window
+        before = 0 if self.direction == "right-to-left" else side
+        after = 0 if self.direction == "left-to-right" else side
+        return before, after
+
+
+def flash(qkv: Tensor, batch: FlatBatch, layer: AttentionLayer) -> Tensor:
     """Compute flash attention; for half precision on GPUs of compute capability 8.0 and above."""
-    output: torch.Tensor = _Flash.apply(qkv, batch, rate, site, direction, window)  # type: ignore[no-untyped-call]
+    output: Tensor = _Flash.apply(qkv, batch, layer)  # type: ignore[no-untyped-call]
     return output
 
 
-def efficient(
-    qkv: torch.Tensor,
-    batch: FlatBatch,
-    rate: float,
-    site: str,
-    direction: Direction = "both",
-    window: int | None = None,
-) -> torch.Tensor:
-    """Compute memory-efficient attention; for fp32, and for older GPUs. `window` must be None.
+def efficient(qkv: Tensor, batch: FlatBatch, layer: AttentionLayer) -> Tensor:
+    """Compute memory-efficient attention; for fp32, and for older GPUs. The window must be None.
 
     Attention from right to left is computed from left to right on the reversed tokens.
     """
-    assert window is None
+    assert layer.window is None
     starts = batch.borders
-    if direction != "right-to-left":
-        output: torch.Tensor = _Efficient.apply(qkv, starts, batch, rate, site, direction != "both")  # type: ignore[no-untyped-call]
+    if layer.direction != "right-to-left":
+        output: Tensor = _Efficient.apply(qkv, starts, batch, layer)  # type: ignore[no-untyped-call]
         return output
-    reverse: torch.Tensor = _Efficient.apply(qkv.flip(0), len(qkv) - starts.flip(0), batch, rate, site, True)  # type: ignore[no-untyped-call]
+    reversed_starts = len(qkv) - starts.flip(0)
+    reverse: Tensor = _Efficient.apply(qkv.flip(0), reversed_starts, batch, layer)  # type: ignore[no-untyped-call]
     return reverse.flip(0)
-
-
-def sides(direction: Direction, window: int | None) -> tuple[int, int]:
-    """Give how many tokens before and after itself a token attends to, as flash attention wants it; -1: all."""
-    side = -1 if window is None else window
-    return 0 if direction == "right-to-left" else side, 0 if direction == "left-to-right" else side
 
 
 class _Flash(torch.autograd.Function):
     """Flash attention over the borders of the sequences; the backward pass adds in a fixed order."""
 
     @staticmethod
-    def forward(ctx, qkv, batch, rate, site, direction, window):  # type: ignore[no-untyped-def]
+    def forward(ctx, qkv, batch, layer):  # type: ignore[no-untyped-def]
         starts = batch.borders
         longest = batch.longest_border
-        before, after = sides(direction, window)
-        causal = (before, after) == (-1, 0)
-        ctx.places = (starts, starts, longest, longest, rate if batch.dropping else 0.0, causal)
+        rate = layer.rate if batch.dropping else 0.0
+        before, after = layer.sides
+        causal = layer.sides == (-1, 0)
+        ctx.places = (starts, starts, longest, longest, rate, causal)
         ctx.windows = {"window_size_left": before, "window_size_right": after}
-        with batch.dropout.drawing(site, qkv.device):
+        with batch.dropout.drawing(layer.site, qkv.device):
             output, logsumexp, state, unused, _ = torch.ops.aten._flash_attention_forward(
                 *qkv.unbind(1), *ctx.places, False, **ctx.windows
             )
@@ -87,20 +93,21 @@ class _Flash(torch.autograd.Function):
             gradients = torch.ops.aten._flash_attention_backward(
                 gradient, *qkv.unbind(1), output, logsumexp, *ctx.places, state, unused, **ctx.windows
             )
-        return torch.stack(gradients, 1), None, None, None, None, None
+        return torch.stack(gradients, 1), None, None
 
 
 class _Efficient(torch.autograd.Function):
     """Memory-efficient attention over the borders of the sequences; the keys are not split, so sums are in order."""
 
     @staticmethod
-    def forward(ctx, qkv, starts, batch, rate, site, causal):  # type: ignore[no-untyped-def]
-        ctx.longest = longest = batch.longest_border
-        ctx.rate = rate if batch.dropping else 0.0
-        ctx.mask = _CAUSAL if causal else 0
-        with batch.dropout.drawing(site, qkv.device):
+    def forward(ctx, qkv, starts, batch, layer):  # type: ignore[no-untyped-def]
+        ctx.longest = batch.longest_border
+        ctx.rate = layer.rate if batch.dropping else 0.0
+        ctx.mask = 0 if layer.direction == "both" else _CAUSAL
+        states = qkv[None].unbind(2)
+        with batch.dropout.drawing(layer.site, qkv.device):
             output, logsumexp, seed, offset, _, _ = torch.ops.aten._efficient_attention_forward(
-                *qkv[None].unbind(2), None, starts, starts, longest, longest, ctx.rate, ctx.mask, True
+                *states, None, starts, starts, ctx.longest, ctx.longest, ctx.rate, ctx.mask, True
             )
         ctx.save_for_backward(qkv, starts, output, logsumexp, seed, offset)
         return output[0]
@@ -125,7 +132,7 @@ class _Efficient(torch.autograd.Function):
             False,
             num_splits_key=1,
         )
-        return torch.stack([part[0] for part in gradients], 1), None, None, None, None, None
+        return torch.stack([part[0] for part in gradients], 1), None, None, None
 
 
 @contextmanager

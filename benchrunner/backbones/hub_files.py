@@ -14,7 +14,12 @@ _SHARDS = ".index.json"
 """End of the name of a file that says which tensor is in which of several files of weights."""
 
 
-def download_hub_file(repository: str, name: str, workspace: Workspace, commit: str | None = None) -> Path:
+def download_hub_file(
+    repository: str,
+    name: str,
+    workspace: Workspace,
+    commit: str | None = None,
+) -> Path:
     """Return the path of a file in the local cache; download the file first if it is not there."""
     path = find_hub_file(repository, name, workspace, commit)
     if path is None:
@@ -22,7 +27,12 @@ def download_hub_file(repository: str, name: str, workspace: Workspace, commit: 
     return path
 
 
-def find_hub_file(repository: str, name: str, workspace: Workspace, commit: str | None = None) -> Path | None:
+def find_hub_file(
+    repository: str,
+    name: str,
+    workspace: Workspace,
+    commit: str | None = None,
+) -> Path | None:
     """Return the path of a file in the local cache, downloaded if needed, or None if the repository has no such file.
 
     Offline, a file that is not in the local cache counts as missing, except for config.json, which every model has.
@@ -57,7 +67,13 @@ def find_hub_file(repository: str, name: str, workspace: Workspace, commit: str 
         raise CheckpointError(f"hub {repository}: {name} cannot be fetched: {first_line(error)}") from None
 
 
-def download_checkpoint(repository: str, workspace: Workspace, *, files: Sequence[str], weights: Sequence[str]) -> Path:
+def download_checkpoint(
+    repository: str,
+    workspace: Workspace,
+    *,
+    files: Sequence[str],
+    weights: Sequence[str],
+) -> Path:
     """Download a checkpoint, all files of one commit, and return its folder in the local cache.
 
     `files` are the names of the files besides config.json, which are downloaded if they exist. Of `weights`, the first

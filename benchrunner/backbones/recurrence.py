@@ -8,14 +8,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from benchrunner.features.uploads import on_device
+from benchrunner.features.arrays import on_device
 
 
 def read_one_way(
-    lstm: nn.LSTM, states: torch.Tensor, starts: np.ndarray, lengths: np.ndarray, *, backward: bool = False
-) -> torch.Tensor:
+    lstm: nn.LSTM,
+    states: Tensor,
+    starts: np.ndarray,
+    lengths: np.ndarray,
+    *,
+    backward: bool = False,
+) -> Tensor:
     """Let an LSTM layer read sequences that stand one after another in a batch, in one direction, in fp32.
 
     Sequence i is `lengths[i]` tokens of the states (T, inputs) from token `starts[i]` on; both are int64 (N,). With
@@ -28,15 +33,20 @@ def read_one_way(
     """
     steps = np.arange(lengths.max())[:, None]
     present = steps < lengths  # (steps, sequences)
-    steps = np.minimum(steps, lengths - 1)
-    places = starts + (lengths - 1 - steps if backward else steps)
-    arrays = {"read": places.ravel(), "present": present.ravel().nonzero()[0], "written": places[present]}
+    last = lengths - 1
+    steps = np.minimum(steps, last)
+    places = starts + (last - steps if backward else steps)
+    arrays = {
+        "read": places.ravel(),
+        "present": np.flatnonzero(present),
+        "written": places[present],
+    }
     indices = on_device(arrays, states.device)
     # Not every device has an LSTM in half precision.
     with torch.autocast(states.device.type, enabled=False), _without_onednn(lstm.proj_size):
-        inputs = states.float().index_select(0, indices["read"]).view(*places.shape, -1)
-        read, _ = lstm(inputs)
-        outputs: torch.Tensor = read.flatten(0, 1).index_select(0, indices["present"])
+        inputs = states.float().index_select(0, indices["read"])
+        read, _ = lstm(inputs.view(*places.shape, -1))
+        outputs: Tensor = read.flatten(0, 1).index_select(0, indices["present"])
     result = outputs.new_zeros(len(states), outputs.shape[1])
     return result.index_copy(0, indices["written"], outputs)
 

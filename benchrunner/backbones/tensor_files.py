@@ -13,7 +13,7 @@ from benchrunner.errors import CheckpointError, first_line
 from benchrunner.process.platform_facts import memory_size
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
 
 SHOWN_FAULTS = 20
 """Number of faults that an error lists."""
@@ -21,17 +21,17 @@ _SMALLEST_FLOAT = 2
 """Bytes of a weight in the smallest type that is read, bfloat16 or float16."""
 
 
-def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+def read_tensors(path: Path) -> dict[str, Tensor]:
     """Read all tensors of a safetensors file, or of a .bin file with torch's weights_only loader."""
     return _read(path, "cpu")
 
 
-def read_shapes(path: Path) -> dict[str, torch.Tensor]:
+def read_shapes(path: Path) -> dict[str, Tensor]:
     """Read names, shapes and types of all tensors; the tensors are on torch's meta device, without memory."""
     return _read(path, "meta")
 
 
-def _read(path: Path, device: str) -> dict[str, torch.Tensor]:
+def _read(path: Path, device: str) -> dict[str, Tensor]:
     try:
         if not path.is_file():
             raise ValueError("there is no such file" if not path.exists() else "it is not a regular file")
@@ -40,7 +40,7 @@ def _read(path: Path, device: str) -> dict[str, torch.Tensor]:
         raise CheckpointError(f"{path}: the weights cannot be read: {first_line(error)}") from None
 
 
-def _safetensors(path: Path, device: str) -> dict[str, torch.Tensor]:
+def _safetensors(path: Path, device: str) -> dict[str, Tensor]:
     import torch
     from safetensors import safe_open
     from safetensors.torch import load_file
@@ -48,15 +48,16 @@ def _safetensors(path: Path, device: str) -> dict[str, torch.Tensor]:
     if device != "meta":
         return load_file(path)
     kinds = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+    shapes = {}
     with safe_open(path, framework="pt") as content:
-        parts = {name: content.get_slice(name) for name in content.keys()}  # noqa: SIM118
-        return {
-            name: torch.empty(part.get_shape(), dtype=kinds.get(part.get_dtype(), torch.uint8), device="meta")
-            for name, part in parts.items()
-        }
+        for name in content.keys():  # noqa: SIM118
+            part = content.get_slice(name)
+            kind = kinds.get(part.get_dtype(), torch.uint8)
+            shapes[name] = torch.empty(part.get_shape(), dtype=kind, device="meta")
+    return shapes
 
 
-def _pickle(path: Path, device: str) -> dict[str, torch.Tensor]:
+def _pickle(path: Path, device: str) -> dict[str, Tensor]:
     import torch
 
     if zipfile.is_zipfile(path):
@@ -66,28 +67,26 @@ def _pickle(path: Path, device: str) -> dict[str, torch.Tensor]:
             raise ValueError(f"it would grow to {size:,} bytes when it is read")
     tensors = torch.load(path, map_location=device, weights_only=True)
     if not isinstance(tensors, Mapping) or not all(
-        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in tensors.items()
+        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in tensors.items()
     ):
         raise ValueError("a flat table of tensors was expected")
     return dict(tensors)
 
 
-def check_types(origin: Path, tensors: Mapping[str, torch.Tensor]) -> None:
+def check_types(origin: Path, tensors: Mapping[str, Tensor]) -> None:
     """Raise a `CheckpointError` for a weight that is no floating-point number of 16 to 64 bits."""
     import torch
 
     floats = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
-    refuse(
-        f"{origin} holds weights that are not floating-point numbers of 16, 32 or 64 bits",
-        (f"{name} ({_type(tensor)})" for name, tensor in tensors.items() if tensor.dtype not in floats),
-    )
+    faults = [f"{name} ({_type(tensor)})" for name, tensor in tensors.items() if tensor.dtype not in floats]
+    refuse(f"{origin} holds weights that are not floating-point numbers of 16, 32 or 64 bits", faults)
 
 
-def _type(tensor: torch.Tensor) -> str:
+def _type(tensor: Tensor) -> str:
     return "an integer, a truth value or quantized" if tensor.is_meta else str(tensor.dtype).removeprefix("torch.")
 
 
-def check_finite(origin: Path, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
+def check_finite(origin: Path, tensors: Iterable[tuple[str, Tensor]]) -> None:
     """Raise a `CheckpointError` for a weight that holds a NaN or an infinity."""
     refuse(f"{origin} holds values that are not finite numbers", not_finite(tensors))
 
@@ -110,9 +109,9 @@ def check_size(config: Path, weights: int, files: Sequence[Path]) -> None:
 
 def refuse(reason: str, faults: Iterable[str]) -> None:
     """Raise a `CheckpointError` that lists the first faults; nothing happens where there are none."""
-    listed = list(faults)
-    if listed:
-        shown = [f"  - {fault}" for fault in listed[:SHOWN_FAULTS]]
-        if more := len(listed) - len(shown):
-            shown.append(f"  - ... and {more} more")
-        raise CheckpointError("\n".join([f"{reason}:", *shown]))
+    lines = [f"  - {fault}" for fault in faults]
+    if not lines:
+        return
+    if more := len(lines[SHOWN_FAULTS:]):
+        lines[SHOWN_FAULTS:] = [f"  - ... and {more} more"]
+    raise CheckpointError("\n".join([f"{reason}:", *lines]))

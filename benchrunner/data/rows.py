@@ -50,6 +50,19 @@ class Rows:
                 raise DataError(f"{self.where(row)}: column '{column}' must be text, found {shown(text)}.")
         return texts
 
+    def text_lists(self, column: str, *, count: int | None = None) -> list[list[str]]:
+        """Return a column of lists of `count` texts, or of one text or more, or raise a `DataError`."""
+        expected = "be a list of one text or more" if count is None else f"hold {count} texts"
+        lists: list[list[str]] = self.table.column(column).to_pylist()
+        for row, texts in enumerate(lists):
+            if not isinstance(texts, list) or not texts or len(texts) != (count or len(texts)):
+                raise DataError(f"{self.where(row)}: column '{column}' must {expected}, found {shown(texts)}.")
+            for text in texts:
+                if not isinstance(text, str):
+                    holds = f"must hold {count or 'nothing but'} texts"
+                    raise DataError(f"{self.where(row)}: column '{column}' {holds}, found {shown(text)}.")
+        return lists
+
     def labels(self, column: str, parse: Callable[[Any], Any], *, required: bool) -> list[Any] | None:
         """Read the labels of a column with `parse`; return None if they are not `required` and no row has a label.
 

@@ -1,4 +1,4 @@
-"""Features: encoded rows as flat arrays without padding, in memory or memory-mapped from a cache folder."""
+"""Features: encoded rows as flat arrays without padding, in memory, in a cache folder, or as tensors on a device."""
 
 from __future__ import annotations
 
@@ -6,12 +6,24 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import torch
+from torch import Tensor
 
 IGNORED = -100
 """Target of tokens that have no loss; the default `ignore_index` of torch's cross-entropy."""
+
+_ALIGNMENT = 16
+"""Bytes to whose multiples the beginning of each array is moved in the buffer: no type of a tensor is larger."""
+
+
+def borders(counts: np.ndarray) -> np.ndarray:
+    """Return 0 and the sums of the first counts, int64 (counts + 1,): borders([2, 3]) is [0, 2, 5]."""
+    sums = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=sums[1:])
+    return sums
 
 
 @dataclass(frozen=True)
@@ -25,15 +37,21 @@ class Sequences:
     starts: np.ndarray
     """int64 (sequences + 1,): sequence i is tokens[starts[i]:starts[i + 1]]"""
 
+    def summary_tokens(self, place: Literal["first", "last"]) -> np.ndarray:
+        """Return the token that stands for each sequence, its first or its last: int64 (sequences,)."""
+        if place == "first":
+            return self.starts[:-1]
+        return self.starts[1:] - 1
+
     @classmethod
     def joined(cls, parts: list[Sequences]) -> Sequences:
         """Join parts one after another."""
         if len(parts) == 1:
             return parts[0]
-        lengths = np.concatenate([np.diff(part.starts) for part in parts])
         tokens = np.concatenate([part.tokens for part in parts])
         segments = np.concatenate([part.segments for part in parts])
-        return cls(tokens, segments, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+        lengths = np.concatenate([np.diff(part.starts) for part in parts])
+        return cls(tokens, segments, borders(lengths))
 
 
 @dataclass(frozen=True)
@@ -104,11 +122,15 @@ class Features:
         `batch_unit` is the recipe's. For features without counts of rows and of losses, a unit always counts 1.
         """
         counts = {"sentences": self.counts, "words": self.loss_weights}.get(batch_unit)
-        return np.ones(self.units, dtype=np.int64) if counts is None else np.asarray(counts)
+        if counts is None:
+            return np.ones(self.units, dtype=np.int64)
+        return np.asarray(counts)
 
     def loss_weight(self, units: np.ndarray) -> int:
         """Return the number by which the summed loss of the given units is divided."""
-        return len(units) if self.loss_weights is None else int(self.loss_weights[units].sum())
+        if self.loss_weights is None:
+            return len(units)
+        return int(self.loss_weights[units].sum())
 
     @property
     def lengths(self) -> np.ndarray:
@@ -122,34 +144,37 @@ class Features:
 
     def tokens_in(self, units: np.ndarray) -> int:
         """Return the number of tokens in some units."""
-        return int((self.starts[self.groups[units + 1]] - self.starts[self.groups[units]]).sum())
+        first = self.starts[self.groups[units]]
+        end = self.starts[self.groups[units + 1]]
+        return int((end - first).sum())
 
     def save(self, folder: Path) -> None:
         """Write each array to a file of its own, so that it can be memory-mapped."""
-        contents: dict[str, list[str]] = {}
+        optional = [name for name in _OPTIONAL if getattr(self, name) is not None]
+        for name in (*_PARTS, *optional):
+            np.save(folder / f"{name}.npy", getattr(self, name))
+        contents = {"optional": optional}
         for group in _GROUPS:
             arrays = getattr(self, group)
             contents[group] = sorted(arrays)
             for name, values in arrays.items():
                 np.save(folder / f"{group}-{name}.npy", values)
-        contents["optional"] = [name for name in _OPTIONAL if getattr(self, name) is not None]
-        for name in (*_PARTS, *contents["optional"]):
-            np.save(folder / f"{name}.npy", getattr(self, name))
-        (folder / "contents.json").write_text(json.dumps(contents), encoding="utf-8")
+        written = json.dumps(contents)
+        (folder / "contents.json").write_text(written, encoding="utf-8")
 
     @classmethod
     def open(cls, folder: Path) -> Features:
         """Memory-map what `save` wrote; raises `OSError` or `ValueError` if files are missing or damaged."""
 
-        def array(name: str) -> np.ndarray:
+        def array(name: str) -> Any:
+            file = folder / f"{name}.npy"
             try:
-                values: np.ndarray = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+                return np.load(file, mmap_mode="r", allow_pickle=False)
             except EOFError:
-                raise ValueError(f"{folder / name}.npy is empty") from None
-            return values
+                raise ValueError(f"{file} is empty") from None
 
         contents = json.loads((folder / "contents.json").read_text(encoding="utf-8"))
-        parts: dict[str, Any] = {name: array(name) for name in (*_PARTS, *contents["optional"])}
+        parts = {name: array(name) for name in (*_PARTS, *contents["optional"])}
         for group in _GROUPS:
             parts[group] = {name: array(f"{group}-{name}") for name in contents[group]}
         return cls(**parts)
@@ -158,3 +183,44 @@ class Features:
 _PARTS = ("tokens", "segments", "starts", "groups", "owner")
 _GROUPS = ("targets", "token_targets", "guides")
 _OPTIONAL = ("counts", "loss_weights")
+
+
+def on_device(arrays: Mapping[str, np.ndarray], device: torch.device) -> dict[str, Tensor]:
+    """Give arrays as tensors on a device. On the CPU the tensors share the memory of the arrays."""
+    arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
+    if device.type != "cpu":
+        return copied(arrays, device)
+    return {name: torch.from_numpy(values) for name, values in arrays.items()}
+
+
+def tensor_on(values: np.ndarray, device: torch.device) -> Tensor:
+    """Give one array as a tensor on a device."""
+    return on_device({"values": values}, device)["values"]
+
+
+def copied(arrays: Mapping[str, np.ndarray], device: torch.device) -> dict[str, Tensor]:
+    """Copy contiguous arrays to a device in one piece; the tensors are views of the piece.
+
+    The host goes on while the copy is under way. The buffer on the host may be freed at once: for each copy from pinned
+    memory, torch records an event, and gives the memory out again only after the event. A CUDA graph would read the
+    buffer again with each replay: an error is raised while a graph is recorded.
+    """
+    if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+        raise RuntimeError(f"a CUDA graph cannot copy from memory of the host again ({', '.join(arrays)})")
+    places = dict[str, slice]()
+    size = 0
+    for name, values in arrays.items():
+        begin = size + -size % _ALIGNMENT
+        size = begin + values.nbytes
+        places[name] = slice(begin, size)
+    buffer = torch.empty(size, dtype=torch.uint8, pin_memory=device.type == "cuda")
+    content = buffer.numpy()
+    for name, values in arrays.items():
+        content[places[name]] = values.reshape(-1).view(np.uint8)
+    there = buffer.to(device, non_blocking=True)
+    tensors = dict[str, Tensor]()
+    for name, values in arrays.items():
+        piece = there[places[name]]
+        kind = torch.from_numpy(values).dtype
+        tensors[name] = piece.view(kind).view(values.shape)
+    return tensors

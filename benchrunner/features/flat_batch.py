@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NoReturn, final
 
 import numpy as np
 import torch
 from numpy.typing import DTypeLike
+from torch import Tensor
 
-from benchrunner.features.arrays import IGNORED, Features
-from benchrunner.features.attention_rows import Rows, rows_of
-from benchrunner.features.blocks import Block, Bucket, blocks_of, buckets, lengths_of, ranges
+from benchrunner.features.arrays import IGNORED, Features, borders, on_device
+from benchrunner.features.blocks import Block, Bucket, PaddedRows, blocks_of, buckets, lengths_of, ranges, rows_of
 from benchrunner.features.randomness import Dropout, NoDropout
-from benchrunner.features.static_shapes import StaticBorders, StaticShape, Untold
-from benchrunner.features.uploads import on_device
 
 FILLING = 0
 """The id of the filling tokens at the end of a batch: see `collate`."""
@@ -23,23 +22,91 @@ ATTENTION_COSTS = (24, 400)
 """Costs of attention in pairs of tokens of twelve heads: the cost of each token, and the fixed cost of a bucket."""
 
 
+class NotStatic(RuntimeError):
+    """Code reads a value of a batch of fixed shape that is not in a tensor, such as the length of a sequence.
+
+    A CUDA graph would use the value of the batch that was recorded for all later batches.
+    """
+
+
+@final
+@dataclass(frozen=True)
+class StaticShape:
+    """Shape of a batch: it depends on the sum of the lengths of its sequences, but not on each length."""
+
+    tokens: int
+    """Number of tokens with the filling."""
+    sequences: int
+    """Number of sequences without the filling."""
+    longest: int
+    """Most tokens of a sequence."""
+
+    @classmethod
+    def of(cls, tokens: int, sequences: int, longest: int) -> StaticShape:
+        """Return the shape for a batch of so many real tokens: filling adds at most an eighth of them, or 63 tokens."""
+        multiple = _multiple(tokens)
+        return cls(tokens + -tokens % multiple, sequences, longest)
+
+    @property
+    def filling_sequences(self) -> int:
+        """Number of sequences that hold all filling that a batch of this shape may have."""
+        return -(-_multiple(self.tokens) // self.longest)
+
+    def borders_of(self, starts: np.ndarray) -> np.ndarray:
+        """Extend the borders of the sequences by those of the filling, which is cut into sequences of `longest`.
+
+        Sequences that are not needed are empty. The result is int32 (sequences + filling sequences + 1,).
+        """
+        number = np.arange(1, self.filling_sequences + 1)
+        ends = np.minimum(starts[-1] + self.longest * number, self.tokens)
+        return np.concatenate([starts, ends]).astype(np.int32)
+
+
+@final
+@dataclass(frozen=True)
+class StaticBorders:
+    """What attention reads of a batch of fixed shape."""
+
+    starts: Tensor
+    """int32: sequence i is tokens starts[i] to starts[i + 1]; the last sequences are filling."""
+    longest: int
+    """Most tokens of a sequence in any batch of the shape."""
+
+
+@final
+class Untold(Sequence[Block]):
+    """Placeholder for the blocks of a batch of fixed shape: reading them raises `NotStatic`."""
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise NotStatic("the model or the problem reads the lengths of sequences outside of tensors")
+
+    def __len__(self) -> NoReturn:
+        raise NotStatic("the model or the problem reads the number of lengths outside of tensors")
+
+
+def _multiple(tokens: int) -> int:
+    """Return the multiple to which a batch of so many tokens is filled up: a power of two, at least 64."""
+    exponent = max(tokens, 1).bit_length() - 4
+    return max(64, 1 << max(0, exponent))
+
+
 @dataclass(frozen=True)
 class FlatBatch:
     """A batch of whole units. Sequences are in the order of their lengths, so that equal lengths form blocks."""
 
-    tokens: torch.Tensor
+    tokens: Tensor
     """int64 (T,): token ids; tokens at the end may be filling, which belongs to no sequence: see `collate`"""
-    segments: torch.Tensor
+    segments: Tensor
     """int64 (T,): segment of each token: 0, or 1 in the second text of a pair"""
-    positions: torch.Tensor
+    positions: Tensor
     """int64 (T,): position of each token in its sequence, from 0"""
-    starts: torch.Tensor
+    starts: Tensor
     """int32 (N + 1,): sequence i is tokens starts[i] to starts[i + 1]"""
     blocks: Sequence[Block]
     """The same sequences, as blocks of equal length."""
-    restore: torch.Tensor
+    restore: Tensor
     """int64 (N,): index in this batch of each sequence, in the order of the units"""
-    targets: Mapping[str, torch.Tensor]
+    targets: Mapping[str, Tensor]
     """By name: one entry per unit, in the order of the units, or one per token, in the order of this batch."""
     feature_positions: np.ndarray
     """int64 (T,): index of each token in the features, on the CPU; 0 for filling. Empty in a batch of fixed shape."""
@@ -64,7 +131,7 @@ class FlatBatch:
         return lengths_of(self.blocks)
 
     @property
-    def owner(self) -> torch.Tensor:
+    def owner(self) -> Tensor:
         """int64 (real,): the sequence of each token, as its index in this batch."""
         lengths = self.starts.diff().long()
         sequences = torch.arange(len(lengths), device=lengths.device)
@@ -72,7 +139,7 @@ class FlatBatch:
         return torch.repeat_interleave(sequences, lengths, output_size=self.real)
 
     @cached_property
-    def attention_rows(self) -> tuple[Rows, ...]:
+    def attention_rows(self) -> tuple[PaddedRows, ...]:
         """The sequences in rows of equal length, as attention on a CPU computes them."""
         return rows_of(self.blocks, self.tokens.device)
 
@@ -86,20 +153,23 @@ class FlatBatch:
 
         return tuple(buckets(self.blocks, cost))
 
-    def padded(self, values: torch.Tensor, filling: float) -> torch.Tensor:
+    def padded(self, values: Tensor, filling: float) -> Tensor:
         """Turn values per token into a padded batch: (T, ...) -> (N, longest, ...), in a few operators.
 
         The longest is that of `longest_border`, so that a batch of fixed shape has a result of fixed shape.
         """
-        steps = torch.arange(self.longest_border, dtype=torch.int32, device=self.starts.device)
-        places = self.starts[:-1, None] + steps
-        outside = places >= self.starts[1:, None]
-        rows = values.index_select(0, places.clamp(max=len(values) - 1).flatten())
-        outside = outside.view(*places.shape, *[1] * (values.dim() - 1))
-        return rows.view(*places.shape, *values.shape[1:]).masked_fill(outside, filling)
+        first = self.starts[:-1, None]
+        end = self.starts[1:, None]
+        places = first + torch.arange(self.longest_border, dtype=torch.int32, device=first.device)  # (N, longest)
+        outside = places >= end
+        inside_batch = places.clamp(max=len(values) - 1)
+        rows = values.index_select(0, inside_batch.flatten())
+        rows = rows.view(*places.shape, *values.shape[1:])
+        further = [1] * (values.dim() - 1)
+        return rows.masked_fill(outside.view(*places.shape, *further), filling)
 
     @cached_property
-    def borders(self) -> torch.Tensor:
+    def borders(self) -> Tensor:
         """int32: `starts`, with the filling as one more sequence if there is any."""
         if self.static is not None:
             return self.static.starts
@@ -138,17 +208,19 @@ def collate(
     sequences = ranges(features.groups[units], counts)
     lengths = features.starts[sequences + 1] - features.starts[sequences]
     order = np.argsort(lengths, kind="stable")
+    restore = np.empty_like(order)
+    restore[order] = np.arange(len(order))
     sequences = sequences[order]
     lengths = lengths[order]
     places = ranges(features.starts[sequences], lengths)
-    starts = np.zeros(len(lengths) + 1, dtype=np.int32)
-    np.cumsum(lengths, out=starts[1:])
-    restore = np.empty_like(order)
-    restore[order] = np.arange(len(order))
-
+    starts = borders(lengths).astype(np.int32)
     size = len(places) + -len(places) % multiple if shape is None else shape.tokens
 
-    def filled(values: np.ndarray, filling: int, kind: DTypeLike = np.int64) -> np.ndarray:
+    def filled(
+        values: np.ndarray,
+        filling: int,
+        kind: DTypeLike = np.int64,
+    ) -> np.ndarray:
         result = np.full(size, filling, dtype=kind)
         result[: len(values)] = values
         return result
@@ -160,16 +232,17 @@ def collate(
         "starts": starts,
         "restore": restore,
     }
-    targets = {f"target {name}": values[units] for name, values in features.targets.items()}
+    targets = {name: values[units] for name, values in features.targets.items()}
     for name, values in features.token_targets.items():
-        targets[f"target {name}"] = filled(values[places], IGNORED, values.dtype)
-    borders = {} if shape is None else {"borders": shape.borders_of(starts)}
-    tensors = on_device(arrays | targets | borders, device)
-    of_tokens = {name: tensors[name] for name in arrays}
+        targets[name] = filled(values[places], IGNORED, values.dtype)
+    uploaded = arrays | {f"target {name}": values for name, values in targets.items()}
+    if shape is not None:
+        uploaded["borders"] = shape.borders_of(starts)
+    tensors = on_device(uploaded, device)
     return FlatBatch(
-        **of_tokens,
+        **{name: tensors[name] for name in arrays},
         blocks=tuple(blocks_of(lengths)) if shape is None else Untold(),
-        targets={name.removeprefix("target "): tensors[name] for name in targets},
+        targets={name: tensors[f"target {name}"] for name in targets},
         feature_positions=filled(places, 0) if shape is None else np.empty(0, dtype=np.int64),
         dropout=dropout or NoDropout(),
         static=None if shape is None else StaticBorders(tensors["borders"], shape.longest),
@@ -189,20 +262,23 @@ def rounding(precision: str, tokens: int) -> int:
     return min(max(16, share), 64)
 
 
-def micro_batches(units: np.ndarray, tokens: np.ndarray, budget: int) -> list[np.ndarray]:
+def micro_batches(
+    units: np.ndarray,
+    tokens: np.ndarray,
+    budget: int,
+) -> list[np.ndarray]:
     """Split units into parts of at most `budget` tokens; a unit with more tokens is a part by itself.
 
     `tokens` holds the number of tokens of every unit of the features.
     """
     if tokens[units].sum() <= budget:
         return [units]
-    parts = [list[int]()]
+    shortest_first = units[np.argsort(tokens[units], kind="stable")]
+    begins = []  # the first unit of each part but the first
     used = 0
-    for unit in units[np.argsort(tokens[units], kind="stable")].tolist():
-        size = int(tokens[unit])
-        if parts[-1] and used + size > budget:
-            parts.append([])
+    for place, size in enumerate(tokens[shortest_first].tolist()):
+        if place > 0 and used + size > budget:
+            begins.append(place)
             used = 0
-        parts[-1].append(unit)
         used += size
-    return [np.array(part) for part in parts]
+    return np.split(shortest_first, begins)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchrunner.features.arrays import Sequences
+from benchrunner.features.arrays import Sequences, borders
 from benchrunner.features.blocks import ranges
 
 
@@ -35,11 +35,14 @@ class Pieces:
         Where both texts of a pair must be cut, each keeps half of the room. If the room is odd, the longer text keeps
         one piece more; of two texts of equal length, the second.
         """
-        ours, theirs = self.counts, second.counts
-        of_shorter = np.minimum(np.minimum(ours, theirs), room // 2)
-        of_longer = np.minimum(np.maximum(ours, theirs), room - of_shorter)
-        is_longer = ours > theirs
-        return np.where(is_longer, of_longer, of_shorter), np.where(is_longer, of_shorter, of_longer)
+        shorter = np.minimum(self.counts, second.counts)
+        longer = np.maximum(self.counts, second.counts)
+        of_shorter = np.minimum(shorter, room // 2)
+        of_longer = np.minimum(longer, room - of_shorter)
+        is_longer = self.counts > second.counts
+        of_first = np.where(is_longer, of_longer, of_shorter)
+        of_second = np.where(is_longer, of_shorter, of_longer)
+        return of_first, of_second
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,10 @@ class Joined:
     """int64 (sequences,): token at which the second part begins, or would begin if there were one"""
 
 
+Three = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""Numbers for the special tokens before the first text, between two texts, and after the last text."""
+
+
 @dataclass(frozen=True)
 class Frame:
     """The special tokens around one text or a pair of texts, and the segments of the texts."""
@@ -79,7 +86,7 @@ class Frame:
     """Token id for a word without pieces, and for a sequence without any token."""
     segments: tuple[int, int] = (0, 1)
     """Segments of the first and of the second text."""
-    special_segments: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None = None
+    special_segments: Three | None = None
     """Segments of the tokens of `before`, `between` and `after`; None: all are in the segment of the first text, except
     that `after` is in the segment of the second text if there is a second text."""
     single: Frame | None = None
@@ -89,7 +96,8 @@ class Frame:
         """Return the number of special tokens in a sequence."""
         if not pair and self.single is not None:
             return self.single.size(pair=False)
-        return len(self.before) + len(self.after) + pair * len(self.between)
+        special = len(self.before) + len(self.after)
+        return special + len(self.between) if pair else special
 
     def join(self, first: Part, second: Part | None = None) -> Joined:
         """Make one sequence of each range of pieces, or of each pair of ranges."""
@@ -100,29 +108,32 @@ class Frame:
         if second is None:
             nothing = np.zeros_like(first.counts)
             second = Part(first.tokens, nothing, nothing)
-        lengths = np.maximum(first.counts + second.counts + self.size(pair=pair), 1)
-        starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        lengths = first.counts + second.counts + self.size(pair=pair)
+        starts = borders(np.maximum(lengths, 1))
         first_begins = starts[:-1] + len(self.before)
-        second_begins = first_begins + first.counts + len(between)
+        first_ends = first_begins + first.counts
+        second_begins = first_ends + len(between)
         tokens = np.full(starts[-1], self.unknown, dtype=np.int32)  # stays where a sequence has no token
         segments = np.full(starts[-1], self.segments[0], dtype=np.int8)
-        tokens[ranges(first_begins, first.counts)] = first.tokens[ranges(first.begins, first.counts)]
+        of_first = ranges(first_begins, first.counts)
         of_second = ranges(second_begins, second.counts)
+        tokens[of_first] = first.tokens[ranges(first.begins, first.counts)]
         tokens[of_second] = second.tokens[ranges(second.begins, second.counts)]
         segments[of_second] = self.segments[1]
         special = (self.before, between, self.after)
-        begins = (starts[:-1], first_begins + first.counts, second_begins + second.counts)
+        begins = (starts[:-1], first_ends, second_begins + second.counts)
         kinds = self._special_segments(pair=pair)
         for special_tokens, places, special_segments in zip(special, begins, kinds, strict=True):
-            for offset, (token, segment) in enumerate(zip(special_tokens, special_segments, strict=False)):
+            for offset, token in enumerate(special_tokens):
                 tokens[places + offset] = token
-                segments[places + offset] = segment
+                segments[places + offset] = special_segments[offset]
         return Joined(Sequences(tokens, segments, starts), first_begins, second_begins)
 
-    def _special_segments(self, *, pair: bool) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    def _special_segments(self, *, pair: bool) -> Three:
         """Return the segments of the tokens of `before`, `between` and `after`."""
         if self.special_segments is not None:
             return self.special_segments
-        first = self.segments[0]
-        last = self.segments[pair]
-        return (first,) * len(self.before), (first,) * len(self.between), (last,) * len(self.after)
+        before = self.segments[:1] * len(self.before)
+        between = self.segments[:1] * len(self.between)
+        after = (self.segments[pair],) * len(self.after)
+        return before, between, after

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import final
 
 import numpy as np
 import torch
+from torch import Tensor
 
 
 def derived(seed: int, *place: object) -> int:
     """Derive a 63-bit seed for one place of use, for example ("order", epoch). Other places have independent seeds."""
-    text = repr((seed, *place)).encode()
-    return int.from_bytes(hashlib.sha256(text).digest()[:8], "little") >> 1
+    text = repr((seed, *place))
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8], "little") >> 1
 
 
 def generator(seed: int, *place: object) -> torch.Generator:
     """Return a generator for one place of use; on the CPU, so that fresh weights are equal on every device."""
-    return torch.Generator().manual_seed(derived(seed, *place))
+    own_seed = derived(seed, *place)
+    return torch.Generator().manual_seed(own_seed)
 
 
 def permutation(size: int, seed: int, *place: object) -> np.ndarray:
     """Return the numbers from 0 to `size` - 1 in random order, int64 (size,)."""
-    return np.random.Generator(np.random.PCG64(derived(seed, *place))).permutation(size)
+    source = np.random.PCG64(derived(seed, *place))
+    return np.random.Generator(source).permutation(size)
 
 
 def torch_draws_masks(device: torch.device) -> bool:
@@ -59,7 +64,13 @@ class Dropout:
             raise RuntimeError(f"a CUDA graph would keep the random numbers of '{site}' for all batches")
         return derived(self._seed, "dropout", *self._step, site)
 
-    def mask(self, shape: tuple[int, ...], rate: float, site: str, like: torch.Tensor) -> torch.Tensor:
+    def mask(
+        self,
+        shape: tuple[int, ...],
+        rate: float,
+        site: str,
+        like: Tensor,
+    ) -> Tensor:
         """Draw 1 with probability 1 - rate, else 0, with the type and device of `like`. Kept values are not scaled."""
         if torch_draws_masks(like.device):
             with self.drawing(site, like.device):
@@ -67,18 +78,27 @@ class Dropout:
         place = self.seed(site)
         if like.device.type != "cpu":
             source = torch.Generator(like.device).manual_seed(place)
-            return (torch.rand(shape, device=like.device, generator=source) >= rate).to(like.dtype)
+            keep = torch.rand(shape, device=like.device, generator=source) >= rate
+            return keep.to(like.dtype)
         # torch draws Bernoulli numbers one by one, 0.1 G per second. Sixteen random bits per element are 15 times as
         # fast, and the rate is right to 1 / 65536.
-        count = int(np.prod(shape, dtype=np.int64))
-        words = np.random.SFC64(place).random_raw((count + 3) // 4)
+        count = math.prod(shape)
+        words = np.random.SFC64(place).random_raw((count + 3) // 4)  # of 64 bits
+        numbers = words.view(np.uint16)[:count]
         threshold = min(round(rate * 65536), 65535)
-        keep = words.view(np.uint16)[:count] >= np.uint16(threshold)
+        kept = numbers >= np.uint16(threshold)
         # torch converts bytes four times as fast as truth values.
-        return torch.from_numpy(keep.view(np.uint8)).view(shape).to(like.dtype)
+        mask = torch.from_numpy(kept.view(np.uint8))
+        return mask.view(shape).to(like.dtype)
 
     @contextmanager
-    def drawing(self, site: str, device: torch.device, *, alone: bool = False) -> Iterator[None]:
+    def drawing(
+        self,
+        site: str,
+        device: torch.device,
+        *,
+        alone: bool = False,
+    ) -> Iterator[None]:
         """Make a CUDA device's default generator give the random numbers of a site while the `with` block runs.
 
         After the block, the default generator is in the state that it had before. Nothing is read from the device.
@@ -99,13 +119,15 @@ class Dropout:
     def _stream(self, device: torch.device, name: str) -> _Stream:
         """Make the stream of a name, from its first number."""
         if self._generators is None:
-            return _Stream(torch.Generator(device).manual_seed(self.stream_seed(name)), recorded=False)
-        return _Stream(self._generators.of(device, name, self), recorded=self._generators.recorded)
+            source = torch.Generator(device).manual_seed(self.stream_seed(name))
+        else:
+            source = self._generators.of(device, name, self)
+        return _Stream(source, recorded=self.recorded)
 
     def stream_seed(self, name: str) -> int:
         """Return the seed of a stream: "" names the stream that sites share; a site that is alone has its own."""
-        names = (name,) if name else ()
-        return derived(self._seed, "dropout", *self._step, *names)
+        place = (*self._step, name) if name else self._step
+        return derived(self._seed, "dropout", *place)
 
     def drawn_by(self, generators: Generators) -> Dropout:
         """Return the dropout of the same pass with other generators."""
@@ -119,7 +141,7 @@ class Dropout:
         inner._whole = self._whole
         return inner
 
-    def __call__(self, x: torch.Tensor, rate: float, site: str) -> torch.Tensor:
+    def __call__(self, x: Tensor, rate: float, site: str) -> Tensor:
         """Set a share of the elements of `x` to zero, and scale the others up."""
         if rate == 0.0:
             return x
@@ -127,7 +149,7 @@ class Dropout:
             with self.drawing(site, x.device):
                 return torch.native_dropout(x, rate, True)[0]
         mask = self.mask(tuple(x.shape), rate, site, x)
-        dropped: torch.Tensor = _Drop.apply(x, mask, 1 / (1 - rate))  # type: ignore[no-untyped-call]
+        dropped: Tensor = _Drop.apply(x, mask, 1 / (1 - rate))  # type: ignore[no-untyped-call]
         return dropped
 
 
@@ -138,13 +160,19 @@ class NoDropout(Dropout):
         super().__init__(0)
 
     @contextmanager
-    def drawing(self, site: str, device: torch.device, *, alone: bool = False) -> Iterator[None]:
+    def drawing(
+        self,
+        site: str,
+        device: torch.device,
+        *,
+        alone: bool = False,
+    ) -> Iterator[None]:
         yield
 
     def within(self, place: str) -> Dropout:
         return self
 
-    def __call__(self, x: torch.Tensor, rate: float, site: str) -> torch.Tensor:
+    def __call__(self, x: Tensor, rate: float, site: str) -> Tensor:
         return x
 
 

@@ -42,7 +42,13 @@ class WordCache:
     _characters: int
     """Characters of all words."""
 
-    def __init__(self, tokenizer: Tokenizer, *, normalizer: str, pre_tokenizer: str) -> None:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        *,
+        normalizer: str,
+        pre_tokenizer: str,
+    ) -> None:
         """Prepare a cache for a tokenizer of the library tokenizers.
 
         `normalizer` and `pre_tokenizer` are the names of the library's types that cut texts at blanks. A tokenizer with
@@ -50,12 +56,12 @@ class WordCache:
         """
         self._tokenizer = tokenizer
         starts = {token.content[:1] for token in tokenizer.get_added_tokens_decoder().values()}
-        self._looks_up = (
-            described_part(tokenizer.normalizer).get("type") == normalizer
-            and described_part(tokenizer.pre_tokenizer).get("type") == pre_tokenizer
-            and not any(start.isalnum() or start.isspace() or not start for start in starts)
-        )
-        self._special = re.compile("|".join(map(re.escape, sorted(starts))) or r"(?!)")
+        is_right_normalizer = described_part(tokenizer.normalizer).get("type") == normalizer
+        is_right_pre_tokenizer = described_part(tokenizer.pre_tokenizer).get("type") == pre_tokenizer
+        is_plain = any(start.isalnum() or start.isspace() or not start for start in starts)
+        self._looks_up = is_right_normalizer and is_right_pre_tokenizer and not is_plain
+        any_start = "|".join(map(re.escape, sorted(starts)))
+        self._special = re.compile(any_start or r"(?!)")
         self._clear()
 
     def tokens(self, texts: Sequence[str]) -> Pieces:
@@ -64,21 +70,25 @@ class WordCache:
         tokens = [np.empty(0, dtype=np.int32)]  # np.concatenate needs at least one array
         counts = [np.zeros(1, dtype=np.int64)]
         for start in range(0, len(texts), CHUNK):
-            chunk = self._chunk(texts[start : start + CHUNK])
-            tokens.append(chunk[0])
-            counts.append(chunk[1])
-        return Pieces(np.concatenate(tokens), np.empty((0, 2), dtype=np.int32), np.cumsum(np.concatenate(counts)))
+            tokens_of_chunk, counts_of_chunk = self._chunk(texts[start : start + CHUNK])
+            tokens.append(tokens_of_chunk)
+            counts.append(counts_of_chunk)
+        no_spans = np.empty((0, 2), dtype=np.int32)
+        starts = np.cumsum(np.concatenate(counts))
+        return Pieces(np.concatenate(tokens), no_spans, starts)
 
     def _chunk(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the tokens of some texts, int32 (tokens,), and their number in each text, int64 (texts,)."""
         if not self._looks_up:
             return _encoded(self._tokenizer, texts)
         words, sizes = self._words(texts)
-        numbers = np.fromiter(map(self._numbers.__getitem__, words), dtype=np.int64, count=len(words))
+        look_up = map(self._numbers.__getitem__, words)
+        numbers = np.fromiter(look_up, dtype=np.int64, count=len(words))
         self._encode_new_words()
         counts = self._counts[numbers]
         tokens = self._tokens[ranges(self._starts[numbers], counts)]
-        totals = np.cumsum(counts)[np.cumsum(sizes) - 1]  # every text has a word, which may be empty
+        last = np.cumsum(sizes) - 1  # the last word of each text: every text has a word, which may be empty
+        totals = np.cumsum(counts)[last]
         if len(self._numbers) > MOST_WORDS or self._characters > MOST_CHARACTERS:
             self._clear()
         return tokens, np.diff(totals, prepend=0)
@@ -87,16 +97,19 @@ class WordCache:
         """Cut texts at blanks; return all words, and the number of words of each text. Some texts are one word."""
         joined = " ".join(texts)
         if not self._special.search(joined):
-            return joined.split(" "), [text.count(" ") + 1 for text in texts]
-        words, sizes = list[str](), list[int]()
+            sizes = [text.count(" ") + 1 for text in texts]
+            return joined.split(" "), sizes
+        words = list[str]()
+        sizes = []
         for text in texts:
-            before = len(words)
-            words += [text] if self._special.search(text) else text.split(" ")
-            sizes.append(len(words) - before)
+            parts = [text] if self._special.search(text) else text.split(" ")
+            words += parts
+            sizes.append(len(parts))
         return words, sizes
 
     def _encode_new_words(self) -> None:
-        new, self._numbers.new = self._numbers.new, []
+        new = self._numbers.new
+        self._numbers.new = []
         tokens, counts = _encoded(self._tokenizer, new)
         self._tokens = np.concatenate([self._tokens, tokens])
         self._counts = np.concatenate([self._counts, counts])
@@ -104,7 +117,8 @@ class WordCache:
         self._characters += sum(map(len, new))
 
     def _clear(self) -> None:
-        self._numbers, self._characters = _WordNumbers(), 0
+        self._numbers = _WordNumbers()
+        self._characters = 0
         self._tokens = np.empty(0, dtype=np.int32)
         self._counts = self._starts = np.empty(0, dtype=np.int64)
 
@@ -128,7 +142,8 @@ def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[np.ndarray, np
     encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
     ids = [encoding.ids for encoding in encodings]
     counts = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-    return np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(counts.sum())), counts
+    tokens = np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(counts.sum()))
+    return tokens, counts
 
 
 def described_part(part: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 from benchrunner.backbones.backbone import check_redrawn
@@ -64,14 +65,8 @@ class Finetune(Method):
             notes.append(WHOLE_TABLE)
         modules = {"encoder": encoder.to(job.computing.device), "head": head.to(job.computing.device)}
         rates = {f"encoder.{name}": rate for name, rate in learning_rates(encoder, recipe.layer_decay)}
-        training = steps.train(
-            job,
-            lambda batch: head(encoder, batch),
-            modules,
-            features,
-            rates=rates,
-            fixed_shapes=True,
-        )
+        model = partial(head, encoder)
+        training = steps.train(job, model, modules, features, rates=rates, fixed_shapes=True)
         if training.diverged is None:
             for words in rows_in_use:
                 words.restore(training.decay_without_gradient(words.weight))
@@ -81,13 +76,14 @@ class Finetune(Method):
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
         from benchrunner.methods import steps
 
+        device = job.computing.device
         encoder = steps.load_fitted_encoder(job)
         head = self.make_head(encoder, job)
         steps.load_learned(job.model, {"head": head})
-        encoder.to(job.computing.device).eval()
-        head.to(job.computing.device).eval()
+        encoder.to(device).eval()
+        head.to(device).eval()
         features = steps.encode(job, table, encoder, training=False)
-        outputs = steps.predict(job, lambda batch: head(encoder, batch), features, head.level)
+        outputs = steps.predict(job, partial(head, encoder), features, head.level)
         return job.problem.gather(outputs, features, table)
 
     def make_head(self, encoder: Encoder, job: Job) -> Head:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
 from typing import Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.features.flat_batch import FlatBatch
@@ -24,7 +23,7 @@ class Head(nn.Module, ABC):
     level: Literal["sequence", "token"]
 
     @abstractmethod
-    def forward(self, encoder: Encoder, batch: FlatBatch) -> torch.Tensor:
+    def forward(self, encoder: Encoder, batch: FlatBatch) -> Tensor:
         """Run the encoder and compute the outputs from its last layer."""
 
 
@@ -32,21 +31,29 @@ class LinearHead(Head):
     """Dropout, then a linear layer over each sequence's summary, its summary token's state, or each token's state."""
 
     def __init__(
-        self, hidden: int, shape: HeadShape, *, seed: int, summary_bias: bool = True, summary: str = "pooler"
+        self,
+        hidden: int,
+        shape: HeadShape,
+        *,
+        seed: int,
+        summary_bias: bool = True,
+        summary: str = "pooler",
     ) -> None:
         """Draw fresh weights. `summary_bias` says whether a layer that reads the encoder's own summaries has a bias.
 
         `summary` is the recipe's; it has no effect if the shape reads no summaries.
         """
         super().__init__()
-        self.level, self.shape, self.summary = shape.level, shape, summary
+        self.level = shape.level
+        self.shape = shape
+        self.summary = summary
         without_bias = shape.reads_summary and summary == "pooler" and not summary_bias
         self.output = nn.Linear(hidden, shape.width, bias=not without_bias)
         draw(self.output.weight, generator(seed, "head"))
         if self.output.bias is not None:
             nn.init.zeros_(self.output.bias)
 
-    def forward(self, encoder: Encoder, batch: FlatBatch) -> torch.Tensor:
+    def forward(self, encoder: Encoder, batch: FlatBatch) -> Tensor:
         if self.shape.reads_summary and self.summary == "pooler":
             hidden = encoder.summarized(batch)
         elif self.shape.reads_summary:
@@ -55,59 +62,36 @@ class LinearHead(Head):
             hidden = encoder(batch).index_select(0, encoder.summary_tokens(batch))
         else:
             hidden = encoder.token_states(encoder(batch), batch)
-        states = batch.dropout(hidden, encoder.dropout, "head") if self.shape.dropout else hidden
-        outputs = _in_full_precision(self.output, states)
+        if self.shape.dropout:
+            hidden = batch.dropout(hidden, encoder.dropout, "head")
+        # In fp32: half precision has so few different values that scores would often be equal.
+        with torch.autocast(hidden.device.type, enabled=False):
+            outputs: Tensor = self.output(hidden.float())
         return outputs.index_select(0, batch.restore) if self.level == "sequence" else outputs
 
 
-def _in_full_precision(layer: nn.Linear, states: torch.Tensor) -> torch.Tensor:
-    """Compute outputs in fp32. Half precision has so few different values that scores would often be equal."""
-    with torch.autocast(states.device.type, enabled=False):
-        outputs: torch.Tensor = layer(states.float())
-    return outputs
-
-
-def draw(weight: torch.Tensor, source: torch.Generator) -> None:
+def draw(weight: Tensor, source: torch.Generator) -> None:
     """Fill a weight from a normal distribution that is truncated at two standard deviations."""
-    nn.init.trunc_normal_(
-        weight, std=INITIAL_DEVIATION, a=-2 * INITIAL_DEVIATION, b=2 * INITIAL_DEVIATION, generator=source
-    )
+    most = 2 * INITIAL_DEVIATION
+    nn.init.trunc_normal_(weight, std=INITIAL_DEVIATION, a=-most, b=most, generator=source)
 
 
-def summarize(choice: str, encoder: Encoder, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+def summarize(
+    choice: str,
+    encoder: Encoder,
+    hidden: Tensor,
+    batch: FlatBatch,
+) -> Tensor:
     """Compute the summary that a recipe's `summary` names: (T, hidden) -> (N, hidden), in the order of the batch."""
     if choice == "pooler":
         return encoder.summary(hidden, batch)
-    return _SUMMARIES[choice](hidden, batch)
-
-
-def _first(hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-    return hidden.index_select(0, batch.starts[:-1])
-
-
-def _last(hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-    return hidden.index_select(0, batch.starts[1:] - 1)
-
-
-def _mean(hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-    return torch.cat([block.mean(1) for block in _blocks(hidden, batch)])
-
-
-def _max(hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-    return torch.cat([block.amax(1) for block in _blocks(hidden, batch)])
-
-
-def _blocks(hidden: torch.Tensor, batch: FlatBatch) -> list[torch.Tensor]:
-    """Return the states of each block, fp32 (sequences, length, hidden): a mean in half precision would lose bits."""
-    return [
-        hidden[block.start : block.stop].float().view(block.count, block.length, hidden.shape[1])
-        for block in batch.blocks
-    ]
-
-
-_SUMMARIES: Mapping[str, Callable[[torch.Tensor, FlatBatch], torch.Tensor]] = {
-    "first": _first,
-    "last": _last,
-    "mean": _mean,
-    "max": _max,
-}
+    if choice == "first":
+        return hidden.index_select(0, batch.starts[:-1])
+    if choice == "last":
+        return hidden.index_select(0, batch.starts[1:] - 1)
+    summaries = []
+    for block in batch.blocks:
+        states = hidden[block.start : block.stop].float()  # a mean in half precision would lose bits
+        by_sequence = states.view(block.count, block.length, -1)
+        summaries.append(by_sequence.mean(1) if choice == "mean" else by_sequence.amax(1))
+    return torch.cat(summaries)

@@ -39,4 +39,5 @@ class Majority(Method):
         import numpy as np
 
         output = np.load(job.model / "constant.npy", allow_pickle=False)
-        return np.broadcast_to(output, (job.problem.output_count(table), *output.shape))
+        count = job.problem.output_count(table)
+        return np.broadcast_to(output, (count, *output.shape))

@@ -95,7 +95,9 @@ class Method(ABC):
 
     def fields_read(self, problem: Problem) -> frozenset[str]:
         """Return the fields of `recipes.SPECIAL` and `recipes.STEP_FIELDS` that change a fit to a problem."""
-        fields = problem.all_recipe_fields.union(self.recipe_fields, STEP_FIELDS if self.trains_in_steps else ())
+        fields = problem.all_recipe_fields.union(self.recipe_fields)
+        if self.trains_in_steps:
+            fields |= frozenset(STEP_FIELDS)
         return fields if problem.head.reads_summary else fields - {"summary"}
 
     def reads(self, name: str, problem: Problem) -> bool:
@@ -136,24 +138,33 @@ class Method(ABC):
             raise PluginError(
                 f"the method '{self.name}' needs a tuple of Parameter as its parameters, not {value_text(declared)}"
             )
-        names = [parameter.name for parameter in self.parameters]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise PluginError(f"the method '{self.name}' declares the parameter '{twice}' twice")
+        names = set[str]()
+        for parameter in self.parameters:
+            if parameter.name in names:
+                raise PluginError(f"the method '{self.name}' declares the parameter '{parameter.name}' twice")
+            names.add(parameter.name)
 
     def set_parameters(self, recipe: Recipe) -> dict[str, Value]:
         """Return the parameters of this method that a recipe sets to other values than their defaults.
 
         Raises a `RequestError` for a parameter that the method does not declare, and for a value that is not possible.
         """
-        own = {name: value for name, value in recipe.parameters.items() if name.rpartition(".")[0] == self.name}
-        checked = {name: self.parameter(name).checked(value, name) for name, value in own.items()}
-        return {name: value for name, value in checked.items() if value != self.parameter(name).default}
+        values = dict[str, Value]()
+        for name, value in recipe.parameters.items():
+            if name.rpartition(".")[0] != self.name:
+                continue
+            parameter = self.parameter(name)
+            checked = parameter.checked(value, name)
+            if checked != parameter.default:
+                values[name] = checked
+        return values
 
     def parameter_values(self, recipe: Recipe) -> dict[str, Value]:
         """Return the values of all parameters by their names, as `Job.parameters` has them."""
         values = {parameter.name: parameter.default for parameter in self.parameters}
-        return values | {name.rpartition(".")[2]: value for name, value in self.set_parameters(recipe).items()}
+        for name, value in self.set_parameters(recipe).items():
+            values[self.parameter(name).name] = value
+        return values
 
     def check(self, problem: Problem) -> None:
         """Raise a `RequestError` if the method cannot learn problems of this kind."""

@@ -134,8 +134,10 @@ def save(job: Job, encoder: Encoder, learned: Mapping[str, nn.Module]) -> None:
     tensors: dict[str, torch.Tensor] = {}
     for part, module in learned.items():
         weights = module.cpu().state_dict()
-        check_weights(((f"{part}.{name}", tensor) for name, tensor in weights.items()), "the learned weights")
-        tensors |= {_key(part, name): tensor.contiguous() for name, tensor in weights.items()}
+        named = [(f"{part}.{name}", tensor) for name, tensor in weights.items()]
+        check_weights(named, "the learned weights")
+        for name, tensor in weights.items():
+            tensors[_key(part, name)] = tensor.contiguous()
     facts = {"problem": job.problem.identity(), "method": job.fit.method}
 
     def write(folder: Path) -> None:
@@ -151,7 +153,8 @@ def load_learned(folder: Path, learned: Mapping[str, nn.Module]) -> None:
     tensors = load_file(folder / HEAD)
     check_weights(tensors.items(), f"the weights in {folder / HEAD}")
     for part, module in learned.items():
-        module.load_state_dict({name: tensors[_key(part, name)] for name in module.state_dict()})
+        weights = {name: tensors[_key(part, name)] for name in module.state_dict()}
+        module.load_state_dict(weights)
 
 
 def _key(part: str, name: str) -> str:
@@ -159,7 +162,11 @@ def _key(part: str, name: str) -> str:
     return name if part == "head" else f"{part}.{name}"
 
 
-def outcome(training: Training, encode_seconds: float, notes: Sequence[str]) -> Outcome:
+def outcome(
+    training: Training,
+    encode_seconds: float,
+    notes: Sequence[str],
+) -> Outcome:
     """Describe how a training ended."""
     diverged = training.diverged is not None
     return Outcome(
@@ -172,7 +179,12 @@ def outcome(training: Training, encode_seconds: float, notes: Sequence[str]) -> 
     )
 
 
-def predict(job: Job, model: Model, features: Features, level: Literal["sequence", "token"]) -> np.ndarray:
+def predict(
+    job: Job,
+    model: Model,
+    features: Features,
+    level: Literal["sequence", "token"],
+) -> np.ndarray:
     """Compute the head's outputs for all features, in their order."""
     return inference.predict(
         model,
@@ -185,7 +197,11 @@ def predict(job: Job, model: Model, features: Features, level: Literal["sequence
     )
 
 
-def visit_batches(job: Job, visit: Callable[[FlatBatch, np.ndarray], None], features: Features) -> None:
+def visit_batches(
+    job: Job,
+    visit: Callable[[FlatBatch, np.ndarray], None],
+    features: Features,
+) -> None:
     """Call `visit` with batches of all units, and with the units of each batch, without gradients.
 
     Batches become smaller where memory runs out: `visit` is then called again with parts of the batch that failed.

@@ -10,12 +10,10 @@ figures get these counts as arrays (labels, resamples), and return an array (res
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.metrics.label_matrix import checked_labels, label_matrix, labels_of
-from benchrunner.metrics.metric import Metric
-from benchrunner.metrics.weighting import RowSums, mean_of_rows
+from benchrunner.errors import PluginError
+from benchrunner.metrics.metric import Column, Metric, RowSums, mean_of_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,49 +22,106 @@ Figure = Callable[["np.ndarray", "np.ndarray", "np.ndarray"], Any]
 """Computes a metric from the hits, the gold answers and the predictions of each label, each (labels, resamples)."""
 
 
+def checked_labels(metric: str, labels: Sequence[Any]) -> tuple[Any, ...]:
+    """Give the labels as a tuple; `PluginError` where they are not two or more different labels."""
+    if isinstance(labels, str) or len(set(labels)) != len(labels) or len(labels) < 2:
+        raise PluginError(f"The metric {metric} needs two or more different labels, not {labels!r}.")
+    return tuple(labels)
+
+
+def labels_of(answer: Any) -> Sequence[Any]:
+    """Give the labels of an answer: the list itself, or the single label as a list."""
+    return answer if isinstance(answer, list | tuple) else [answer]
+
+
+def label_matrix(answers: Column, labels: Sequence[Any]) -> np.ndarray:
+    """Mark the labels of each answer: bool (rows, labels). Labels that are not listed are ignored."""
+    import numpy as np
+
+    column = {label: number for number, label in enumerate(labels)}
+    matrix = np.zeros((len(answers), len(labels)), dtype=bool)
+    for row, answer in enumerate(answers):
+        for label in labels_of(answer):
+            if label in column:
+                matrix[row, column[label]] = True
+    return matrix
+
+
 def _is_equal(gold: Any, predicted: Any) -> float:
     return float(bool(gold == predicted))
 
 
 def _same_labels(gold: Any, predicted: Any) -> float:
-    return float(set(labels_of(gold)) == set(labels_of(predicted)))
+    right = set(labels_of(gold))
+    return float(right == set(labels_of(predicted)))
 
 
 def _is_among(gold: Any, predicted: Any) -> float:
     return float(predicted in labels_of(gold))
 
 
-def _of_counts(name: str, figure: Figure, labels: Sequence[Any] = (), absent: str = "") -> Metric:
+def _of_counts(
+    name: str,
+    figure: Figure,
+    labels: Sequence[Any] = (),
+    absent: str = "",
+) -> Metric:
     """Give the metric that `figure` computes from the counts of these labels; of all labels that occur by default."""
 
-    def row_values(gold: Sequence[Any], predicted: Sequence[Any]) -> np.ndarray:
+    def row_values(gold: Column, predicted: Column) -> np.ndarray:
         import numpy as np
 
         columns = labels or list(dict.fromkeys([*gold, *predicted]))
-        right, answers = label_matrix(gold, columns), label_matrix(predicted, columns)
+        right = label_matrix(gold, columns)
+        answers = label_matrix(predicted, columns)
         return np.hstack([right & answers, right, answers])
 
     def figure_of_sums(sums: np.ndarray) -> Any:
-        return figure(*sums.reshape(3, -1, sums.shape[-1]))
+        hits, gold, predicted = sums.reshape(3, -1, sums.shape[-1])
+        return figure(hits, gold, predicted)
 
     return Metric.of_sums(name, RowSums(row_values, figure_of_sums), absent)
 
 
 def _matthews(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
     rows = gold.sum(axis=0)
-    shared = hits.sum(axis=0) * rows - (gold * predicted).sum(axis=0)
+    by_chance = (gold * predicted).sum(axis=0)
+    shared = hits.sum(axis=0) * rows - by_chance
     gold_spread = rows**2 - (gold**2).sum(axis=0)
     predicted_spread = rows**2 - (predicted**2).sum(axis=0)
-    return shared / (gold_spread * predicted_spread).clip(min=1) ** 0.5  # `shared` is 0 where a spread is
+    spread = (gold_spread * predicted_spread).clip(min=1)  # `shared` is 0 where a spread is
+    return shared / spread**0.5
 
 
 def _mean_recall(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
-    return (hits / gold.clip(min=1)).sum(axis=0) / (gold > 0).sum(axis=0)
+    recall = hits / gold.clip(min=1)
+    present = gold > 0
+    return recall.sum(axis=0) / present.sum(axis=0)
 
 
 def _f1s(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
-    """Compute the F1 of each label; 0 for a label that is neither present nor predicted."""
-    return 2 * hits / (gold + predicted).clip(min=1)
+    """Compute the F1 of each label, (labels, resamples); 0 for a label that is neither present nor predicted."""
+    mentions = (gold + predicted).clip(min=1)
+    return 2 * hits / mentions
+
+
+def _first_f1(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
+    return _f1s(hits, gold, predicted)[0]
+
+
+def _macro_f1(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
+    occurs = gold + predicted > 0
+    return _f1s(hits, gold, predicted).sum(axis=0) / occurs.sum(axis=0)
+
+
+def _micro_f1(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
+    mentions = gold + predicted
+    return 2 * hits.sum(axis=0) / mentions.sum(axis=0)
+
+
+def _weighted_f1(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
+    weighted = _f1s(hits, gold, predicted) * gold
+    return weighted.sum(axis=0) / gold.sum(axis=0)
 
 
 ACCURACY = Metric.of_rows("accuracy", _is_equal)
@@ -83,16 +138,12 @@ RIGHT_CHOICE = Metric.of_rows("accuracy", _is_among)
 
 def f1(positive: str) -> Metric:
     """Give the F1 of one label against all others; 0 where the label is neither present nor predicted."""
-    return _of_counts("f1", lambda *counts: _f1s(*counts)[0], (positive,))
+    return _of_counts("f1", _first_f1, (positive,))
 
 
 def f1_macro(labels: Sequence[Any]) -> Metric:
     """Give the mean of the labels' F1, each label with the same weight. Answers are labels or lists of labels."""
-
-    def figure(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
-        return _f1s(hits, gold, predicted).sum(axis=0) / (gold + predicted > 0).sum(axis=0)
-
-    return _average_f1("f1_macro", figure, labels)
+    return _average_f1("f1_macro", _macro_f1, labels)
 
 
 def f1_micro(labels: Sequence[Any]) -> Metric:
@@ -100,24 +151,19 @@ def f1_micro(labels: Sequence[Any]) -> Metric:
 
     Over all labels of a single-label task this is the accuracy, so leave out, for example, the label 'no relation'.
     """
-
-    def figure(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
-        return 2 * hits.sum(axis=0) / (gold + predicted).sum(axis=0)
-
-    return _average_f1("f1_micro", figure, labels)
+    return _average_f1("f1_micro", _micro_f1, labels)
 
 
 def f1_weighted(labels: Sequence[Any]) -> Metric:
     """Give the mean of the labels' F1, weighted by their counts in the gold answers. Answers are labels or lists."""
-
-    def figure(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
-        return (_f1s(hits, gold, predicted) * gold).sum(axis=0) / gold.sum(axis=0)
-
-    return _average_f1("f1_weighted", figure, labels, "no weighted F1: none of the labels is present")
+    return _average_f1("f1_weighted", _weighted_f1, labels, "no weighted F1: none of the labels is present")
 
 
 def _average_f1(
-    name: str, figure: Figure, labels: Sequence[Any], absent: str = "no F1: none of the labels is present or predicted"
+    name: str,
+    figure: Figure,
+    labels: Sequence[Any],
+    absent: str = "no F1: none of the labels is present or predicted",
 ) -> Metric:
     return _of_counts(name, figure, checked_labels(name, labels), absent)
 
@@ -127,11 +173,13 @@ def f1_samples(labels: Sequence[Any]) -> Metric:
 
     An empty list for a row without gold labels counts as 1; scikit-learn's default counts it as 0.
     """
-    labels = checked_labels("f1_samples", labels)
-    return Metric.of_sums("f1_samples", mean_of_rows(partial(_f1_of_row, frozenset(labels))))
+    counted = frozenset(checked_labels("f1_samples", labels))
 
+    def f1_of_row(gold: Any, predicted: Any) -> float:
+        right = counted.intersection(labels_of(gold))
+        answer = counted.intersection(labels_of(predicted))
+        if not right and not answer:
+            return 1.0
+        return 2 * len(right & answer) / (len(right) + len(answer))
 
-def _f1_of_row(labels: frozenset[Any], gold: Any, predicted: Any) -> float:
-    right = labels.intersection(labels_of(gold))
-    answer = labels.intersection(labels_of(predicted))
-    return 2 * len(right & answer) / (len(right) + len(answer)) if right or answer else 1.0
+    return Metric.of_sums("f1_samples", mean_of_rows(f1_of_row))

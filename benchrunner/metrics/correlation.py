@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import Undefined
-from benchrunner.metrics.metric import Metric
-from benchrunner.metrics.weighting import RowSums, ScoresOfWeights
+from benchrunner.metrics.metric import Column, Metric, RowSums, ScoresOfWeights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,12 +15,12 @@ NO_VARIANCE = 1e-12
 """Numbers of deviation 1 whose variance in a resample is below this value are all equal but for rounding."""
 
 
-def _numbers(gold: Sequence[Any], predicted: Sequence[Any]) -> list[np.ndarray]:
+def _numbers(gold: Column, predicted: Column) -> list[np.ndarray]:
     """Return both sides as arrays; raises `Undefined` where they have no correlation."""
     import numpy as np
 
     sides = []
-    for side, values in (("gold scores", gold), ("predictions", predicted)):
+    for side, values in {"gold scores": gold, "predictions": predicted}.items():
         numbers = np.asarray(values, float)
         if not np.isfinite(numbers).all():
             raise Undefined(f"no correlation: not all {side} are finite")
@@ -31,34 +30,37 @@ def _numbers(gold: Sequence[Any], predicted: Sequence[Any]) -> list[np.ndarray]:
     return sides
 
 
-def _number_values(gold: Sequence[Any], predicted: Sequence[Any]) -> np.ndarray:
+def _number_values(gold: Column, predicted: Column) -> np.ndarray:
     """Return 1, both numbers, their squares and their product for each row. Numbers have mean 0 and deviation 1."""
     return _products(*_numbers(gold, predicted))
 
 
-def _rank_values(gold: Sequence[Any], predicted: Sequence[Any]) -> np.ndarray:
+def _rank_values(gold: Column, predicted: Column) -> np.ndarray:
     """Return the `_number_values` of the ranks among all rows; equal numbers share a rank."""
     from scipy.stats import rankdata
 
-    return _products(*map(rankdata, _numbers(gold, predicted)))
+    sides = _numbers(gold, predicted)
+    return _products(*map(rankdata, sides))
 
 
-def _products(right: np.ndarray, answers: np.ndarray) -> np.ndarray:
+def _products(*sides: np.ndarray) -> np.ndarray:
     import numpy as np
 
-    right = (right - right.mean()) / right.std()
-    answers = (answers - answers.mean()) / answers.std()
-    return np.stack([np.ones_like(right), right, answers, right**2, answers**2, right * answers], axis=1)
+    first, second = [(side - side.mean()) / side.std() for side in sides]
+    values = [np.ones_like(first), first, second, first**2, second**2, first * second]
+    return np.stack(values, axis=1)
 
 
 def _pearson(sums: np.ndarray) -> np.ndarray:
     """Compute Pearson's correlation from the sums of `_number_values`."""
     rows, sum_1, sum_2, square_1, square_2, product = sums
     covariance = product - sum_1 * sum_2 / rows
-    return _correlation(covariance / rows, square_1 / rows - (sum_1 / rows) ** 2, square_2 / rows - (sum_2 / rows) ** 2)
+    variance_1 = square_1 / rows - (sum_1 / rows) ** 2
+    variance_2 = square_2 / rows - (sum_2 / rows) ** 2
+    return _correlation(covariance / rows, variance_1, variance_2)
 
 
-def _weighted_spearman(gold: Sequence[Any], predicted: Sequence[Any]) -> ScoresOfWeights:
+def _weighted_spearman(gold: Column, predicted: Column) -> ScoresOfWeights:
     """Prepare Spearman's correlations of resamples; each resample has ranks of its own."""
     import numpy as np
 
@@ -72,11 +74,10 @@ def _weighted_spearman(gold: Sequence[Any], predicted: Sequence[Any]) -> ScoresO
         second = (predicted_ranks(weights) - mean) / rows
         weights = weights / rows
         weighted_first = weights * first
-        return _correlation(
-            (weighted_first * second).sum(axis=1),
-            (weighted_first * first).sum(axis=1),
-            (weights * second**2).sum(axis=1),
-        )
+        covariance = (weighted_first * second).sum(axis=1)
+        variance_1 = (weighted_first * first).sum(axis=1)
+        variance_2 = (weights * second**2).sum(axis=1)
+        return _correlation(covariance, variance_1, variance_2)
 
     return scores
 
@@ -86,14 +87,14 @@ def _weighted_ranks(values: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     import numpy as np
 
     order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    group_of = np.empty(len(values), dtype=np.int64)
-    group_of[order] = np.repeat(np.arange(len(starts)), np.diff([*starts, len(values)]))
+    _, group_of, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    starts = np.cumsum(sizes) - sizes  # the first place of each group of equal values in the order
 
     def ranks(weights: np.ndarray) -> np.ndarray:
-        counts = np.add.reduceat(weights[:, order], starts, axis=1)
-        return np.asarray((np.cumsum(counts, axis=1) - counts / 2 + 0.5)[:, group_of])
+        counts = np.add.reduceat(weights[:, order], starts, axis=1)  # (resamples, groups)
+        last = np.cumsum(counts, axis=1)
+        middle: np.ndarray = last - counts / 2 + 0.5
+        return middle[:, group_of]
 
     return ranks
 
@@ -102,9 +103,10 @@ def _correlation(covariance: Any, variance_1: Any, variance_2: Any) -> np.ndarra
     """Divide a covariance by the deviations; nan where one of the variances is 0."""
     import numpy as np
 
-    varied = (variance_1 > NO_VARIANCE) & (variance_2 > NO_VARIANCE)
-    correlation = covariance / np.sqrt(np.where(varied, variance_1 * variance_2, 1))
-    return np.where(varied, correlation.clip(-1, 1), np.nan)  # rounding may give 1 + 2e-16
+    varies = (variance_1 > NO_VARIANCE) & (variance_2 > NO_VARIANCE)
+    product = np.where(varies, variance_1 * variance_2, 1)
+    correlation = (covariance / np.sqrt(product)).clip(-1, 1)  # rounding may give 1 + 2e-16
+    return np.where(varies, correlation, np.nan)
 
 
 PEARSON = Metric.of_sums("pearson", RowSums(_number_values, _pearson))

@@ -6,15 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchrunner.errors import PluginError
-from benchrunner.metrics.metric import ANSWERS, GoldRow, Metric
+from benchrunner.metrics.metric import ANSWERS, Column, GoldRow, Metric, RowSums, mean_of_sums
 from benchrunner.metrics.ranking import PROBABILITIES
-from benchrunner.metrics.weighting import RowSums, mean_of_sums
 
-GroupFigure = Callable[[Sequence[Any], Sequence[Any]], float | None]
+GroupFigure = Callable[[Column, Column], float | None]
 """Computes the figure of one group from its gold answers and predictions; None leaves the group out of the mean."""
 
 
-def mean_of_groups(name: str, columns: Sequence[str], figure: GroupFigure, *, computed_from: str = ANSWERS) -> Metric:
+def mean_of_groups(
+    name: str,
+    columns: Sequence[str],
+    figure: GroupFigure,
+    *,
+    computed_from: str = ANSWERS,
+) -> Metric:
     """Give the mean of `figure`(gold, predicted) over groups of rows: rows with equal values in the columns.
 
     Intervals and tests draw whole groups: the value of a group counts with its first row.
@@ -22,12 +27,13 @@ def mean_of_groups(name: str, columns: Sequence[str], figure: GroupFigure, *, co
     if isinstance(columns, str) or not columns:
         raise PluginError(f"The metric {name} needs the columns of its groups, such as ('question',), not {columns!r}.")
 
-    def row_values(gold: Sequence[GoldRow], predicted: Sequence[Any]) -> list[tuple[float, float]]:
+    def row_values(gold: Sequence[GoldRow], predicted: Column) -> list[tuple[float, float]]:
         """Return the figure of each group and 1 for its first row, and zeros for all other rows."""
-        groups: dict[tuple[str, ...], list[int]] = {}
+        groups: dict[tuple[str, ...], list[int]] = {}  # rows with equal values
         for row, right in enumerate(gold):
             key = tuple(repr(right[column]) for column in columns)
-            groups.setdefault(key, []).append(row)
+            rows = groups.setdefault(key, [])
+            rows.append(row)
         values = [(0.0, 0.0)] * len(gold)
         for rows in groups.values():
             gold_answers = [gold[row].gold for row in rows]
@@ -37,17 +43,29 @@ def mean_of_groups(name: str, columns: Sequence[str], figure: GroupFigure, *, co
                 values[rows[0]] = (float(value), 1.0)
         return values
 
-    absent = f"no {name}: no group of rows has a value"
-    sums = RowSums(row_values, mean_of_sums)
-    return Metric.of_sums(name, sums, absent, computed_from=computed_from, columns=tuple(columns))
+    return Metric.of_sums(
+        name,
+        RowSums(row_values, mean_of_sums),
+        absent=f"no {name}: no group of rows has a value",
+        computed_from=computed_from,
+        columns=tuple(columns),
+    )
 
 
 def exact_match_of_groups(*columns: str) -> Metric:
     """Give the share of groups of rows in which every answer is right; rows with equal values in the columns."""
-    return mean_of_groups("exact_match", columns, lambda gold, predicted: float(list(gold) == list(predicted)))
+
+    def is_right(gold: Column, predicted: Column) -> float:
+        return float(list(gold) == list(predicted))
+
+    return mean_of_groups("exact_match", columns, is_right)
 
 
-def reciprocal_rank_of_groups(columns: Sequence[str], labels: Sequence[Any], positive: Any) -> Metric:
+def reciprocal_rank_of_groups(
+    columns: Sequence[str],
+    labels: Sequence[Any],
+    positive: Any,
+) -> Metric:
     """Give the mean over groups of rows of 1 / rank of the first row whose gold answer is `positive`.
 
     The rows of a group, such as the candidates for a question, are ranked by the probability of `positive`; among equal
@@ -58,14 +76,16 @@ def reciprocal_rank_of_groups(columns: Sequence[str], labels: Sequence[Any], pos
         raise PluginError(f"The metric mrr needs a positive label that is one of {tuple(labels)}, not {positive!r}.")
     column = list(labels).index(positive)
 
-    def figure(gold: Sequence[Any], probabilities: Sequence[Any]) -> float | None:
+    def figure(gold: Column, probabilities: Column) -> float | None:
         right = list[float]()
         others = list[float]()
-        for row, label in zip(probabilities, gold, strict=True):
-            (right if label == positive else others).append(row[column])
+        for label, row in zip(gold, probabilities, strict=True):
+            group = right if label == positive else others
+            group.append(row[column])
         if not right:
             return None
         best = max(right)
-        return 1 / (1 + sum(other >= best for other in others))
+        before = sum(other >= best for other in others)
+        return 1 / (1 + before)
 
     return mean_of_groups("mrr", columns, figure, computed_from=PROBABILITIES)

@@ -1,4 +1,4 @@
-"""A metric, its score, and the functions that compute scores."""
+"""A metric, how it follows from sums over rows, its score, and the functions that compute scores."""
 
 from __future__ import annotations
 
@@ -10,13 +10,58 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import Undefined
 from benchrunner.io.decoding import WHEN_GIVEN
-from benchrunner.metrics.weighting import RowSums, Weighted
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+
+Column = Sequence[Any]
+"""Values of all rows, in their order: gold answers, predicted answers, or another figure of each row."""
 
 ANSWERS = "answers"
 """Value of `Metric.computed_from` for metrics that compare gold answers with predicted answers."""
+ScoresOfWeights = Callable[["np.ndarray"], "np.ndarray"]
+"""Computes the scores of several resamples: weights (resamples, rows) -> scores (resamples,). A weight says how often
+the row counts. A score that has no value is nan."""
+
+
+@final
+@dataclass(frozen=True)
+class RowSums:
+    """How a metric follows from sums over rows, such as counts of hits: then thousands of resamples take no time."""
+
+    row_values: Callable[[Column, Column], Any]
+    """Computes the values of each row that are summed, (rows, values), from (gold, predicted)."""
+    figure: Callable[[np.ndarray], Any]
+    """Computes the metric from the sums, (values, resamples) -> (resamples,); nan where the metric has no value."""
+
+    def values(self, gold: Column, predicted: Column) -> np.ndarray:
+        """Return the values of each row as fp64, (rows, values)."""
+        import numpy as np
+
+        return np.asarray(self.row_values(gold, predicted), dtype=np.float64)
+
+    def scores(self, sums: np.ndarray) -> np.ndarray:
+        """Compute the scores of resamples from their sums, (resamples, values) -> (resamples,)."""
+        import numpy as np
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.figure(sums.T))
+
+
+def mean_of_rows(row_value: Callable[[Any, Any], float]) -> RowSums:
+    """Describe a metric that is the mean over the rows of `row_value`(gold, predicted)."""
+
+    def row_values(gold: Column, predicted: Column) -> list[tuple[float, float]]:
+        return [(row_value(right, answer), 1.0) for right, answer in zip(gold, predicted, strict=True)]
+
+    return RowSums(row_values, mean_of_sums)
+
+
+def mean_of_sums(sums: np.ndarray) -> Any:
+    """Divide the sum of the values by the sum of their weights: (2, resamples) -> (resamples,)."""
+    values, weights = sums
+    return values / weights
 
 
 @dataclass(frozen=True)
@@ -24,7 +69,7 @@ class Metric:
     """A named figure of predictions. `compute` raises `Undefined` where the figure has no value."""
 
     name: str
-    compute: Callable[[Sequence[Any], Sequence[Any]], Any]
+    compute: Callable[[Column, Column], Any]
     """Computes the figure from (gold, predicted), both in the order of the rows. `computed_from` says what is
     predicted. Where `figure` is given, the result is not a number but what `figure` reads, for example counts."""
     scale: float = 100.0
@@ -43,8 +88,9 @@ class Metric:
     row_sums: RowSums | None = None
     """How the metric follows from sums over rows, for the thousands of resamples of intervals and tests. A metric with
     `per_row` needs none. Without both, `compute` is called for each resample, and there are fewer of them."""
-    weighted: Weighted | None = None
-    """Computes the metric of weighted rows, where `row_sums` is right only for all rows, as for ranks."""
+    weighted: Callable[[Column, Column], ScoresOfWeights] | None = None
+    """Prepares the scores of weighted rows from (gold, predicted), where `row_sums` is right only for all rows, as for
+    ranks."""
     columns: tuple[str, ...] = ()
     """Columns of the rows that the metric reads besides the gold answers, for example the question that each row
     belongs to. Every function of the metric then gets a `GoldRow` in place of each gold answer."""
@@ -53,8 +99,9 @@ class Metric:
     def of_rows(cls, name: str, row_value: Callable[[Any, Any], float], **fields: Any) -> Metric:
         """Make the metric that is the mean over the rows of `row_value`(gold, predicted)."""
 
-        def compute(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
-            return sum(map(row_value, gold, predicted)) / len(gold)
+        def compute(gold: Column, predicted: Column) -> float:
+            values = map(row_value, gold, predicted)
+            return sum(values) / len(gold)
 
         return cls(name, compute, per_row=row_value, **fields)
 
@@ -62,7 +109,7 @@ class Metric:
     def of_sums(cls, name: str, row_sums: RowSums, absent: str = "", **fields: Any) -> Metric:
         """Make the metric that follows from sums over the rows; `absent` says why, where it has no value."""
 
-        def compute(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+        def compute(gold: Column, predicted: Column) -> float:
             sums = row_sums.values(gold, predicted).sum(axis=0, keepdims=True)
             value = float(row_sums.scores(sums)[0])
             if absent and math.isnan(value):
@@ -71,11 +118,17 @@ class Metric:
 
         return cls(name, compute, row_sums=row_sums, **fields)
 
-    def value(self, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+    def value(self, gold: Column, predicted: Column) -> float:
         """Compute the figure; raises `Undefined` where the figure has no value."""
-        return float(self.figure(self.compute(gold, predicted)))
+        computed = self.compute(gold, predicted)
+        return float(self.figure(computed))
 
-    def score(self, gold: Sequence[Any], predicted: Sequence[Any] | None, table: pa.Table | None = None) -> Score:
+    def score(
+        self,
+        gold: Column,
+        predicted: Column | None,
+        table: pa.Table | None = None,
+    ) -> Score:
         """Compute the figure; where it has no value, the score is absent, with the reason.
 
         `predicted` is what `computed_from` names, or None where the predictions come without it. `table` has the rows,
@@ -97,22 +150,19 @@ class GoldRow:
         return self.columns[column]
 
 
-def gold_rows(metric: Metric, gold: Sequence[Any], table: pa.Table | None) -> Sequence[Any]:
+def gold_rows(metric: Metric, gold: Column, table: pa.Table | None) -> Column:
     """Return what a metric compares answers with: the gold answers, or with `Metric.columns` a `GoldRow` for each.
 
     Raises `Undefined` if the rows lack a column that the metric reads.
     """
     if not metric.columns:
         return gold
-    names = () if table is None else table.column_names
-    if missing := [name for name in metric.columns if name not in names]:
-        raise Undefined(f"{metric.name} reads the column '{missing[0]}', which these rows do not have")
+    for name in metric.columns:
+        if table is None or name not in table.column_names:
+            raise Undefined(f"{metric.name} reads the column '{name}', which these rows do not have")
     assert table is not None
-    columns = [table.column(name).to_pylist() for name in metric.columns]
-    return [
-        GoldRow(right, dict(zip(metric.columns, values, strict=True)))
-        for right, *values in zip(gold, *columns, strict=True)
-    ]
+    columns = table.select(metric.columns).to_pylist()
+    return [GoldRow(right, values) for right, values in zip(gold, columns, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -125,8 +175,8 @@ class Score:
 
 def scores(
     metrics: Iterable[Metric],
-    gold: Sequence[Any],
-    predictions: Mapping[str, Sequence[Any]],
+    gold: Column,
+    predictions: Mapping[str, Column],
     table: pa.Table | None = None,
 ) -> dict[str, Score]:
     """Compute metrics of the same rows, by the metric's name; a score is absent where a metric has no value.
@@ -134,31 +184,24 @@ def scores(
     `predictions` are by the names that `Metric.computed_from` has. Metrics with the same `compute` share one call.
     `table` has the rows, for metrics that read columns.
     """
-    results: dict[tuple[str, tuple[str, ...], Callable[..., Any]], Callable[[], Any]] = {}
+    computed: dict[tuple[object, ...], Callable[[], Any]] = {}
     by_name: dict[str, Score] = {}
     for metric in metrics:
-        predicted = predictions.get(metric.computed_from)
-        if predicted is None:
-            reason = f"{metric.name} is computed from {metric.computed_from}, and there are answers only"
-            by_name[metric.name] = Score(None, reason)
-            continue
-        if len(gold) != len(predicted):
-            raise ValueError(f"{len(predicted)} predictions for {len(gold)} gold answers")
         try:
+            predicted = predictions.get(metric.computed_from)
+            if predicted is None:
+                raise Undefined(f"{metric.name} is computed from {metric.computed_from}, and there are answers only")
+            if len(gold) != len(predicted):
+                raise ValueError(f"{len(predicted)} predictions for {len(gold)} gold answers")
             right = gold_rows(metric, gold, table)
+            if not gold:
+                raise Undefined("there are no rows to score")
+            compute = cache(partial(metric.compute, right, predicted))
+            key = (metric.computed_from, metric.columns, metric.compute)
+            value = float(metric.figure(computed.setdefault(key, compute)()))
+            if not math.isfinite(value):
+                raise Undefined(f"{metric.name} came out as {value}")
+            by_name[metric.name] = Score(value)
         except Undefined as reason:
             by_name[metric.name] = Score(None, str(reason))
-            continue
-        compute = cache(partial(metric.compute, right, predicted))
-        result = results.setdefault((metric.computed_from, metric.columns, metric.compute), compute)
-        by_name[metric.name] = _score(metric, result) if gold else Score(None, "there are no rows to score")
     return by_name
-
-
-def _score(metric: Metric, result: Callable[[], Any]) -> Score:
-    """Read a metric's figure from the result of its `compute`, and give the reason where there is none."""
-    try:
-        value = float(metric.figure(result()))
-    except Undefined as reason:
-        return Score(None, str(reason))
-    return Score(value) if math.isfinite(value) else Score(None, f"{metric.name} came out as {value}")

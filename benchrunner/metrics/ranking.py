@@ -11,14 +11,26 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import PluginError, Undefined
-from benchrunner.metrics.label_matrix import checked_labels, label_matrix, labels_of, probability_matrix
-from benchrunner.metrics.metric import Metric
+from benchrunner.metrics.classification import checked_labels, label_matrix, labels_of
+from benchrunner.metrics.metric import Column, Metric
 
 if TYPE_CHECKING:
     import numpy as np
 
 PROBABILITIES = "probabilities"
 """The extra figure of a problem that these metrics are computed from."""
+
+
+def probability_matrix(probabilities: Column, labels: Sequence[Any]) -> np.ndarray:
+    """Give the probabilities as (rows, labels), in the order of the labels; `Undefined` where they are not finite."""
+    import numpy as np
+
+    matrix = np.asarray(probabilities, dtype=np.float64)
+    if matrix.shape != (len(probabilities), len(labels)):
+        raise ValueError(f"expected a probability for each of {len(labels)} labels, found the shape {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise Undefined("not all probabilities are finite")
+    return matrix
 
 
 def roc_auc(labels: Sequence[Any], positive: Any = None) -> Metric:
@@ -52,7 +64,10 @@ def average_precision(labels: Sequence[Any], positive: Any = None) -> Metric:
 
 
 def _mean_of_labels(
-    name: str, figure: Callable[[Any, np.ndarray, np.ndarray], float], labels: Sequence[Any], positive: Any
+    name: str,
+    figure: Callable[[Any, np.ndarray, np.ndarray], float],
+    labels: Sequence[Any],
+    positive: Any,
 ) -> Metric:
     """Give the mean over labels, or over `positive` alone, of a figure.
 
@@ -61,12 +76,17 @@ def _mean_of_labels(
     labels = checked_labels(name, labels)
     if positive is not None and positive not in labels:
         raise PluginError(f"The metric {name} needs a positive label that is one of {labels}, not {positive!r}.")
-    averaged = [column for column, label in enumerate(labels) if positive is None or label == positive]
+    averaged = list(range(len(labels)))
+    if positive is not None:
+        averaged = [labels.index(positive)]
 
-    def compute(gold: Sequence[Any], probabilities: Sequence[Any]) -> float:
+    def compute(gold: Column, probabilities: Column) -> float:
         right = label_matrix(gold, labels)
         ranked = probability_matrix(probabilities, labels)
-        figures = [figure(labels[column], right[:, column], ranked[:, column]) for column in averaged]
+        figures = []
+        for column in averaged:
+            value = figure(labels[column], right[:, column], ranked[:, column])
+            figures.append(value)
         return sum(figures) / len(figures)
 
     return Metric(name, compute, computed_from=PROBABILITIES)
@@ -80,27 +100,35 @@ def mean_reciprocal_rank(labels: Sequence[Any]) -> Metric:
     """
     labels = checked_labels("mrr", labels)
 
-    def compute(gold: Sequence[Any], probabilities: Sequence[Any]) -> float:
+    def compute(gold: Column, probabilities: Column) -> float:
         import numpy as np
 
-        right, ranked = label_matrix(gold, labels), probability_matrix(probabilities, labels)
-        if rows := [row for row, marks in enumerate(right) if not marks.any()]:
-            raise Undefined(f"no reciprocal rank: row {rows[0]} has none of the labels as its gold answer")
+        right = label_matrix(gold, labels)
+        ranked = probability_matrix(probabilities, labels)
+        for row, marks in enumerate(right):
+            if not marks.any():
+                raise Undefined(f"no reciprocal rank: row {row} has none of the labels as its gold answer")
         best = ranked.max(axis=1, where=right, initial=-np.inf)
-        return float((1 / (ranked >= best[:, None]).sum(axis=1)).mean())
+        ranks = (ranked >= best[:, None]).sum(axis=1)
+        return float((1 / ranks).mean())
 
     return Metric("mrr", compute, computed_from=PROBABILITIES)
 
 
 def _reciprocal_rank(gold: Any, ranking: Sequence[Any]) -> float:
     right = labels_of(gold)
-    return next((1 / rank for rank, item in enumerate(ranking, start=1) if item in right), 0.0)
+    for rank, item in enumerate(ranking, start=1):
+        if item in right:
+            return 1 / rank
+    return 0.0
 
 
-def _mean_reciprocal_rank(gold: Sequence[Any], rankings: Sequence[Sequence[Any]]) -> float:
-    if rows := [row for row, right in enumerate(gold) if not labels_of(right)]:
-        raise Undefined(f"no reciprocal rank: row {rows[0]} has no gold answer")
-    return sum(map(_reciprocal_rank, gold, rankings)) / len(gold)
+def _mean_reciprocal_rank(gold: Column, rankings: Column) -> float:
+    for row, right in enumerate(gold):
+        if not labels_of(right):
+            raise Undefined(f"no reciprocal rank: row {row} has no gold answer")
+    values = map(_reciprocal_rank, gold, rankings)
+    return sum(values) / len(gold)
 
 
 MEAN_RECIPROCAL_RANK = Metric("mrr", _mean_reciprocal_rank, per_row=_reciprocal_rank)

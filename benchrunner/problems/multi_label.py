@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import PluginError
-from benchrunner.metrics import ANSWERS, Metric, scores
+from benchrunner.metrics import ANSWERS, Metric
 from benchrunner.problems.probabilities import logit, mean_sigmoid, sigmoid
+from benchrunner.problems.problem import Figures, Settings
 from benchrunner.problems.sentences import SentenceProblem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-    import torch
+    from torch import Tensor
 
     from benchrunner.features.flat_batch import FlatBatch
 
@@ -71,7 +73,7 @@ class MultiLabel(SentenceProblem):
         return self.tune_threshold
 
     @property
-    def decoding(self) -> Mapping[str, Any]:
+    def decoding(self) -> Settings:
         return {"threshold": self.threshold}
 
     @property
@@ -82,12 +84,14 @@ class MultiLabel(SentenceProblem):
         """Return the labels in a text."""
         if self.labels_separator.isspace():
             return text.split()
-        return [part.strip() for part in text.split(self.labels_separator)] if text.strip() else []
+        if not text.strip():
+            return []
+        return [part.strip() for part in text.split(self.labels_separator)]
 
     def parse_label(self, value: Any) -> list[str]:
         parts = self._split(value) if isinstance(value, str) else value
-        known = isinstance(parts, list) and all(label in self.labels for label in parts)
-        if not known or len(set(parts)) != len(parts):
+        is_known = isinstance(parts, list) and all(label in self.labels for label in parts)
+        if not is_known or len(set(parts)) != len(parts):
             raise ValueError(
                 f"a list of different labels, or labels with '{self.labels_separator}' between them, out of "
                 f"{', '.join(self.labels)}"
@@ -108,14 +112,21 @@ class MultiLabel(SentenceProblem):
             targets[row] = [label in row_labels for label in self.labels]
         return targets
 
-    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        import torch
+    def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
+        from torch.nn import functional
 
-        entropy = torch.nn.functional.binary_cross_entropy_with_logits
-        return entropy(outputs.float(), batch.targets["label"], reduction="sum") / len(self.labels)
+        target = batch.targets["label"]
+        loss = functional.binary_cross_entropy_with_logits(outputs.float(), target, reduction="sum")
+        return loss / len(self.labels)
 
-    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
-        return self._above(sigmoid(outputs), settings.get("threshold", self.threshold))
+    def decode(
+        self,
+        outputs: np.ndarray,
+        table: pa.Table,
+        settings: Settings,
+    ) -> list[Any]:
+        threshold = settings.get("threshold", self.threshold)
+        return self._above(sigmoid(outputs), threshold)
 
     def _above(self, probabilities: np.ndarray, threshold: float) -> list[Any]:
         import numpy as np
@@ -123,26 +134,34 @@ class MultiLabel(SentenceProblem):
         labels = np.array(self.labels, dtype=object)
         return [labels[is_above].tolist() for is_above in probabilities > threshold]
 
-    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Mapping[str, Any]:
+    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Settings:
         """Choose the threshold out of `THRESHOLDS` with the best score; among equal scores, the nearest to `threshold`.
 
         Settings are empty if the rows have no labels or the metric has no value at any threshold.
         """
         gold = self.gold(table)
-        if not self.tunes or gold is None:
+        if not self.tunes or gold is None or metric.computed_from != ANSWERS:
             return {}
         probabilities = sigmoid(outputs)
-        values = dict[float, float]()
+        best_rank = (-math.inf, 0.0)
+        chosen = {}
         for threshold in (self.threshold, *THRESHOLDS):
             answers = self._above(probabilities, threshold)
-            value = scores([metric], gold, {ANSWERS: answers}, table)[metric.name].value
-            if value is not None:
-                values[threshold] = value
-        if not values:
-            return {}
-        return {"threshold": max(values, key=lambda threshold: (values[threshold], -abs(threshold - self.threshold)))}
+            score = metric.score(gold, answers, table)
+            if score.value is None:
+                continue
+            rank = (score.value, -abs(threshold - self.threshold))
+            if rank > best_rank:
+                best_rank = rank
+                chosen = {"threshold": threshold}
+        return chosen
 
-    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def extra_figures(
+        self,
+        outputs: np.ndarray,
+        table: pa.Table,
+        settings: Settings,
+    ) -> Figures:
         """Return `probabilities`: for each row a list with one probability per label, in the order of the labels."""
         return {"probabilities": sigmoid(outputs).tolist()}
 
@@ -151,8 +170,11 @@ class MultiLabel(SentenceProblem):
 
     def spell(self, answer: Any) -> str:
         separator = self.labels_separator
-        return (separator if separator.isspace() else f"{separator} ").join(answer)
+        if not separator.isspace():
+            separator += " "
+        return separator.join(answer)
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
         """Return each label's share of the training rows, as a logit: what the loss would learn without the texts."""
-        return logit(self.targets(self.gold(table) or []).mean(axis=0))
+        targets = self.targets(self.gold(table) or [])
+        return logit(targets.mean(axis=0))

@@ -1,4 +1,4 @@
-"""Turn scores into probabilities, and average the probabilities of several models."""
+"""Turn labels into numbers and scores into probabilities, and average the probabilities of several models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     """Return probabilities that sum to 1 over the last axis."""
     import numpy as np
 
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    highest = scores.max(axis=-1, keepdims=True)
+    powers = np.exp(scores - highest)
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
@@ -34,8 +35,9 @@ def log_of_mean(probabilities: Sequence[np.ndarray]) -> np.ndarray:
     """Return the log of the mean of several models' probabilities, fp32; finite also where the mean is 0."""
     import numpy as np
 
+    smallest = np.finfo(np.float32).tiny
     mean = np.mean(probabilities, axis=0)
-    return np.asarray(np.log(np.maximum(mean, np.finfo(np.float32).tiny)), dtype=np.float32)
+    return np.asarray(np.log(np.maximum(mean, smallest)), dtype=np.float32)
 
 
 def majority_scores(labels: Sequence[Any], values: Iterable[Any]) -> np.ndarray:
@@ -48,6 +50,14 @@ def majority_scores(labels: Sequence[Any], values: Iterable[Any]) -> np.ndarray:
     counts = Counter(values)
     majority = max(labels, key=lambda label: counts[label])
     return np.array([label == majority for label in labels], dtype=np.float32)
+
+
+def label_numbers(values: Iterable[Any], labels: Sequence[Any]) -> np.ndarray:
+    """Return the place of each value in `labels`, int64 (values,)."""
+    import numpy as np
+
+    number_of = {label: number for number, label in enumerate(labels)}
+    return np.fromiter((number_of[value] for value in values), dtype=np.int64)
 
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:
@@ -63,7 +73,8 @@ def logit(probabilities: np.ndarray) -> np.ndarray:
     import numpy as np
 
     inside = np.clip(probabilities, 1e-12, 1 - 1e-12)
-    return np.asarray(np.log(inside) - np.log1p(-inside), dtype=np.float32)
+    logits = np.log(inside) - np.log1p(-inside)
+    return np.asarray(logits, dtype=np.float32)
 
 
 def mean_sigmoid(members: Sequence[np.ndarray]) -> np.ndarray:
@@ -75,4 +86,5 @@ def mean_sigmoid(members: Sequence[np.ndarray]) -> np.ndarray:
 
     if len(members) == 1:
         return members[0]
-    return logit(np.mean([sigmoid(logits) for logits in members], axis=0))
+    probabilities = [sigmoid(logits) for logits in members]
+    return logit(np.mean(probabilities, axis=0))

@@ -12,7 +12,7 @@ from benchrunner.errors import RequestError
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-    import torch
+    from torch import Tensor
 
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.backbones.export_kind import ExportKind
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from benchrunner.features.flat_batch import FlatBatch
     from benchrunner.metrics import Metric
     from benchrunner.parameters.recipes import Recipe
+
+Settings = Mapping[str, Any]
+"""Settings of `Problem.decode` by name, as JSON."""
+Figures = dict[str, list[Any]]
+"""Further figures by name, with a value for each row."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ class Problem(ABC):
         return type(self).tune is not Problem.tune
 
     @property
-    def decoding(self) -> Mapping[str, Any]:
+    def decoding(self) -> Settings:
         """Default settings of `gather` and `decode`, as JSON; part of the identity of kept outputs and predictions."""
         return {}
 
@@ -112,20 +117,32 @@ class Problem(ABC):
         """
 
     @abstractmethod
-    def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
+    def encode(
+        self,
+        table: pa.Table,
+        encoder: Encoder,
+        recipe: Recipe,
+        *,
+        training: bool,
+    ) -> Features:
         """Turn rows into token sequences, with targets if the rows are labelled.
 
         Features to train on (`training` True) and features whose outputs `gather` reads (False) may differ.
         """
 
     @abstractmethod
-    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
         """Return the sum of the losses of a batch, in fp32; training divides it by the batch's `loss_weight`.
 
         `outputs` holds one output per sequence in the order of the units, or one per token in the order of the batch.
         """
 
-    def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
+    def gather(
+        self,
+        outputs: np.ndarray,
+        features: Features,
+        table: pa.Table,
+    ) -> np.ndarray:
         """Turn the head's outputs into `output_count` raw outputs that do not depend on the tokenizer.
 
         `outputs` holds one output per sequence or per token, in the order of the features. Raw outputs of several fits
@@ -148,17 +165,27 @@ class Problem(ABC):
         return int(table.num_rows)
 
     @abstractmethod
-    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
+    def decode(
+        self,
+        outputs: np.ndarray,
+        table: pa.Table,
+        settings: Settings,
+    ) -> list[Any]:
         """Turn raw outputs into one answer per row; an answer is a value that JSON can hold.
 
         `settings` are those of `decoding`, in which tuned settings replace defaults.
         """
 
-    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Mapping[str, Any]:
+    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Settings:
         """Return the settings with which the answers to these labelled rows score best, as JSON; empty for defaults."""
         return {}
 
-    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def extra_figures(
+        self,
+        outputs: np.ndarray,
+        table: pa.Table,
+        settings: Settings,
+    ) -> Figures:
         """Return further figures of each row by name, for example "probabilities", for metrics and boards."""
         return {}
 
@@ -177,7 +204,10 @@ class Problem(ABC):
     def gold(self, table: pa.Table) -> list[Any] | None:
         """Return what metrics compare each row's answer with, or None for rows without labels."""
         column = self.label_columns[0]
-        return table.column(column).to_pylist() if column in table.column_names else None
+        if column not in table.column_names:
+            return None
+        values: list[Any] = table.column(column).to_pylist()
+        return values
 
     def best_answer(self, gold: Any) -> Any:
         """Return an answer that is right for a gold value."""
@@ -201,3 +231,18 @@ class Problem(ABC):
     def is_constant(self, answers: Sequence[Any]) -> bool:
         """Say whether the answers are all equal, so that they may have been given without reading the questions."""
         return len(answers) > 1 and all(answer == answers[0] for answer in answers)
+
+
+def free_pieces(encoder: Encoder, recipe: Recipe, *, pair: bool, least: int = 1) -> int:
+    """Return how many pieces of text a sequence can hold beside its special tokens.
+
+    Raises a `RequestError` for fewer than `least`.
+    """
+    special = encoder.frame.size(pair=pair)
+    free = min(recipe.max_length, encoder.max_length) - special
+    if free < least:
+        raise RequestError(
+            f"A max_length of {recipe.max_length} leaves no room beside the special tokens: max_length must be at "
+            f"least {special + least}."
+        )
+    return free

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -13,13 +13,13 @@ from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import some_names
-from benchrunner.problems.probabilities import majority_scores, mean_probability, softmax
-from benchrunner.problems.problem import HeadShape, Problem
+from benchrunner.problems.probabilities import label_numbers, majority_scores, mean_probability, softmax
+from benchrunner.problems.problem import Figures, HeadShape, Problem, Settings
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-    import torch
+    from torch import Tensor
 
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.data.rows import Rows
@@ -60,7 +60,7 @@ class SentenceProblem(Problem):
         return HeadShape("sequence", self.width)
 
     def fallback_output(self) -> np.ndarray:
-        return majority_scores(range(self.width), ())
+        return majority_scores(range(self.width), [])
 
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa
@@ -69,7 +69,10 @@ class SentenceProblem(Problem):
         label_column = self.label_columns[0]
         if "a" not in names or (labelled and label_column not in names):
             raise DataError(f"{rows.origin}: columns a, [b,] {label_column} are needed; found {some_names(names)}.")
-        columns = {name: arrow_array(rows.texts(name), pa.string()) for name in ("a", "b") if name in names}
+        columns = {}
+        for name in ("a", "b"):
+            if name in names:
+                columns[name] = arrow_array(rows.texts(name), pa.string())
         labels = rows.labels(label_column, self.parse_label, required=labelled)
         if labels is not None:
             columns[label_column] = self.label_array(labels)
@@ -82,39 +85,38 @@ class SentenceProblem(Problem):
     def parse(self, text: str) -> Any:
         return self.parse_label(text)
 
-    def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
+    def encode(
+        self,
+        table: pa.Table,
+        encoder: Encoder,
+        recipe: Recipe,
+        *,
+        training: bool,
+    ) -> Features:
         from benchrunner.features.arrays import Features, Sequences
 
         length = min(recipe.max_length, encoder.max_length)
         parts = list[Sequences]()
         for start in range(0, max(1, table.num_rows), ENCODED_ROWS):
             rows = table.slice(start, ENCODED_ROWS)
+            first = rows.column("a").to_pylist()
             second = rows.column("b").to_pylist() if "b" in rows.column_names else None
-            parts.append(encoder.assemble(rows.column("a").to_pylist(), second, length))
+            parts.append(encoder.assemble(first, second, length))
         labels = self.gold(table)
         targets = {} if labels is None else {"label": self.targets(labels)}
         return Features.of(Sequences.joined(parts), targets=targets)
 
 
-@final
 @dataclass(frozen=True)
-class Classify(SentenceProblem):
+class OneLabel(SentenceProblem):
     """One of several labels: softmax over the labels; the answer is the label with the highest probability."""
 
     labels: tuple[str, ...]
-    """The labels, in the order of the head's outputs."""
-    name: str = "classify"
+    """The labels, in the order of the outputs."""
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
-            raise PluginError(f"Classify needs two or more different labels, not {self.labels}.")
-
-    def identity(self) -> dict[str, Any]:
-        return {"kind": self.name, "labels": list(self.labels)}
-
-    @property
-    def export_kind(self) -> ExportKind:
-        return ExportKind("single_label_classification", self.labels)
+            raise PluginError(f"{type(self).__name__} needs two or more different labels, not {self.labels}.")
 
     @property
     def width(self) -> int:
@@ -127,20 +129,23 @@ class Classify(SentenceProblem):
 
     def targets(self, labels: Sequence[Any]) -> np.ndarray:
         """Return the index of each label, int64 (rows,)."""
-        import numpy as np
+        return label_numbers(labels, self.labels)
 
-        index_of = {label: index for index, label in enumerate(self.labels)}
-        return np.array([index_of[label] for label in labels], dtype=np.int64)
+    def decode(
+        self,
+        outputs: np.ndarray,
+        table: pa.Table,
+        settings: Settings,
+    ) -> list[Any]:
+        numbers = outputs.argmax(axis=-1)
+        return [self.labels[number] for number in numbers]
 
-    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        import torch
-
-        return torch.nn.functional.cross_entropy(outputs.float(), batch.targets["label"], reduction="sum")
-
-    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
-        return [self.labels[index] for index in outputs.argmax(axis=-1)]
-
-    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def extra_figures(
+        self,
+        outputs: np.ndarray,
+        table: pa.Table,
+        settings: Settings,
+    ) -> Figures:
         """Return `probabilities`: for each row a list with one probability per label, in the order of the labels."""
         return {"probabilities": softmax(outputs).tolist()}
 
@@ -151,7 +156,27 @@ class Classify(SentenceProblem):
         return self.gold(table)
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
-        return majority_scores(self.labels, table.column("label").to_pylist())
+        return majority_scores(self.labels, self.gold(table) or [])
+
+
+@final
+@dataclass(frozen=True)
+class Classify(OneLabel):
+    """One of several labels for a text or a pair of texts."""
+
+    name: str = "classify"
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.name, "labels": list(self.labels)}
+
+    @property
+    def export_kind(self) -> ExportKind:
+        return ExportKind("single_label_classification", self.labels)
+
+    def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
+        from torch.nn import functional
+
+        return functional.cross_entropy(outputs.float(), batch.targets["label"], reduction="sum")
 
 
 @final
@@ -195,13 +220,20 @@ class Regress(SentenceProblem):
 
         return np.array(labels, dtype=np.float32)
 
-    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        import torch
+    def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
+        from torch.nn import functional
 
-        return torch.nn.functional.mse_loss(outputs.float().squeeze(-1), batch.targets["label"], reduction="sum")
+        numbers = outputs.float().squeeze(-1)
+        return functional.mse_loss(numbers, batch.targets["label"], reduction="sum")
 
-    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
-        return [float(number) for number in outputs[:, 0]]
+    def decode(
+        self,
+        outputs: np.ndarray,
+        table: pa.Table,
+        settings: Settings,
+    ) -> list[Any]:
+        numbers: list[float] = outputs[:, 0].tolist()
+        return numbers
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
         import numpy as np
@@ -212,13 +244,15 @@ class Regress(SentenceProblem):
         """Return the mean of the training labels: the constant with the smallest squared error."""
         import numpy as np
 
-        labels = table.column("label").to_pylist()
+        labels = self.gold(table) or []
         return np.array([math.fsum(labels) / len(labels)], dtype=np.float32)
 
 
 def _number(value: Any) -> float:
     """Read a number. A text holds ASCII digits, without the underscores and foreign digits that `float` accepts."""
+    if isinstance(value, str) and _NO_NUMBER.search(value):
+        return math.nan
     try:
-        return math.nan if isinstance(value, str) and _NO_NUMBER.search(value) else float(value)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import BadRows, DataError
 from benchrunner.io.file_faults import quoted, shown
 from benchrunner.metrics import gold_rows
-from benchrunner.problems.problem import HeadShape, Problem
+from benchrunner.problems.problem import Figures, HeadShape, Problem, Settings
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-    import torch
+    from torch import Tensor
 
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.data.rows import Rows
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
     from benchrunner.features.flat_batch import FlatBatch
     from benchrunner.metrics import Metric
     from benchrunner.parameters.recipes import Recipe
+    from benchrunner.problems.span_candidates import Window
 
 BEYOND = 2.0**24
 """Character position after the end of every context. Raw outputs keep positions as fp32, which represents every whole
 number up to this limit exactly."""
+_PLACES = ("none", "place", "begin", "count")
+"""Guides that have a number for each window: see `encoded_windows`."""
 
 
 @final
@@ -61,9 +65,11 @@ class Span(Problem):
         return self.unanswerable
 
     @property
-    def decoding(self) -> Mapping[str, Any]:
+    def decoding(self) -> Settings:
         settings: dict[str, Any] = {"max_answer": self.max_answer, "n_best": self.n_best}
-        return settings | {"tau": 0.0} if self.unanswerable else settings
+        if self.unanswerable:
+            settings["tau"] = 0.0
+        return settings
 
     @property
     def export_kind(self) -> ExportKind:
@@ -77,13 +83,20 @@ class Span(Problem):
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         return _checked_rows(rows, labelled=labelled, unanswerable=self.unanswerable)
 
-    def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
+    def encode(
+        self,
+        table: pa.Table,
+        encoder: Encoder,
+        recipe: Recipe,
+        *,
+        training: bool,
+    ) -> Features:
         """Encode each row as windows over its context; a window is a unit."""
         from benchrunner.problems.span_windows import encoded_windows
 
         return encoded_windows(table, encoder, recipe, max_question=self.max_question)
 
-    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
         """Return the mean of the losses of start and end, as in the released code.
 
         Each softmax goes over all tokens of a sequence.
@@ -94,51 +107,75 @@ class Span(Problem):
         if scores.device.type == "cpu" and batch.static is None:
             parts = []
             for block in batch.blocks:
-                part = scores[block.start : block.stop].view(block.count, block.length, 2)
-                parts.append(part.logsumexp(dim=1))
+                part = scores[block.start : block.stop]
+                by_sequence = part.view(block.count, block.length, 2)
+                parts.append(by_sequence.logsumexp(dim=1))
             totals = torch.cat(parts)
         else:  # a few operators, and not some for each length
             totals = batch.padded(scores, -torch.inf).logsumexp(dim=1)
-        total = totals.index_select(0, batch.restore)  # (rows, 2)
-        first = batch.starts[:-1].long().index_select(0, batch.restore)
+        totals = totals.index_select(0, batch.restore)  # (rows, 2)
+        starts = batch.starts[:-1].long()
+        first = starts.index_select(0, batch.restore)
         start = scores.index_select(0, first + batch.targets["start"])[:, 0]
         end = scores.index_select(0, first + batch.targets["end"])[:, 1]
-        return (total - torch.stack([start, end], dim=1)).sum() / 2
+        right = torch.stack([start, end], dim=1)
+        return (totals - right).sum() / 2
 
-    def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
+    def gather(
+        self,
+        outputs: np.ndarray,
+        features: Features,
+        table: pa.Table,
+    ) -> np.ndarray:
         """Return the best spans of each row, (rows, 1 + n_best, 3), in the layout of `span_candidates`."""
         import numpy as np
 
-        from benchrunner.problems.span_candidates import Window, nbest
+        from benchrunner.problems.span_candidates import nbest
 
-        guides = features.guides
+        guides = {name: np.asarray(values) for name, values in features.guides.items()}
         borders = np.searchsorted(features.owner, np.arange(table.num_rows + 1))
-        none = np.asarray(guides["none"])
-        null_scores = outputs[none].sum(axis=1)
-        spans = np.asarray(guides["spans"])
         lists = []
-        for row in range(table.num_rows):
+        for first, end in pairwise(borders.tolist()):  # the windows of a row
             windows = []
-            for window in range(borders[row], borders[row + 1]):
-                place = int(guides["place"][window])
-                scores = outputs[place : place + int(guides["count"][window])]
-                begin = int(guides["begin"][window])
-                null_score = float(null_scores[window])
-                is_piece = self.unanswerable and place <= none[window] < place + len(scores)
-                null_piece = int(none[window]) - place if is_piece else -1
-                windows.append(Window(begin, scores[:, 0], scores[:, 1], null_score, null_piece))
-            text = int(guides["text"][borders[row]])
-            lists.append(nbest(windows, spans[text:], size=self.n_best, longest=self.max_answer))
+            for number in range(first, end):
+                places = {name: int(guides[name][number]) for name in _PLACES}
+                windows.append(self._window(outputs, places))
+            first_piece = guides["text"][first]
+            spans = guides["spans"][first_piece:]
+            lists.append(nbest(windows, spans, size=self.n_best, longest=self.max_answer))
         return np.stack(lists)
 
-    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
+    def _window(self, outputs: np.ndarray, guides: Mapping[str, int]) -> Window:
+        """Return the scores of a window. `guides` are those of `encoded_windows`."""
+        from benchrunner.problems.span_candidates import Window
+
+        place = guides["place"]
+        none = guides["none"]
+        stop = place + guides["count"]
+        is_piece = self.unanswerable and place <= none < stop
+        return Window(
+            first=guides["begin"],
+            starts=outputs[place:stop, 0],
+            ends=outputs[place:stop, 1],
+            null=float(outputs[none].sum()),
+            null_piece=none - place if is_piece else -1,
+        )
+
+    def decode(
+        self,
+        outputs: np.ndarray,
+        table: pa.Table,
+        settings: Settings,
+    ) -> list[Any]:
         """Cut each answer from its context; the empty text stands for "no answer"."""
         tau = settings.get("tau", 0.0)
-        answered = self._margin(outputs) > tau
-        best = outputs[:, 1, :2].astype(int).tolist()
-        contexts = table.column("context").to_pylist()
-        rows = zip(contexts, best, answered.tolist(), strict=True)
-        return [context[first:last] if given else "" for context, (first, last), given in rows]
+        has_answer = (self._margin(outputs) > tau).tolist()
+        best = outputs[:, 1, :2].astype(int).tolist()  # first character and end
+        answers = []
+        for row, context in enumerate(table.column("context").to_pylist()):
+            first, end = best[row]
+            answers.append(context[first:end] if has_answer[row] else "")
+        return answers
 
     def _margin(self, outputs: np.ndarray) -> np.ndarray:
         """Return the score of each row's best span minus the score of "no answer", fp64 (rows,).
@@ -149,12 +186,13 @@ class Span(Problem):
 
         from benchrunner.problems.span_candidates import NONE, SCORE
 
-        best = outputs[:, 1, SCORE].astype(np.float64)
+        scores = outputs[:, :, SCORE].astype(np.float64)
+        best = scores[:, 1]
         if not self.unanswerable:
             return np.where(np.isfinite(best), np.inf, -np.inf)
-        return np.asarray(best - outputs[:, NONE, SCORE].astype(np.float64))
+        return np.asarray(best - scores[:, NONE])
 
-    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Mapping[str, Any]:
+    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Settings:
         """Choose the `tau` with the best mean of the metric over the rows; it lies midway between two rows' margins.
 
         Rows are sorted by margin. Lowering `tau` past a row changes its answer from "no answer" to its best span, so
@@ -173,19 +211,29 @@ class Span(Problem):
             return {}
         margin = margin[order]
         texts = self.decode(outputs, table, {"tau": -np.inf})
-        gains = [metric.per_row(right[row], texts[row]) - metric.per_row(right[row], "") for row in order]
+        gains = [0.0]
+        for row in order:
+            gains.append(metric.per_row(right[row], texts[row]) - metric.per_row(right[row], ""))
         # Entry k: the first k rows have their best span as the answer, with the tau between margins k - 1 and k.
-        totals = np.cumsum([0.0, *gains])
-        taus = np.concatenate([[margin[0] + 1], (margin[:-1] + margin[1:]) / 2, [margin[-1] - 1]])
-        totals[1:-1][margin[:-1] == margin[1:]] = -np.inf  # no tau lies between equal margins
+        totals = np.cumsum(gains)
+        between = (margin[:-1] + margin[1:]) / 2
+        taus = np.concatenate([[margin[0] + 1], between, [margin[-1] - 1]])
+        is_equal = margin[:-1] == margin[1:]
+        totals[1:-1][is_equal] = -np.inf  # no tau lies between equal margins
         return {"tau": float(taus[totals.argmax()])}
 
-    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def extra_figures(
+        self,
+        outputs: np.ndarray,
+        table: pa.Table,
+        settings: Settings,
+    ) -> Figures:
         """Return `no_answer`: the probability of "no answer" in a softmax over it and the best span."""
         import numpy as np
 
         with np.errstate(over="ignore"):
-            return {"no_answer": (1 / (1 + np.exp(self._margin(outputs)))).tolist()}
+            odds = np.exp(self._margin(outputs))  # of the best span
+        return {"no_answer": (1 / (1 + odds)).tolist()}
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
         from benchrunner.problems.span_candidates import average
@@ -204,12 +252,9 @@ class Span(Problem):
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
         """Return "no answer" if a training row has no answer, else the whole context."""
-        import numpy as np
+        from benchrunner.problems.span_candidates import NONE, SCORE, empty_list
 
-        from benchrunner.problems.span_candidates import NONE, SCORE
-
-        output = np.zeros((1 + self.n_best, 3), dtype=np.float32)
-        output[:, SCORE] = -np.inf
+        output = empty_list(self.n_best)
         output[NONE, SCORE] = 0.0
         if not self.unanswerable or all(self.gold(table) or []):
             output[1] = (0.0, BEYOND, BEYOND)
@@ -226,12 +271,13 @@ def _checked_rows(rows: Rows, *, labelled: bool, unanswerable: bool) -> pa.Table
     import pyarrow as pa
 
     names = rows.table.column_names
-    labelled = labelled or ("answers" in names and rows.table.column("answers").null_count < len(rows))
-    needed = ["id", "question", "context", *["answers", "starts"] * labelled]
-    rows.require(needed)
-    types = {"answers": pa.list_(pa.string()), "starts": pa.list_(pa.int64())}
+    columns = dict.fromkeys(("id", "question", "context"), pa.string())
+    if labelled or ("answers" in names and rows.table.column("answers").null_count < len(rows)):
+        labelled = True
+        columns |= {"answers": pa.list_(pa.string()), "starts": pa.list_(pa.int64())}
+    rows.require(columns)
     try:
-        table = pa.table({name: rows.table.column(name).cast(types.get(name, pa.string())) for name in needed})
+        table = rows.table.select(list(columns)).cast(pa.schema(columns))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(f"{rows.origin}: a column is of the wrong kind: {error}.") from None
     if faults := dict(_faults(table, labelled, unanswerable)):
@@ -239,11 +285,19 @@ def _checked_rows(rows: Rows, *, labelled: bool, unanswerable: bool) -> pa.Table
     return table
 
 
-def _faults(table: pa.Table, labelled: bool, unanswerable: bool) -> Iterator[tuple[int, str]]:
+def _faults(
+    table: pa.Table,
+    labelled: bool,
+    unanswerable: bool,
+) -> Iterator[tuple[int, str]]:
     """Yield each bad row with the reason."""
     row_of = dict[str, int]()
-    for row, (name, question, context, answers, starts) in enumerate(_values(table)):
-        if any(not isinstance(text, str) for text in (name, question, context)):
+    for row, values in enumerate(table.to_pylist()):
+        name = values["id"]
+        context = values["context"]
+        answers = values.get("answers")
+        starts = values.get("starts")
+        if not all(isinstance(values[column], str) for column in ("id", "question", "context")):
             yield row, "id, question and context must be texts"
         elif name in row_of:
             yield row, f"the id {quoted(name)} stands at row {row_of[name]} already"
@@ -268,15 +322,8 @@ def _answer_fault(context: str, answers: list[Any], starts: list[Any]) -> str:
     for answer, start in zip(answers, starts, strict=True):
         if not isinstance(answer, str) or not answer or not isinstance(start, int):
             return f"has the answer {shown(answer)} at {shown(start)}; expected a text and a whole number"
-        if start < 0 or context[start : start + len(answer)] != answer:
-            text = context[max(start, 0) : max(start, 0) + len(answer)]
+        first = max(start, 0)
+        text = context[first : first + len(answer)]
+        if start < 0 or text != answer:
             return f"has the answer {quoted(answer)} at character {start}, where the context has {quoted(text)}"
     return ""
-
-
-def _values(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Yield id, question, context, answers and starts of each row, with None for columns that the table lacks."""
-    columns = []
-    for name in ("id", "question", "context", "answers", "starts"):
-        columns.append(table.column(name).to_pylist() if name in table.column_names else [None] * table.num_rows)
-    return zip(*columns, strict=True)

@@ -6,7 +6,8 @@ mean nothing. The best spans follow, in order of their scores; lines without a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -37,26 +38,46 @@ class Window:
     """Piece whose own span stands for "no answer", if it is one of the window's: without special tokens, the last."""
 
 
-def nbest(windows: Sequence[Window], spans: np.ndarray, *, size: int, longest: int) -> np.ndarray:
+def empty_list(size: int) -> np.ndarray:
+    """Return the array of a question without any span, fp32 (1 + size, 3)."""
+    array = np.zeros((1 + size, 3), dtype=np.float32)
+    array[:, SCORE] = -np.inf
+    return array
+
+
+def nbest(
+    windows: Sequence[Window],
+    spans: np.ndarray,
+    *,
+    size: int,
+    longest: int,
+) -> np.ndarray:
     """Return the array of the `size` best spans of a text. `spans` holds the characters of the text's pieces.
 
     A span has at most `longest` pieces, and begins and ends with a piece that has characters: pieces of white space
     have none. It must begin in the window in which its first piece has most context: where windows overlap, a piece at
     the edge of one window is inside another.
     """
-    array = np.zeros((1 + size, 3), dtype=np.float32)
-    array[:, SCORE] = -np.inf
+    array = empty_list(size)
     array[NONE, SCORE] = min(window.null for window in windows)
-    candidates = []
-    for window, owned in zip(windows, _owned(windows), strict=True):
-        candidates.append(_best(window, owned, spans, size=size, longest=longest))
-    lines = np.concatenate(candidates)
+    owned = _owned(windows)
+    parts = []
+    for number, window in enumerate(windows):
+        parts.append(_best(window, owned[number], spans, size=size, longest=longest))
+    lines = np.concatenate(parts)
     order = np.argsort(-lines[:, SCORE], kind="stable")[:size]
     array[1 : 1 + len(order)] = lines[order]
     return array
 
 
-def _best(window: Window, owned: np.ndarray, spans: np.ndarray, *, size: int, longest: int) -> np.ndarray:
+def _best(
+    window: Window,
+    owned: np.ndarray,
+    spans: np.ndarray,
+    *,
+    size: int,
+    longest: int,
+) -> np.ndarray:
     """Return the best spans of a window with up to `longest` pieces, fp32 (spans, 3), in the order of their pieces."""
     pieces = len(window.starts)
     if not pieces:
@@ -67,8 +88,9 @@ def _best(window: Window, owned: np.ndarray, spans: np.ndarray, *, size: int, lo
     width = min(longest, pieces)
     ends = np.full(pieces + width - 1, -np.inf, dtype=np.float32)
     ends[:pieces][has_text] = window.ends[has_text]
-    # The score of the span from piece i to piece i + j stands at [i, j].
-    scores = (starts[:, None] + np.lib.stride_tricks.sliding_window_view(ends, width)).ravel()
+    following = np.lib.stride_tricks.sliding_window_view(ends, width)  # [i, j]: the end score of piece i + j
+    scores = starts[:, None] + following  # [i, j]: the score of the span from piece i to piece i + j
+    scores = scores.ravel()
     if window.null_piece >= 0:
         scores[window.null_piece * width] = -np.inf
     chosen = np.arange(len(scores))
@@ -95,9 +117,14 @@ def _owned(windows: Sequence[Window]) -> list[np.ndarray]:
     for number, window in enumerate(windows):
         size = len(window.starts)
         place = np.arange(size)
-        context[number, window.first : window.first + size] = np.minimum(place, size - 1 - place) + 0.01 * size
+        to_edge = np.minimum(place, size - 1 - place)
+        context[number, window.first : window.first + size] = to_edge + 0.01 * size
     owner = context.argmax(axis=0)
-    return [owner[window.first : window.first + len(window.starts)] == number for number, window in enumerate(windows)]
+    owned = []
+    for number, window in enumerate(windows):
+        owner_of_pieces = owner[window.first : window.first + len(window.starts)]
+        owned.append(owner_of_pieces == number)
+    return owned
 
 
 def average(lists: Sequence[np.ndarray]) -> np.ndarray:
@@ -105,26 +132,34 @@ def average(lists: Sequence[np.ndarray]) -> np.ndarray:
 
     A span that is not among a model's spans scores at most as much as the model's last span, whose score stands in.
     """
-    return np.stack([_average_of_question(members) for members in zip(*lists, strict=True)])
+    questions = np.stack(lists, axis=1)  # (questions, models, 1 + n, 3)
+    return np.stack([_average_of_question(members) for members in questions])
 
 
-def _average_of_question(members: Iterable[np.ndarray]) -> np.ndarray:
-    members = list(members)
-    scores_of = []
-    for array in members:
-        scores = dict[Character, float]()
-        for first, end, score in array[1:][np.isfinite(array[1:, SCORE])].tolist():
-            scores.setdefault((first, end), score)  # several pieces may have the same characters: the best comes first
-        scores_of.append(scores)
+def _average_of_question(members: np.ndarray) -> np.ndarray:
+    """Return the spans with the best mean scores for one question: (models, 1 + n, 3) -> (1 + n, 3)."""
+    scores_of = [_scores_of_spans(member) for member in members]
     lowest = [min(scores.values(), default=-np.inf) for scores in scores_of]
     means = dict[Character, float]()
     for span in chain.from_iterable(scores_of):
-        scores_of_span = [scores.get(span, low) for scores, low in zip(scores_of, lowest, strict=True)]
+        scores_of_span = []
+        for scores, low in zip(scores_of, lowest, strict=True):
+            scores_of_span.append(scores.get(span, low))
         means[span] = float(np.mean(scores_of_span))
-    best = sorted(means, key=lambda span: -means[span])[: len(members[0]) - 1]
-    array = np.zeros_like(members[0])
-    array[:, SCORE] = -np.inf
-    array[NONE, SCORE] = np.mean([float(member[NONE, SCORE]) for member in members])
-    for line, span in enumerate(best, start=1):
+    size = members.shape[1] - 1
+    array = empty_list(size)
+    no_answer = members[:, NONE, SCORE].astype(np.float64)
+    array[NONE, SCORE] = no_answer.mean()
+    best = sorted(means, key=lambda span: -means[span])
+    for line, span in enumerate(best[:size], start=1):
         array[line] = (*span, means[span])
     return array
+
+
+def _scores_of_spans(array: np.ndarray) -> dict[Character, float]:
+    """Return the score of each span of a model. Several pieces may have the same characters: the best comes first."""
+    scores = dict[Character, float]()
+    for first, end, score in array[1:].tolist():
+        if math.isfinite(score):
+            scores.setdefault((first, end), score)
+    return scores

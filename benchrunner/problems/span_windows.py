@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchrunner.errors import RequestError
 from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges
 from benchrunner.features.pieces import Part, Pieces
+from benchrunner.problems.problem import free_pieces
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from benchrunner.parameters.recipes import Recipe
 
 
-def encoded_windows(table: pa.Table, encoder: Encoder, recipe: Recipe, *, max_question: int) -> Features:
+def encoded_windows(
+    table: pa.Table,
+    encoder: Encoder,
+    recipe: Recipe,
+    *,
+    max_question: int,
+) -> Features:
     """Encode each row as one or several windows: [CLS] question [SEP] part of the context [SEP].
 
     A window is a unit. The parts of a context begin `recipe.stride` pieces after one another. A question is cut to
@@ -32,28 +38,31 @@ def encoded_windows(table: pa.Table, encoder: Encoder, recipe: Recipe, *, max_qu
     """
     contexts, context_of = _distinct_contexts(table, encoder)
     questions = encoder.pieces(table.column("question").to_pylist())
-    free = min(recipe.max_length, encoder.max_length) - encoder.frame.size(pair=True)
-    if free < 2:
-        raise RequestError(f"max_length must be at least {recipe.max_length - free + 2} to hold a pair.")
-    question_counts = np.minimum(questions.counts, min(max_question, free // 2))
+    free = free_pieces(encoder, recipe, pair=True, least=2)
+    longest_question = min(max_question, free // 2)
+    question_counts = np.minimum(questions.counts, longest_question)
     room = free - question_counts
     size = contexts.counts[context_of]
     step = np.minimum(room, recipe.stride)
-    windows = 1 + np.maximum(0, -((room - size) // step))  # the division is rounded up
+    further = -((room - size) // step)  # windows after the first; the division is rounded up
+    windows = 1 + np.maximum(0, further)
     row = np.repeat(np.arange(table.num_rows), windows)
-    begins = ranges(np.zeros_like(windows), windows) * step[row]
+    number = ranges(np.zeros_like(windows), windows)  # of each window in its row
+    begins = number * step[row]
     counts = np.minimum(room[row], size[row] - begins)
-    first = contexts.starts[context_of[row]] + begins  # the first piece of each window, counted over all contexts
+    text = contexts.starts[context_of[row]]
+    first = text + begins  # the first piece of each window, counted over all contexts
     question = Part(questions.tokens, questions.starts[row], question_counts[row])
-    joined = encoder.frame.join(question, Part(contexts.tokens, first, counts))
-    starts = joined.sequences.starts
-    none = starts[:-1] if encoder.summary_place == "first" else starts[1:] - 1
-    targets = dict[str, np.ndarray]()
-    if (answers := _answer_pieces(table, context_of, contexts)) is not None:
-        inside = (answers[0][row] >= first) & (answers[1][row] < first + counts)
-        for name, piece in zip(("start", "end"), answers, strict=True):
+    context = Part(contexts.tokens, first, counts)
+    joined = encoder.frame.join(question, context)
+    none = joined.sequences.summary_tokens(encoder.summary_place)
+    targets = {}
+    if "answers" in table.column_names:
+        first_piece, last_piece = _answer_pieces(table, context_of, contexts)
+        is_inside = (first_piece[row] >= first) & (last_piece[row] < first + counts)
+        for name, piece in (("start", first_piece), ("end", last_piece)):
             place = joined.second + piece[row] - first
-            targets[name] = np.where(inside, place, none) - starts[:-1]
+            targets[name] = np.where(is_inside, place, none) - joined.sequences.starts[:-1]
     return Features.of(
         joined.sequences,
         owner=row,
@@ -63,7 +72,7 @@ def encoded_windows(table: pa.Table, encoder: Encoder, recipe: Recipe, *, max_qu
             "place": joined.second,
             "begin": begins,
             "count": counts,
-            "text": contexts.starts[context_of[row]],
+            "text": text,
             "spans": contexts.spans,
         },
     )
@@ -72,18 +81,27 @@ def encoded_windows(table: pa.Table, encoder: Encoder, recipe: Recipe, *, max_qu
 def _distinct_contexts(table: pa.Table, encoder: Encoder) -> tuple[Pieces, np.ndarray]:
     """Return the pieces of each distinct context, and the number of each row's context, int64 (rows,)."""
     texts = table.column("context").combine_chunks().dictionary_encode()
-    return encoder.pieces(texts.dictionary.to_pylist()), np.asarray(texts.indices, dtype=np.int64)
+    contexts = encoder.pieces(texts.dictionary.to_pylist())
+    return contexts, np.asarray(texts.indices, dtype=np.int64)
 
 
-def _answer_pieces(table: pa.Table, context_of: np.ndarray, contexts: Pieces) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the first and the last piece of each row's first answer, int64 (rows,), or None for rows without labels.
+def _answer_pieces(
+    table: pa.Table,
+    context_of: np.ndarray,
+    contexts: Pieces,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the last piece of each row's first answer, int64 (rows,).
 
     Pieces are counted over all contexts; -1 for rows without an answer.
     """
-    if "answers" not in table.column_names:
-        return None
-    begin = np.array([starts[0] if starts else -1 for starts in table.column("starts").to_pylist()])
-    end = begin + np.array([len(texts[0]) if texts else 0 for texts in table.column("answers").to_pylist()])
+    starts = table.column("starts").to_pylist()
+    answers = table.column("answers").to_pylist()
+    begin = np.full(len(starts), -1)  # first character
+    end = np.full(len(starts), -1)
+    for row, answers_of_row in enumerate(answers):
+        if answers_of_row:
+            begin[row] = starts[row][0]
+            end[row] = begin[row] + len(answers_of_row[0])
     # Characters of all contexts on one line of numbers: context c has those from c * length on.
     length = 1 + int(contexts.spans.max(initial=0))
     context_of_piece = np.repeat(np.arange(len(contexts.counts)), contexts.counts)
@@ -93,4 +111,6 @@ def _answer_pieces(table: pa.Table, context_of: np.ndarray, contexts: Pieces) ->
     first = np.searchsorted(line[:, 1], begin_on_line, side="right")
     last = np.searchsorted(line[:, 0], end_on_line, side="left") - 1
     exists = (begin >= 0) & (first <= last)
-    return np.where(exists, first, -1), np.where(exists, last, -1)
+    first[~exists] = -1
+    last[~exists] = -1
+    return first, last

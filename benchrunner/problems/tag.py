@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
@@ -11,13 +11,13 @@ from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.arrow_arrays import arrow_array, list_starts
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import shown, some_names
-from benchrunner.problems.probabilities import majority_scores, mean_probability
-from benchrunner.problems.problem import HeadShape, Problem
+from benchrunner.problems.probabilities import label_numbers, majority_scores, mean_probability
+from benchrunner.problems.problem import HeadShape, Problem, Settings
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-    import torch
+    from torch import Tensor
 
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.data.rows import Rows
@@ -63,7 +63,14 @@ class Tag(Problem):
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         return _checked_rows(rows, self.labels, labelled=labelled)
 
-    def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
+    def encode(
+        self,
+        table: pa.Table,
+        encoder: Encoder,
+        recipe: Recipe,
+        *,
+        training: bool,
+    ) -> Features:
         """Encode the sentences as windows; the recipe's `context` says whether these show neighbouring sentences."""
         from benchrunner.problems.tag_windows import encoded_words
 
@@ -71,30 +78,30 @@ class Tag(Problem):
 
     def _targets(self, table: pa.Table) -> np.ndarray | None:
         """Return the number of each word's label, int64 (words,), or None for rows without labels."""
-        import numpy as np
+        gold = self.gold(table)
+        return None if gold is None else label_numbers(chain.from_iterable(gold), self.labels)
 
-        if "labels" not in table.column_names:
-            return None
-        index_of = {label: index for index, label in enumerate(self.labels)}
-        words = chain.from_iterable(table.column("labels").to_pylist())
-        return np.fromiter((index_of[label] for label in words), dtype=np.int64)
-
-    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        import torch
+    def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
+        from torch.nn import functional
 
         from benchrunner.features.arrays import IGNORED
 
-        return torch.nn.functional.cross_entropy(
-            outputs.float(), batch.targets["label"], ignore_index=IGNORED, reduction="sum"
-        )
+        labels = batch.targets["label"]
+        return functional.cross_entropy(outputs.float(), labels, ignore_index=IGNORED, reduction="sum")
 
-    def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
+    def gather(
+        self,
+        outputs: np.ndarray,
+        features: Features,
+        table: pa.Table,
+    ) -> np.ndarray:
         """Return the outputs of the words, (words, labels)."""
         import numpy as np
 
         from benchrunner.problems.tag_windows import word_tokens
 
-        return np.asarray(outputs[word_tokens(features, self.output_count(table))])
+        tokens = word_tokens(features, self.output_count(table))
+        return np.asarray(outputs[tokens])
 
     def recurrent_sequences(self, features: Features, table: pa.Table) -> tuple[np.ndarray, Features]:
         """Let recurrent heads read one state per word, and one sequence per sentence."""
@@ -104,11 +111,18 @@ class Tag(Problem):
 
     def output_count(self, table: pa.Table) -> int:
         """Return the number of words of all rows."""
-        return int(list_starts(table.column("words"))[-1])
+        return int(_starts(table)[-1])
 
-    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
-        answers = [self.labels[index] for index in outputs.argmax(axis=-1)]
-        return [answers[start:end] for start, end in pairwise(list_starts(table.column("words")).tolist())]
+    def decode(
+        self,
+        outputs: np.ndarray,
+        table: pa.Table,
+        settings: Settings,
+    ) -> list[Any]:
+        numbers = outputs.argmax(axis=-1)
+        labels = [self.labels[number] for number in numbers]  # of all words
+        starts = _starts(table).tolist()
+        return [labels[start:end] for start, end in pairwise(starts)]
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
         return mean_probability(outputs)
@@ -123,11 +137,18 @@ class Tag(Problem):
         return answer
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
-        return majority_scores(self.labels, chain.from_iterable(table.column("labels").to_pylist()))
+        labels = chain.from_iterable(self.gold(table) or [])
+        return majority_scores(self.labels, labels)
 
     def is_constant(self, answers: Sequence[Any]) -> bool:
         """Say whether all words of all sentences have the same label."""
-        return len(answers) > 1 and len(set(chain.from_iterable(answers))) == 1
+        labels = set(chain.from_iterable(answers))
+        return len(answers) > 1 and len(labels) == 1
+
+
+def _starts(table: pa.Table) -> np.ndarray:
+    """Return each row's first word, counted over all rows, then the number of words: int64 (rows + 1,)."""
+    return list_starts(table.column("words"))
 
 
 def _checked_rows(rows: Rows, labels: Sequence[str], *, labelled: bool) -> pa.Table:
@@ -140,12 +161,15 @@ def _checked_rows(rows: Rows, labels: Sequence[str], *, labelled: bool) -> pa.Ta
     names = rows.table.column_names
     if "words" not in names or (labelled and "labels" not in names):
         raise DataError(f"{rows.origin}: columns words, labels are needed; found {some_names(names)}.")
-    words = _lists(rows, "words")
-    columns: dict[str, pa.Array] = {"words": arrow_array(words, pa.list_(pa.string()))}
+    words = rows.text_lists("words")
+    columns = {"words": arrow_array(words, pa.list_(pa.string()))}
     for name in names:
-        unlabelled = name == "labels" and not labelled and rows.table.column(name).null_count == len(rows)
-        is_kept = name == "labels" or _is_list_of_texts(rows.table.column(name).type)
-        if name not in ("words", "document") and is_kept and not unlabelled:
+        column = rows.table.column(name)
+        if name == "labels":
+            is_kept = labelled or column.null_count < len(rows)
+        else:
+            is_kept = name != "words" and _is_list_of_texts(column.type)
+        if is_kept:
             columns[name] = arrow_array(_lists(rows, name, words), pa.list_(pa.string()))
     if "labels" in columns:
         _check_labels(rows, columns["labels"].to_pylist(), labels)
@@ -154,17 +178,12 @@ def _checked_rows(rows: Rows, labels: Sequence[str], *, labelled: bool) -> pa.Ta
     return pa.table(columns)
 
 
-def _lists(rows: Rows, name: str, words: Sequence[Sequence[str]] | None = None) -> list[list[str]]:
-    """Return a column of lists of texts, or raise `DataError`. If `words` is given, the lists must be as long."""
-    lists: list[list[str]] = rows.table.column(name).to_pylist()
+def _lists(rows: Rows, name: str, words: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return a column of lists with one text per word, or raise `DataError`."""
+    lists = rows.text_lists(name)
     for row, texts in enumerate(lists):
-        if not isinstance(texts, list) or not texts:
-            raise DataError(
-                f"{rows.where(row)}: column '{name}' must be a list of one text or more, found {shown(texts)}."
-            )
-        if wrong := [text for text in texts if not isinstance(text, str)]:
-            raise DataError(f"{rows.where(row)}: column '{name}' must hold nothing but texts, found {shown(wrong[0])}.")
-        if words is not None and len(texts) != (count := len(words[row])):
+        count = len(words[row])
+        if len(texts) != count:
             raise DataError(
                 f"{rows.where(row)}: column '{name}' has {len(texts)} entries for a sentence of {count} words."
             )
@@ -178,15 +197,17 @@ def _is_list_of_texts(column_type: pa.DataType) -> bool:
     return bool(is_list and column_type.value_type in (pa.string(), pa.large_string()))
 
 
-def _check_labels(rows: Rows, sentences: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
+def _check_labels(
+    rows: Rows,
+    sentences: Sequence[Sequence[str]],
+    labels: Sequence[str],
+) -> None:
     known = set(labels)
     for row, sentence in enumerate(sentences):
         for number, label in enumerate(sentence, start=1):
             if label not in known:
-                raise DataError(
-                    f"{rows.where(row)}: word {number} of this sentence has the label {shown(label)}, "
-                    f"which is not one of {', '.join(labels)}."
-                )
+                word = f"word {number} of this sentence has the label {shown(label)}"
+                raise DataError(f"{rows.where(row)}: {word}, which is not one of {', '.join(labels)}.")
 
 
 def _documents(rows: Rows) -> list[int]:

@@ -11,9 +11,10 @@ import numpy as np
 
 from benchrunner.data.arrow_arrays import list_starts
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.features.arrays import IGNORED, Features, Sequences
+from benchrunner.features.arrays import IGNORED, Features, Sequences, borders
 from benchrunner.features.blocks import ranges
 from benchrunner.features.pieces import Part
+from benchrunner.problems.problem import free_pieces
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +36,16 @@ class Borders:
 
 
 @dataclass(frozen=True)
+class Ranges:
+    """Ranges of neighbouring words."""
+
+    first: np.ndarray
+    """int64 (ranges,): the first word of each range"""
+    end: np.ndarray
+    """int64 (ranges,): the word after the last word of each range"""
+
+
+@dataclass(frozen=True)
 class Windows:
     """Windows of neighbouring words. Each word is shown in one window or more and scored in one of them."""
 
@@ -46,7 +57,7 @@ class Windows:
     """int64 (words,): the window in which each word is scored; at least one word is scored in each window"""
 
 
-def windows(borders: Borders, context: str, room: int, *, training: bool) -> Windows:
+def windows(limits: Borders, context: str, room: int, *, training: bool) -> Windows:
     """Divide the words into windows of at most `room` pieces; no word may have more pieces.
 
     In training, each sentence is shown once: whole if it fits, and in the context `document` together with neighbouring
@@ -54,24 +65,25 @@ def windows(borders: Borders, context: str, room: int, *, training: bool) -> Win
     more. A word is scored in the window where the smaller of the numbers of pieces on its two sides is largest. The
     context `window` shows a sentence with as much of its document on both sides as there is room for.
     """
-    words = borders.words
-    sentences = borders.sentences
-    documents = borders.documents
+    words = limits.words
+    sentences = limits.sentences
+    documents = limits.documents
     if documents is None:
         if context != "sentence":
             raise ValueError(f"the context '{context}' needs documents")
         documents = sentences
-    whole = documents if context == "document" else sentences
-    if training:
+    if not training:
+        own = _overlapping(words, documents if context == "document" else sentences, room)
+    else:
         parts = _packed(words, sentences, room)
         if context == "document":
-            parts = parts[_packed(words[parts], np.searchsorted(parts, documents), room)]
-        own = (parts[:-1], parts[1:])
-    else:
-        own = _overlapping(words, whole, room)
-    shown = _widened(words, documents, *own, room) if context == "window" else own
-    used, scored_in = np.unique(_best(words, own, shown), return_inverse=True)
-    return Windows(shown[0][used], shown[1][used], scored_in.reshape(-1).astype(np.int64))
+            documents_in_parts = np.searchsorted(parts, documents)
+            parts = parts[_packed(words[parts], documents_in_parts, room)]
+        own = Ranges(parts[:-1], parts[1:])
+    shown = _widened(words, documents, own, room) if context == "window" else own
+    best = _best(words, own, shown)
+    used, scored_in = np.unique(best, return_inverse=True)
+    return Windows(shown.first[used], shown.end[used], scored_in.reshape(-1))
 
 
 def _packed(places: np.ndarray, borders: np.ndarray, room: int) -> np.ndarray:
@@ -89,58 +101,73 @@ def _packed(places: np.ndarray, borders: np.ndarray, room: int) -> np.ndarray:
 
 def _fitting(first_piece: list[int], first: int, room: int) -> int:
     """Return the end of the longest run of items from `first` on that fits into `room` pieces."""
-    return bisect_right(first_piece, first_piece[first] + room, lo=first) - 1
+    end = first_piece[first] + room
+    return bisect_right(first_piece, end, lo=first) - 1
 
 
-def _overlapping(places: np.ndarray, borders: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first item and the end of windows over each part between borders, int64 (windows,) each.
+def _overlapping(places: np.ndarray, borders: np.ndarray, room: int) -> Ranges:
+    """Return windows over the items of each part between borders.
 
     A window begins half a window after the window before it. The last window of a part begins early enough to be full.
     """
     first_piece = places.tolist()
-    pairs = list[tuple[int, int]]()
+    begins = []
+    ends = []
     for start, border in pairwise(borders.tolist()):
         first = start
         while first_piece[border] - first_piece[first] > room:
             end = _fitting(first_piece, first, room)
-            pairs.append((first, end))
+            begins.append(first)
+            ends.append(end)
             half = _fitting(first_piece, first, room // 2)
             first = min(max(half, first + 1), end)
-        pairs.append((bisect_left(first_piece, first_piece[border] - room, lo=start), border))
-    array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return array[:, 0], array[:, 1]
+        begins.append(bisect_left(first_piece, first_piece[border] - room, lo=start))
+        ends.append(border)
+    return Ranges(np.array(begins, dtype=np.int64), np.array(ends, dtype=np.int64))
 
 
-def _widened(
-    words: np.ndarray, documents: np.ndarray, first: np.ndarray, end: np.ndarray, room: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _widened(words: np.ndarray, documents: np.ndarray, own: Ranges, room: int) -> Ranges:
     """Extend each window on both sides by whole words of its document, as far as there is room."""
-    document = np.searchsorted(documents, first, side="right") - 1
-    start = words[documents[document]]
-    stop = words[documents[document + 1]]
-    spare = room - (words[end] - words[first])
-    begin = np.maximum(start, np.minimum(words[first] - spare // 2, stop - room))
+    borders = words[documents]  # first piece of each document
+    document = np.searchsorted(documents, own.first, side="right") - 1
+    start = borders[document]
+    stop = borders[document + 1]
+    first_piece = words[own.first]
+    spare = room - (words[own.end] - first_piece)
+    latest = np.minimum(first_piece - spare // 2, stop - room)
+    begin = np.maximum(start, latest)
     close = np.minimum(begin + room, stop)
-    return np.searchsorted(words, begin), np.searchsorted(words, close, side="right") - 1
+    first = np.searchsorted(words, begin)
+    end = np.searchsorted(words, close, side="right") - 1
+    return Ranges(first, end)
 
 
-def _best(words: np.ndarray, own: tuple[np.ndarray, np.ndarray], shown: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def _best(words: np.ndarray, own: Ranges, shown: Ranges) -> np.ndarray:
     """Return the window in which each word has most context, int64 (words,); among equal windows, the first.
 
-    A window may score the words from `own[0]` to `own[1]`, and shows those from `shown[0]` to `shown[1]`.
+    A window may score the words of `own`, and shows those of `shown`.
     """
-    counts = own[1] - own[0]
+    counts = own.end - own.first
     window = np.repeat(np.arange(len(counts)), counts)
-    word = ranges(own[0], counts)
-    before = words[word] - words[shown[0]][window]
-    after = words[shown[1]][window] - words[word + 1]
-    order = np.lexsort((window, -np.minimum(before, after), word))
+    word = ranges(own.first, counts)
+    first_shown = words[shown.first]
+    end_shown = words[shown.end]
+    before = words[word] - first_shown[window]
+    after = end_shown[window] - words[word + 1]
+    context = np.minimum(before, after)
+    order = np.lexsort((window, -context, word))  # by word, then by context
     _, best = np.unique(word[order], return_index=True)
-    return np.asarray(window[order][best])
+    best_windows: np.ndarray = window[order][best]
+    return best_windows
 
 
 def encoded_words(
-    table: pa.Table, encoder: Encoder, recipe: Recipe, labels: np.ndarray | None, *, training: bool
+    table: pa.Table,
+    encoder: Encoder,
+    recipe: Recipe,
+    labels: np.ndarray | None,
+    *,
+    training: bool,
 ) -> Features:
     """Encode the sentences as windows. A window is a unit; its loss is a sum over the words that are scored in it.
 
@@ -148,14 +175,14 @@ def encoded_words(
     sentences begin in it. The owner of a sequence is the row of the first word that is scored in it. The guide `word`
     holds at each token the number of the word that is scored there, counted over all rows, or -1.
     """
-    room = min(recipe.max_length, encoder.max_length) - encoder.frame.size(pair=False)
-    if room < 1:
-        raise RequestError(f"A max_length of {recipe.max_length} leaves no room beside the special tokens.")
-    pieces, borders = _pieces_of_words(table, encoder, recipe.context, room)
-    shown = windows(borders, recipe.context, room, training=training)
-    begins = borders.words[shown.first]
-    joined = encoder.frame.join(Part(pieces, begins, borders.words[shown.end] - begins))
-    places = joined.first[shown.scored_in] + borders.words[:-1] - begins[shown.scored_in]
+    room = free_pieces(encoder, recipe, pair=False)
+    pieces, limits = _pieces_of_words(table, encoder, recipe.context, room)
+    shown = windows(limits, recipe.context, room, training=training)
+    begins = limits.words[shown.first]
+    part = Part(pieces, begins, limits.words[shown.end] - begins)
+    joined = encoder.frame.join(part)
+    in_window = limits.words[:-1] - begins[shown.scored_in]
+    places = joined.first[shown.scored_in] + in_window
 
     def at_places(values: np.ndarray, elsewhere: int) -> np.ndarray:
         tokens = np.full(len(joined.sequences.tokens), elsewhere, dtype=np.int64)
@@ -163,13 +190,14 @@ def encoded_words(
         return tokens
 
     count = len(shown.first)
+    begins_in = shown.scored_in[limits.sentences[:-1]]  # the window in which each sentence begins
     _, first_scored = np.unique(shown.scored_in, return_index=True)
     return Features.of(
         joined.sequences,
-        owner=np.searchsorted(borders.sentences, first_scored, side="right") - 1,
+        owner=np.searchsorted(limits.sentences, first_scored, side="right") - 1,
         token_targets={} if labels is None else {"label": at_places(labels, IGNORED)},
         guides={"word": at_places(np.arange(len(places)), -1)},
-        counts=np.bincount(shown.scored_in[borders.sentences[:-1]], minlength=count),
+        counts=np.bincount(begins_in, minlength=count),
         loss_weights=np.bincount(shown.scored_in, minlength=count),
     )
 
@@ -180,9 +208,10 @@ def sentences_of_words(table: pa.Table, features: Features) -> tuple[np.ndarray,
     count = int(starts[-1])
     tokens = word_tokens(features, count)
     words = Sequences(np.arange(count, dtype=np.int32), np.zeros(count, dtype=np.int8), starts)
+    targets = {name: np.asarray(values[tokens]) for name, values in features.token_targets.items()}
     sentences = Features.of(
         words,
-        token_targets={name: np.asarray(values[tokens]) for name, values in features.token_targets.items()},
+        token_targets=targets,
         guides={"word": np.arange(count, dtype=np.int64)},
         loss_weights=np.diff(starts),
     )
@@ -194,12 +223,18 @@ def word_tokens(features: Features, words: int) -> np.ndarray:
     word = np.asarray(features.guides["word"])
     tokens = np.flatnonzero(word >= 0)
     order = np.argsort(word[tokens], kind="stable")
-    if not np.array_equal(word[tokens[order]], np.arange(words)):
+    tokens = tokens[order]
+    if not np.array_equal(word[tokens], np.arange(words)):
         raise PluginError(f"These features do not score each of the {words:,} words once: they are of other rows.")
-    return np.asarray(tokens[order])
+    return tokens
 
 
-def _pieces_of_words(table: pa.Table, encoder: Encoder, context: str, room: int) -> tuple[np.ndarray, Borders]:
+def _pieces_of_words(
+    table: pa.Table,
+    encoder: Encoder,
+    context: str,
+    room: int,
+) -> tuple[np.ndarray, Borders]:
     """Return the pieces of all words, int32 (pieces,), and the borders.
 
     A word without pieces gets the unknown token; a word of more than `room` pieces is cut.
@@ -213,13 +248,14 @@ def _pieces_of_words(table: pa.Table, encoder: Encoder, context: str, room: int)
                 "on the hub seldom do): ask for --context sentence, or give files with document borders."
             )
         number = table.column("document").to_numpy()
-        documents = sentences[np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1, [len(number)]])]
+        changes = np.flatnonzero(np.diff(number)) + 1
+        documents = sentences[np.concatenate([[0], changes, [len(number)]])]
     texts = table.column("words").combine_chunks().flatten().dictionary_encode()
     distinct = encoder.words(texts.dictionary.to_pylist())
-    distinct_of = texts.indices.to_numpy()
+    distinct_of = texts.indices.to_numpy()  # the distinct word of each word
     counts = np.minimum(distinct.counts, room)[distinct_of]
-    begins = distinct.starts[:-1][distinct_of]
-    words = np.concatenate([[0], np.cumsum(np.maximum(counts, 1), dtype=np.int64)])
+    begins = distinct.starts[distinct_of]
+    words = borders(np.maximum(counts, 1))
     pieces = np.full(words[-1], encoder.frame.unknown, dtype=np.int32)
     pieces[ranges(words[:-1], counts)] = distinct.tokens[ranges(begins, counts)]
     return pieces, Borders(words, sentences, documents)

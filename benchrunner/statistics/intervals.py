@@ -1,4 +1,4 @@
-"""Intervals of a score: over examples by the bootstrap, and over restarts by Student's t."""
+"""What a score says of other rows and other fits: intervals by the bootstrap or Student's t, the best of trials."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from benchrunner.errors import Undefined
-from benchrunner.metrics import Metric
+from benchrunner.metrics import Column, Metric
 from benchrunner.statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers, pseudo_values, scored_restarts
 
 RESAMPLES = 2_000
@@ -37,8 +37,8 @@ class Interval:
 
 def example_interval(
     metric: Metric | str,
-    gold: Sequence[Any],
-    restarts: Sequence[Sequence[Any]],
+    gold: Column,
+    restarts: Sequence[Column],
     *,
     confidence: float = 0.95,
     resamples: int | None = None,
@@ -56,7 +56,11 @@ def example_interval(
 
 
 def interval_of_scored(
-    restarts: Sequence[ScoredAnswers], *, confidence: float = 0.95, resamples: int | None = None, seed: int = 0
+    restarts: Sequence[ScoredAnswers],
+    *,
+    confidence: float = 0.95,
+    resamples: int | None = None,
+    seed: int = 0,
 ) -> Interval:
     """Return the interval that `example_interval` returns, from answers that are already scored."""
     score = math.fsum(restart.score for restart in restarts) / len(restarts)
@@ -67,12 +71,17 @@ def interval_of_scored(
     if len(finite) < (1 - MOST_UNDEFINED) * len(drawn):
         name = restarts[0].metric.name
         raise Undefined(f"{name} has no value in {len(drawn) - len(finite)} of {len(drawn)} resamples")
-    levels = _bca_levels(finite, score, pseudo_values(restarts).mean(axis=0), confidence)
-    low, high = np.quantile(finite, levels)
-    return Interval(float(low), float(high))
+    values = pseudo_values(restarts).mean(axis=0)
+    levels = _bca_levels(finite, score, values, confidence)
+    low, high = np.quantile(finite, levels).tolist()
+    return Interval(low, high)
 
 
-def _drawn_scores(restarts: Sequence[ScoredAnswers], resamples: int, seed: int) -> np.ndarray:
+def _drawn_scores(
+    restarts: Sequence[ScoredAnswers],
+    resamples: int,
+    seed: int,
+) -> np.ndarray:
     """Draw rows with replacement, and compute the mean score of the restarts in each resample."""
     rows = len(restarts[0].gold)
     generator = np.random.default_rng(seed)
@@ -80,14 +89,21 @@ def _drawn_scores(restarts: Sequence[ScoredAnswers], resamples: int, seed: int) 
     parts = []
     for start in range(0, resamples, most):
         size = min(most, resamples - start)
-        drawn = generator.integers(rows, size=(size, rows)) + np.arange(size)[:, None] * rows
-        counts = np.bincount(drawn.ravel(), minlength=size * rows)
+        drawn = generator.integers(rows, size=(size, rows))
+        places = drawn + np.arange(size)[:, None] * rows  # each resample counts in a line of its own
+        counts = np.bincount(places.ravel(), minlength=size * rows)
         weights = counts.reshape(size, rows).astype(np.float64)
-        parts.append(np.mean([restart.scores_of_weights(weights) for restart in restarts], axis=0))
+        scores = [restart.scores_of_weights(weights) for restart in restarts]
+        parts.append(np.mean(scores, axis=0))
     return np.concatenate(parts)
 
 
-def _bca_levels(drawn: np.ndarray, score: float, values: np.ndarray, confidence: float) -> tuple[float, float]:
+def _bca_levels(
+    drawn: np.ndarray,
+    score: float,
+    values: np.ndarray,
+    confidence: float,
+) -> tuple[float, float]:
     """Return two levels: the quantiles of the resampled scores at these levels are the ends of the interval."""
     tail = (1 - confidence) / 2
     below = ((drawn < score).mean() + (drawn <= score).mean()) / 2  # equal scores count half
@@ -117,6 +133,27 @@ def restart_interval(scores: Sequence[float], *, confidence: float = 0.95) -> In
     from scipy.special import stdtrit  # Student's quantiles; scipy.stats takes long to import
 
     mean = math.fsum(scores) / count
-    deviation = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (count - 1))
-    half = float(stdtrit(count - 1, (1 + confidence) / 2)) * deviation / math.sqrt(count)
+    squares = math.fsum((score - mean) ** 2 for score in scores)
+    deviation = math.sqrt(squares / (count - 1))
+    quantile = float(stdtrit(count - 1, (1 + confidence) / 2))
+    half = quantile * deviation / math.sqrt(count)
     return Interval(mean - half, mean + half)
+
+
+def expected_best(scores: Sequence[float]) -> list[float]:
+    """Return the expected best score of 1, 2, ..., n trials, where `scores` are the n trials that were made.
+
+    A trial is a fit with hyper-parameters and a seed (Dodge et al. 2019, "Show Your Work", section 3.1). The trials of
+    each expected value are drawn from `scores` with replacement, so that the k-th value is the mean of the highest
+    score over all n**k draws. The i-th smallest score is the highest of k draws with the probability
+    (i / n)**k - ((i - 1) / n)**k.
+    """
+    count = len(scores)
+    expected = []
+    for trials in range(1, count + 1):
+        parts = []
+        for rank, score in enumerate(sorted(scores), start=1):
+            probability = (rank / count) ** trials - ((rank - 1) / count) ** trials
+            parts.append(score * probability)
+        expected.append(sum(parts))
+    return expected

@@ -1,17 +1,24 @@
-"""Test whether two backbones, or two fits, differ in their scores on the same rows."""
+"""Test whether two backbones, or two fits, differ in their scores on the same rows.
+
+The variance of a difference between two backbones is the sum of a part from the rows and a part from the restarts.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, final
+from typing import Literal, TypeVar, final
 
 import numpy as np
 
-from benchrunner.metrics import Metric
+from benchrunner.metrics import Column, Metric
 from benchrunner.statistics.scored_answers import ScoredAnswers, pseudo_values, scored_restarts
 from benchrunner.statistics.single_fits import mcnemar, swap_test
-from benchrunner.statistics.variances import combined_p, half_width, restart_part, row_part
+
+SMALLEST_P = 1e-12
+"""Smallest p-value that `combined_p` returns; smaller values have no meaning with a few hundred rows."""
+
 
 Claim = Literal["backbones", "fits"]
 Name = TypeVar("Name", bound=Hashable)
@@ -47,9 +54,9 @@ class Comparison:
 
 def paired_test(
     metric: Metric | str,
-    gold: Sequence[Any],
-    a: Sequence[Sequence[Any]],
-    b: Sequence[Sequence[Any]],
+    gold: Column,
+    a: Sequence[Column],
+    b: Sequence[Column],
     seed: int = 0,
     *,
     confidence: float = 0.95,
@@ -89,30 +96,128 @@ def compare_scored(
     p = 1.0
     half = 0.0
     if differing := _differing_rows([restart.answers for restart in (*a, *b)]):
-        of_rows = row_part(pseudo_values(a), pseudo_values(b), differing, without_interaction=several)
-        parts = (of_rows, restart_part(scores_a, scores_b)) if several else (of_rows,)
+        parts = [row_part(pseudo_values(a), pseudo_values(b), differing, without_interaction=several)]
+        if several:
+            parts.append(restart_part(scores_a, scores_b))
         half = half_width(parts, 1 - confidence)
         p = combined_p(difference, parts)
     if restarts == (1, 1):
-        method, p = _of_single_fits(a[0], b[0], seed, resamples)
-    rows = len(a[0].gold)
-    return Comparison(difference, difference - half, difference + half, p, claim, method, rows, restarts, confidence)
+        if a[0].right is not None and b[0].right is not None:
+            method = "mcnemar"
+            p = mcnemar(a[0].right, b[0].right)
+        else:
+            method = "permutation"
+            p = swap_test(a[0], b[0], seed=seed, resamples=resamples)
+    return Comparison(
+        difference=difference,
+        low=difference - half,
+        high=difference + half,
+        p=p,
+        claim=claim,
+        method=method,
+        rows=len(a[0].gold),
+        restarts=restarts,
+        confidence=confidence,
+    )
 
 
-def _of_single_fits(a: ScoredAnswers, b: ScoredAnswers, seed: int, resamples: int | None) -> tuple[Method, float]:
-    """Test two single fits by the method that suits the metric; return the method's name and the p-value."""
-    if a.right is not None and b.right is not None:
-        return "mcnemar", mcnemar(a.right, b.right)
-    return "permutation", swap_test(a, b, seed=seed, resamples=resamples)
+@final
+@dataclass(frozen=True)
+class Part:
+    """A part of a variance, with its degrees of freedom."""
+
+    variance: float
+    freedom: float
+
+    def squared_half_width(self, alpha: float) -> float:
+        """Compute the square of t * deviation, where t is Student's quantile for the two-sided level `alpha`."""
+        from scipy.special import stdtrit  # Student's quantiles, without the checks of scipy.stats.t
+
+        quantile: float = stdtrit(self.freedom, alpha / 2)
+        return float(quantile**2 * self.variance) if self.variance > 0 else 0.0
 
 
-def _differing_rows(restarts: Sequence[Sequence[Any]]) -> int:
+def row_part(
+    a: np.ndarray,
+    b: np.ndarray,
+    differing: int,
+    *,
+    without_interaction: bool,
+) -> Part:
+    """Return the part of the variance that comes from the rows, by the pseudo-values of both backbones.
+
+    `a` and `b` are (restarts, blocks). `without_interaction` subtracts the variation between rows that changes from
+    restart to restart, because the part of the restarts contains it already. `differing` is the number of rows to which
+    the two backbones do not always give the same answers. One less is the number of degrees of freedom, because the
+    other rows tell nothing about the difference.
+    """
+    blocks = a.shape[1]
+    differences = a.mean(axis=0) - b.mean(axis=0)
+    variance = float(differences.var(ddof=1)) / blocks
+    if without_interaction:
+        variance -= _interaction(a) + _interaction(b)
+    return Part(max(0.0, variance), max(1, min(differing, blocks) - 1))
+
+
+def _interaction(values: np.ndarray) -> float:
+    """Compute the part of the mean's variance that comes from differences between rows that change with the restart."""
+    restarts, blocks = values.shape
+    of_rows = values.mean(axis=0)
+    of_restarts = values.mean(axis=1, keepdims=True)
+    rest = values - of_rows - of_restarts + values.mean()
+    freedom = (restarts - 1) * (blocks - 1)
+    return float((rest**2).sum() / freedom / values.size)
+
+
+def restart_part(a: np.ndarray, b: np.ndarray) -> Part:
+    """Return the part of the variance that comes from the restarts, by the scores of two or more restarts of each.
+
+    The variance is computed for each backbone by itself; the degrees of freedom are Welch's (1947).
+    """
+    of_a = float(a.var(ddof=1)) / len(a)
+    of_b = float(b.var(ddof=1)) / len(b)
+    total = of_a + of_b
+    if not total:
+        return Part(0.0, 1.0)
+    share_a = (of_a / total) ** 2 / (len(a) - 1)
+    share_b = (of_b / total) ** 2 / (len(b) - 1)
+    return Part(total, 1 / (share_a + share_b))
+
+
+def half_width(parts: Sequence[Part], alpha: float) -> float:
+    """Compute half the width of the interval that misses the true difference with probability `alpha` at most.
+
+    The half width is the root of the sum of t**2 * variance over the parts, each with the t of its own degrees of
+    freedom (Banerjee 1960). The probability is at most `alpha` for any sizes of the parts, which Satterthwaite's
+    approximation does not guarantee.
+    """
+    return math.sqrt(sum(part.squared_half_width(alpha) for part in parts))
+
+
+def combined_p(difference: float, parts: Sequence[Part]) -> float:
+    """Return the p-value: the smallest `alpha` whose interval around the difference does not contain 0."""
+    from scipy.optimize import brentq
+
+    if difference == 0:
+        return 1.0
+
+    def excess(log_alpha: float) -> float:
+        return half_width(parts, math.exp(log_alpha)) - abs(difference)
+
+    lowest = math.log(SMALLEST_P)
+    if excess(lowest) <= 0:
+        return SMALLEST_P
+    return float(math.exp(brentq(excess, lowest, 0.0, xtol=1e-9)))
+
+
+def _differing_rows(restarts: Sequence[Column]) -> int:
     """Count the rows to which two or more restarts give different answers."""
-    first = restarts[0]
-    differing = [False] * len(first)
+    differing = set[int]()
     for answers in restarts[1:]:
-        differing = [before or a != b for before, a, b in zip(differing, first, answers, strict=True)]
-    return sum(differing)
+        for row, first in enumerate(restarts[0]):
+            if answers[row] != first:
+                differing.add(row)
+    return len(differing)
 
 
 def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
@@ -124,7 +229,9 @@ def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
     """
     adjusted = dict(p_values)
     largest = 0.0
-    for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[name]))
+    names = sorted(p_values, key=lambda name: p_values[name])
+    for rank, name in enumerate(names):
+        multiplied = (len(names) - rank) * p_values[name]
+        largest = max(largest, min(1.0, multiplied))
         adjusted[name] = largest
     return adjusted

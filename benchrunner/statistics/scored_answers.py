@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from benchrunner.errors import RequestError, Undefined, closest_names
 from benchrunner.metrics import (
     ANSWERS,
+    Column,
     Metric,
     RowSums,
     ScoresOfWeights,
@@ -36,8 +37,8 @@ class ScoredAnswers:
     """The answers of one fit. Values of rows are computed once, however many resamples need them."""
 
     metric: Metric
-    gold: Sequence[Any]
-    answers: Sequence[Any]
+    gold: Column
+    answers: Column
 
     @cached_property
     def score(self) -> float:
@@ -50,8 +51,8 @@ class ScoredAnswers:
     @cached_property
     def row_sums(self) -> RowSums | None:
         """The metric as a function of sums over rows; None if the metric does not define it."""
-        if self._is_mean:
-            return mean_of_rows(self.metric.per_row) if self.metric.per_row else None
+        if self._is_mean and self.metric.per_row is not None:
+            return mean_of_rows(self.metric.per_row)
         return self.metric.row_sums
 
     @cached_property
@@ -74,7 +75,9 @@ class ScoredAnswers:
             return None
         values: list[float] = self.row_values[:, 0].tolist()
         highest = 1.0 if max(values) <= 1 else max(values)  # some exact matches are percentages
-        return [value == highest for value in values] if set(values) <= {0.0, highest} else None
+        if not set(values) <= {0.0, highest}:
+            return None
+        return [value == highest for value in values]
 
     @property
     def is_fast(self) -> bool:
@@ -89,15 +92,18 @@ class ScoredAnswers:
         """
         if self.metric.weighted is not None:
             return self.metric.weighted(self.gold, self.answers)
-        if (row_sums := self.row_sums) is not None:
-            return lambda weights: row_sums.scores(weights @ self.row_values)
-        return self._repeated
+        return self._repeated if self.row_sums is None else self._of_sums
+
+    def _of_sums(self, weights: np.ndarray) -> np.ndarray:
+        assert self.row_sums is not None
+        return self.row_sums.scores(weights @ self.row_values)
 
     def _repeated(self, weights: np.ndarray) -> np.ndarray:
         """Compute the metric of each resample on a list in which each row is repeated as often as it counts."""
         scores = []
         for row_weights in weights:
-            rows = np.repeat(np.arange(len(self.gold)), row_weights.astype(np.int64)).tolist()
+            counts = row_weights.astype(np.int64)
+            rows = np.repeat(np.arange(len(counts)), counts).tolist()
             gold = [self.gold[row] for row in rows]
             answers = [self.answers[row] for row in rows]
             try:
@@ -114,19 +120,25 @@ class ScoredAnswers:
         rows = len(self.gold)
         block_of = np.arange(rows) % blocks
         if self.metric.weighted is None and (row_sums := self.row_sums) is not None:
-            sums = np.stack([np.bincount(block_of, column, blocks) for column in self.row_values.T], axis=1)
+            columns = [np.bincount(block_of, column, blocks) for column in self.row_values.T]
+            sums = np.stack(columns, axis=1)  # (blocks, values)
             total = sums.sum(axis=0, keepdims=True)
-            return float(row_sums.scores(total)[0]), row_sums.scores(total - sums)
-        complete = float(self.scores_of_weights(np.ones((1, rows)))[0])
+            (complete,) = row_sums.scores(total).tolist()
+            return complete, row_sums.scores(total - sums)
+        (complete,) = self.scores_of_weights(np.ones((1, rows))).tolist()
         parts = []
-        for chunk in np.array_split(np.arange(blocks), math.ceil(blocks * rows / NUMBERS_IN_MEMORY)):
+        chunks = math.ceil(blocks * rows / NUMBERS_IN_MEMORY)
+        for chunk in np.array_split(np.arange(blocks), chunks):
             weights = chunk[:, None] != block_of  # (blocks of the chunk, rows)
             parts.append(self.scores_of_weights(weights.astype(np.float64)))
         return complete, np.concatenate(parts)
 
 
 def scored_restarts(
-    metric: Metric | str, gold: Sequence[Any], restarts: Sequence[Sequence[Any]], name: str
+    metric: Metric | str,
+    gold: Column,
+    restarts: Sequence[Column],
+    name: str,
 ) -> list[ScoredAnswers]:
     """Pair the answers of each restart with the gold answers, or raise a `RequestError` that names the argument."""
     metric = metric if isinstance(metric, Metric) else _named_metric(metric)

@@ -25,13 +25,25 @@ def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
     """
     from scipy.stats import binomtest
 
-    only_a = sum(a and not b for a, b in zip(right_a, right_b, strict=True))
-    only_b = sum(b and not a for a, b in zip(right_a, right_b, strict=True))
-    discordant = only_a + only_b
-    return float(binomtest(only_a, discordant).pvalue) if discordant else 1.0
+    only_a = 0
+    only_b = 0
+    for a, b in zip(right_a, right_b, strict=True):
+        if a and not b:
+            only_a += 1
+        elif b and not a:
+            only_b += 1
+    if not only_a + only_b:
+        return 1.0
+    return float(binomtest(only_a, only_a + only_b).pvalue)
 
 
-def swap_test(a: ScoredAnswers, b: ScoredAnswers, *, seed: int, resamples: int | None = None) -> float:
+def swap_test(
+    a: ScoredAnswers,
+    b: ScoredAnswers,
+    *,
+    seed: int,
+    resamples: int | None = None,
+) -> float:
     """Return the p-value of the permutation test, which swaps the answers of the two fits in random rows.
 
     Only rows with different answers are swapped. If there are few such rows, every combination of swaps is tried once.
@@ -40,15 +52,20 @@ def swap_test(a: ScoredAnswers, b: ScoredAnswers, *, seed: int, resamples: int |
     """
     from scipy.stats import permutation_test
 
-    difference = _by_lists(a, b) if a.row_sums is None else _by_sums(a, b, a.row_sums)
-    swapped = np.array([row for row in range(len(a.gold)) if a.answers[row] != b.answers[row]])
-    if not len(swapped):
+    rows = np.array([row for row in range(len(a.gold)) if a.answers[row] != b.answers[row]])  # that may be swapped
+    if not len(rows):
         return 1.0
-    from_a = np.ones(len(swapped))
+    difference = _by_lists(a, b, rows) if a.row_sums is None else _by_sums(a, b, rows, a.row_sums)
+    from_a = np.ones(len(rows))
 
-    def statistic(of_first: np.ndarray, of_second: np.ndarray, axis: int = -1) -> np.ndarray:
+    def statistic(
+        of_first: np.ndarray,
+        of_second: np.ndarray,
+        axis: int = -1,
+    ) -> np.ndarray:
         """Compute the difference of the scores where `of_first` is 1 if the first system has the answer of fit a."""
-        return difference(swapped, np.atleast_2d(np.moveaxis(of_first, axis, -1)))
+        resamples = np.moveaxis(of_first, axis, -1)
+        return difference(np.atleast_2d(resamples))
 
     result = permutation_test(
         (from_a, 1 - from_a),
@@ -56,42 +73,49 @@ def swap_test(a: ScoredAnswers, b: ScoredAnswers, *, seed: int, resamples: int |
         permutation_type="samples",
         vectorized=True,
         n_resamples=resamples or (PERMUTATIONS if a.row_sums else SLOW_PERMUTATIONS),
-        batch=max(1, NUMBERS_IN_MEMORY // len(swapped)),
+        batch=max(1, NUMBERS_IN_MEMORY // len(rows)),
         rng=np.random.default_rng(seed),
     )
     return float(np.squeeze(result.pvalue))
 
 
-Difference = Callable[["np.ndarray", "np.ndarray"], "np.ndarray"]
-"""Function that computes the score difference of each resample, (resamples,). Arguments: the numbers of the rows
-that may be swapped, (rows,), and 1 where the first system has the answer of fit a, else 0, (resamples, rows)."""
+Difference = Callable[["np.ndarray"], "np.ndarray"]
+"""Computes the score difference of each resample, (resamples,), from numbers (resamples, rows) for the rows that may be
+swapped: 1 where the first system has the answer of fit a, else 0."""
 
 
-def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums) -> Difference:
+def _by_sums(
+    a: ScoredAnswers,
+    b: ScoredAnswers,
+    rows: np.ndarray,
+    row_sums: RowSums,
+) -> Difference:
     sums_a = a.row_values.sum(axis=0)
     sums_b = b.row_values.sum(axis=0)
-    differences = b.row_values - a.row_values
+    differences = (b.row_values - a.row_values)[rows]
 
-    def difference(swapped: np.ndarray, from_a: np.ndarray) -> np.ndarray:
-        moved = (1 - from_a) @ differences[swapped]
-        return np.asarray(np.nan_to_num(row_sums.scores(sums_a + moved) - row_sums.scores(sums_b - moved)))
+    def difference(from_a: np.ndarray) -> np.ndarray:
+        moved = (1 - from_a) @ differences
+        first = row_sums.scores(sums_a + moved)
+        second = row_sums.scores(sums_b - moved)
+        return np.asarray(np.nan_to_num(first - second))
 
     return difference
 
 
-def _by_lists(a: ScoredAnswers, b: ScoredAnswers) -> Difference:
+def _by_lists(a: ScoredAnswers, b: ScoredAnswers, rows: np.ndarray) -> Difference:
     def score(answers: list[Any]) -> float:
         try:
             return a.metric.value(a.gold, answers)
         except Undefined:
             return float("nan")
 
-    def difference(swapped: np.ndarray, from_a: np.ndarray) -> np.ndarray:
+    def difference(from_a: np.ndarray) -> np.ndarray:
         differences = []
         for row_from_a in from_a:
             first = list(a.answers)
             second = list(b.answers)
-            for row in swapped[row_from_a == 0].tolist():
+            for row in rows[row_from_a == 0].tolist():
                 first[row] = b.answers[row]
                 second[row] = a.answers[row]
             differences.append(score(first) - score(second))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import final
 
 import torch
+from torch import Tensor
 
 from benchrunner.errors import DamagedFile, first_line
 from benchrunner.io.decoding import as_json, from_json
@@ -50,13 +51,19 @@ class Checkpoint:
         self.captured = dict[int, bool]()
         """Step, counted from 0 -> whether batches have fixed shapes, for CUDA graphs, from there on."""
 
-    def save(self, step: int, budgets: Mapping[int, int], optimizer: Optimizer) -> None:
+    def save(
+        self,
+        step: int,
+        budgets: Mapping[int, int],
+        optimizer: Optimizer,
+    ) -> None:
         """Write the state after `step` steps, in place of an older one. `budgets` is `Training.budgets`."""
         from safetensors.torch import save_file
 
         tensors = {name: tensor.cpu().contiguous() for name, tensor in optimizer.state()}
-        facts = json.dumps(as_json(_Facts(self._of, step, budgets, tuple(self.threads), self.captured)))
-        metadata = {"facts": facts, "checksum": _checksum(facts, tensors)}
+        facts = _Facts(self._of, step, budgets, tuple(self.threads), self.captured)
+        written = json.dumps(as_json(facts))
+        metadata = {"facts": written, "checksum": _checksum(written, tensors)}
         write_atomically(self._file, lambda part: save_file(tensors, part, metadata=metadata))
 
     def load(self, optimizer: Optimizer, steps: int | None = None) -> tuple[int, dict[int, int]] | None:
@@ -75,12 +82,14 @@ class Checkpoint:
             remove(self._file)
             raise DamagedFile(f"The checkpoint {self._file} was damaged ({first_line(error)}). {_REMEDY}") from None
         earlier = list(facts.threads)
-        self.threads = earlier if earlier[-1:] == self.threads else [*earlier, *self.threads]
+        if earlier[-1:] != self.threads:
+            earlier += self.threads
+        self.threads = earlier
         self.captured = dict(facts.captured)
         optimizer.restore(tensors, facts.step)
         return facts.step, dict(facts.budgets)
 
-    def _read(self) -> tuple[_Facts, dict[str, torch.Tensor]]:
+    def _read(self) -> tuple[_Facts, dict[str, Tensor]]:
         """Read facts and tensors, whose checksum must be that of the file."""
         from safetensors import safe_open
 
@@ -88,7 +97,7 @@ class Checkpoint:
             raise ValueError("it is not a regular file")
         with safe_open(self._file, framework="pt") as file:
             metadata: dict[str, str] = file.metadata() or {}
-            tensors: dict[str, torch.Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if metadata.get("checksum") != _checksum(metadata["facts"], tensors):
             raise ValueError("its content does not match its checksum")
         facts = from_json(_Facts, json.loads(metadata["facts"]), self._file)
@@ -97,26 +106,33 @@ class Checkpoint:
         return facts, tensors
 
 
-def _checksum(facts: str, tensors: Mapping[str, torch.Tensor]) -> str:
+def _checksum(facts: str, tensors: Mapping[str, Tensor]) -> str:
     """Return the checksum of facts, and of tensors with their names, types and shapes."""
     import xxhash
 
     digest = xxhash.xxh3_128(facts.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+        content = tensor.reshape(-1).view(torch.uint8)
+        digest.update(content.numpy().data)
     return digest.hexdigest()
 
 
-def _fault(optimizer: Optimizer, tensors: Mapping[str, torch.Tensor], step: int, steps: int | None) -> str:
+def _fault(
+    optimizer: Optimizer,
+    tensors: Mapping[str, Tensor],
+    step: int,
+    steps: int | None,
+) -> str:
     """Say what is wrong with a state for this fit; give an empty text if nothing is."""
     if step < 1 or (steps is not None and step > steps):
         of_all = "" if steps is None else f", and the fit has {steps:,}"
         return f"it is said to be of step {step:,}{of_all}"
     for name, weight in optimizer.named.items():
-        kept = [tensors.get(f"{part}/{name}") for part in ("weight", "exp_avg", "exp_avg_sq")]
-        if kept[0] is None or (kept[1] is None) != (kept[2] is None):
+        parts = [part for part in ("weight", "exp_avg", "exp_avg_sq") if f"{part}/{name}" in tensors]
+        if parts not in (["weight"], ["weight", "exp_avg", "exp_avg_sq"]):
             return f"it lacks a part of the state of {name}"
-        if any(tensor is not None and tensor.shape != weight.shape for tensor in kept):
-            return f"the state of {name} has another shape than the weight"
+        for part in parts:
+            if tensors[f"{part}/{name}"].shape != weight.shape:
+                return f"the state of {name} has another shape than the weight"
     return ""

@@ -43,10 +43,11 @@ class WordsInUse:
         used = np.unique(features.tokens)
         if self._padding is not None:  # torch gives this row no gradient: it needs a row of its own
             used = np.union1d(used, [self._padding])
-        self._used = torch.from_numpy(used.astype(np.int64)).to(self._full.device)
-        rows = torch.full((len(self._full),), len(used), device=self._full.device)  # an id not in use is out of range
+        device = self._full.device
+        self._used = torch.from_numpy(used.astype(np.int64)).to(device)
+        rows = torch.full((len(self._full),), len(used), device=device)  # an id not in use is out of range
         rows[FILLING] = 0  # any row will do: the states of filling are not used
-        rows[self._used] = torch.arange(len(used), device=self._full.device)
+        rows[self._used] = torch.arange(len(used), device=device)
         embedding.weight = nn.Parameter(self._full[self._used])
         embedding.padding_idx = None if self._padding is None else int(rows[self._padding])
         embedding.register_buffer(_ROWS, rows, persistent=False)
@@ -110,7 +111,8 @@ def _states(encoder: Encoder, features: Features) -> list[torch.Tensor]:
     The units are the shortest and one with the largest id. They usually differ in length, so that an encoder that pads
     has to pad.
     """
-    largest = np.searchsorted(features.starts[features.groups], features.tokens.argmax(), side="right") - 1
+    first_tokens = features.starts[features.groups]  # of each unit
+    largest = np.searchsorted(first_tokens, features.tokens.argmax(), side="right") - 1
     units = np.unique([features.unit_tokens.argmin(), largest])
     batch = collate(features, units, next(encoder.parameters()).device)
     training = encoder.training

@@ -148,7 +148,9 @@ def _open(folder: Path) -> Features:
 
 
 def _open_arrays(
-    folder: Path, names: Sequence[str], damaged: Callable[[str], None] = lambda reason: None
+    folder: Path,
+    names: Sequence[str],
+    damaged: Callable[[str], None] = lambda reason: None,
 ) -> dict[str, np.ndarray]:
     """Open the arrays that are cached and as they were written; call `damaged` for an array that is not.
 
@@ -168,7 +170,11 @@ def _open_arrays(
     return arrays
 
 
-def _write_arrays(folder: Path, names: Sequence[str], write: Callable[[Path, Sequence[str]], None]) -> None:
+def _write_arrays(
+    folder: Path,
+    names: Sequence[str],
+    write: Callable[[Path, Sequence[str]], None],
+) -> None:
     """Let `write` fill a temporary folder, and move its arrays with their seals to their place in the cache."""
     part = temporary_folder(folder / "arrays")
     try:

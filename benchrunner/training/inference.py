@@ -12,6 +12,7 @@ from benchrunner.errors import Diverged
 from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges
 from benchrunner.features.flat_batch import FlatBatch, collate, rounding
+from benchrunner.training.gradients import precise
 from benchrunner.training.memory import computed_in_parts
 
 Level = Literal["sequence", "token"]
@@ -37,8 +38,10 @@ def predict(
     def visit(batch: FlatBatch, units: np.ndarray) -> None:
         nonlocal result
         outputs = model(batch).float().cpu().numpy()
-        if not np.isfinite(outputs).all():
-            raise Diverged(f"the outputs of {_count(outputs)} of {len(outputs):,} {level}s are not finite numbers")
+        is_finite = np.isfinite(outputs).reshape(len(outputs), -1).all(axis=1)
+        if not is_finite.all():
+            bad = np.count_nonzero(~is_finite)
+            raise Diverged(f"the outputs of {bad:,} of {len(outputs):,} {level}s are not finite numbers")
         if not len(result):
             result = np.empty((count, *outputs.shape[1:]), dtype=np.float32)
         if level == "token":
@@ -71,13 +74,7 @@ def visit_batches(
         multiple = rounding(precision, features.tokens_in(units))
         visit(collate(features, units, device, multiple=multiple), units)
 
-    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+    with torch.inference_mode(), precise(device, precision):
         for units, _ in computed_in_parts(compute, features.unit_tokens, micro_tokens, device):
             done += len(units)
             report(done, features.units)
-
-
-def _count(outputs: np.ndarray) -> str:
-    """Count the rows of outputs that are not finite."""
-    bad = (~np.isfinite(outputs)).reshape(len(outputs), -1).any(axis=1).sum()
-    return f"{bad:,}"

@@ -10,21 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from benchrunner.backbones.finite_numbers import check_outputs, check_weights
 from benchrunner.errors import DamagedFile, Diverged
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
+from benchrunner.features.flat_batch import FlatBatch, NotStatic, collate, micro_batches, rounding
 from benchrunner.features.randomness import Dropout
-from benchrunner.features.static_shapes import NotStatic
 from benchrunner.fits.computing import Computing
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.process.interrupts import HeldBack
 from benchrunner.training import step_log
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.graphs import CudaGraph, Graph
+from benchrunner.training.gradients import Captured, CudaGraph, Eager, Graph, Steps, Work, precise
 from benchrunner.training.machine import (
     Denormals,
     emulates_bf16,
@@ -35,7 +34,6 @@ from benchrunner.training.machine import (
 from benchrunner.training.memory import halved, out_of_memory
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.schedule import Schedule
-from benchrunner.training.steps import Captured, Eager, Steps, Work
 
 LOG_STEPS = 10
 """Steps between two lines of the log, and between two reads of the losses from an accelerator."""
@@ -45,7 +43,7 @@ LOG_STEPS = 10
 class Training:
     """One model that learns from one set of features. `run` goes on from the checkpoint of an earlier process."""
 
-    model: Callable[[FlatBatch], torch.Tensor]
+    model: Callable[[FlatBatch], Tensor]
     modules: Mapping[str, nn.Module]
     """The modules that take part in training, by name. Their weights that need a gradient are trained, and are kept in
     checkpoints; the others stay as they are."""
@@ -80,10 +78,17 @@ class Training:
         self.budgets = {0: self.recipe.micro_tokens}
         self.schedule = Schedule(self.features.batch_counts(self.recipe.batch_unit), self.recipe, self.seed)
         self.optimizer = Optimizer(self.modules, self.recipe, self.rates)
-        self._work = Work(self.model, self.problem, self.features, self.device, self.recipe.precision, self.optimizer)
+        self._work = Work(
+            model=self.model,
+            problem=self.problem,
+            features=self.features,
+            device=self.device,
+            precision=self.recipe.precision,
+            optimizer=self.optimizer,
+        )
         self._way: Steps = Eager(self._work)
         self._unit_tokens = self.features.unit_tokens
-        self._pending: list[tuple[int, torch.Tensor]] = []
+        self._pending: list[tuple[int, Tensor]] = []
         self._loss = math.nan
         self._fault = ""
         self.notes: list[str] = []
@@ -127,22 +132,33 @@ class Training:
     @property
     def timings(self) -> dict[str, float]:
         """Time and speed of `run`, for the record."""
-        counts = self.features.batch_counts("sentences")
-        rows = sum(int(counts[self.schedule.batch(step)].sum()) for step in range(self.first, self.schedule.steps))
+        rows = self._sum_over_steps(self.features.batch_counts("sentences"), self.first)
         return {"train_seconds": self.seconds, "examples_per_second": rows / self.seconds}
+
+    def _sum_over_steps(self, values: np.ndarray, first: int = 0) -> int:
+        """Add up values of the units, (units,), over the batches of all steps from `first` on."""
+        total = 0
+        for step in range(first, self.schedule.steps):
+            units = self.schedule.batch(step)
+            total += int(values[units].sum())
+        return total
 
     @property
     def work(self) -> dict[str, float]:
         """Amount of computation of the whole training, also of steps before a resumption: see `Record.work`."""
-        tokens = sum(int(self._unit_tokens[self.schedule.batch(step)].sum()) for step in range(self.schedule.steps))
-        tables = set[torch.Tensor]()
+        tables = set[Tensor]()
         weights = set[nn.Parameter]()
         for module in self.modules.values():
             weights.update(module.parameters())
             tables.update(layer.weight for layer in module.modules() if isinstance(layer, nn.Embedding))
-        matrices = [weight for weight in weights - tables if weight.ndim > 1]
-        trained = sum(weight.numel() for weight in matrices if weight.requires_grad)
-        frozen = sum(weight.numel() for weight in matrices if not weight.requires_grad)
+        trained = 0
+        frozen = 0
+        for weight in weights - tables:
+            if weight.ndim > 1 and weight.requires_grad:
+                trained += weight.numel()
+            elif weight.ndim > 1:
+                frozen += weight.numel()
+        tokens = self._sum_over_steps(self._unit_tokens)
         return {"train_tokens": tokens, "trained_weights": trained, "frozen_weights": frozen}
 
     def decay_without_gradient(self, weight: nn.Parameter) -> float:
@@ -163,13 +179,15 @@ class Training:
             if loss.device.type == "cpu" or logged or interrupt.asked:
                 if not self._settle():
                     return
-                due = not last and time.monotonic() - saved >= self.computing.checkpoint_seconds
-                if due or interrupt.asked:
+                waited = time.monotonic() - saved
+                is_due = not last and waited >= self.computing.checkpoint_seconds
+                if is_due or interrupt.asked:
                     self.checkpoint.save(step + 1, self.budgets, self.optimizer)
                     saved = time.monotonic()
                 if interrupt.asked:
                     return
-            self.report(step + 1, self.schedule.steps, self._figures(step) if logged else {})
+            figures = self._figures(step) if logged else {}
+            self.report(step + 1, self.schedule.steps, figures)
         self._check_result()
 
     def _check_result(self) -> None:
@@ -177,11 +195,12 @@ class Training:
 
         The loss of a step is computed before the step changes the weights, so that no loss shows this.
         """
+        steps = self.schedule.steps
         try:
-            check_weights(self.optimizer.named.items(), f"after the last of {self.schedule.steps} steps, the weights")
-            check_outputs(self._outputs_of_one_unit(), f"a training example after all {self.schedule.steps} steps")
+            check_weights(self.optimizer.named.items(), f"after the last of {steps} steps, the weights")
+            check_outputs(self._outputs_of_one_unit(), f"a training example after all {steps} steps")
         except Diverged as fault:
-            self.diverged = self.schedule.steps
+            self.diverged = steps
             self._fault = str(fault)
 
     def _outputs_of_one_unit(self) -> np.ndarray:
@@ -191,15 +210,17 @@ class Training:
         unit = np.arange(1)
         multiple = rounding(self.recipe.precision, self.features.tokens_in(unit))
         batch = collate(self.features, unit, self.device, multiple=multiple)
-        with (
-            torch.inference_mode(),
-            torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bf16"),
-        ):
-            return np.asarray(self.model(batch).float().cpu().numpy())
+        with torch.inference_mode(), precise(self.device, self.recipe.precision):
+            outputs: np.ndarray = self.model(batch).float().cpu().numpy()
+        return outputs
 
     def _figures(self, step: int) -> dict[str, float]:
         """Give the figures of the last step whose loss was read from the device."""
-        return {"loss": self._loss, "lr": self.schedule.lr(step), "examples_per_second": self._speed.lap()}
+        return {
+            "loss": self._loss,
+            "lr": self.schedule.lr(step),
+            "examples_per_second": self._speed.lap(),
+        }
 
     def _resume(self) -> int:
         """Load the checkpoint, cut the log back to its step, and return the step to go on with.
@@ -244,7 +265,7 @@ class Training:
         self.notes.append(text)
         self.note(text)
 
-    def _learn(self, step: int) -> torch.Tensor:
+    def _learn(self, step: int) -> Tensor:
         """Take one optimizer step and return the mean loss of its batch, as a tensor on the device."""
         units = self.schedule.batch(step)
         while True:
@@ -271,14 +292,16 @@ class Training:
         self._speed.count(units)
         return loss
 
-    def _gradients(self, step: int, units: np.ndarray) -> torch.Tensor:
+    def _gradients(self, step: int, units: np.ndarray) -> Tensor:
         """Add up the gradients of a batch, micro-batch by micro-batch, and return its mean loss."""
         self._way.clear()
         # The mean is taken over the recipe's batch, not over the micro-batch.
         divisor = self._loss_divisor(units)
         total = torch.zeros((), device=self.device)
-        for part, part_units in enumerate(micro_batches(units, self._unit_tokens, self.micro_tokens)):
-            total += self._way.add(part_units, Dropout(self.seed, step, part), divisor)
+        parts = micro_batches(units, self._unit_tokens, self.micro_tokens)
+        for number, part in enumerate(parts):
+            dropout = Dropout(self.seed, step, number)
+            total += self._way.add(part, dropout, divisor)
         return total
 
     def _loss_divisor(self, units: np.ndarray) -> float:
@@ -303,8 +326,8 @@ class Training:
         return True
 
     def _write(self, step: int, loss: float) -> None:
-        figures = {"loss": loss if math.isfinite(loss) else str(loss), "lr": self.schedule.lr(step - 1)}
-        step_log.append(self.log, step, figures)
+        written = loss if math.isfinite(loss) else str(loss)
+        step_log.append(self.log, step, {"loss": written, "lr": self.schedule.lr(step - 1)})
 
 
 class Speed:

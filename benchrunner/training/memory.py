@@ -35,7 +35,12 @@ def out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(message in str(error) for message in _MESSAGES)
 
 
-def halved(units: np.ndarray, tokens: np.ndarray, budget: int, device: torch.device) -> int:
+def halved(
+    units: np.ndarray,
+    tokens: np.ndarray,
+    budget: int,
+    device: torch.device,
+) -> int:
     """Return a smaller token budget for units that did not fit, and let torch give back the memory that it keeps.
 
     `tokens` holds the number of tokens of every unit. Raises a `FitError` if a part is a single unit already.
@@ -53,7 +58,10 @@ def halved(units: np.ndarray, tokens: np.ndarray, budget: int, device: torch.dev
 
 
 def computed_in_parts(
-    compute: Callable[[np.ndarray], T], tokens: np.ndarray, budget: int, device: torch.device
+    compute: Callable[[np.ndarray], T],
+    tokens: np.ndarray,
+    budget: int,
+    device: torch.device,
 ) -> Iterator[tuple[np.ndarray, T]]:
     """Compute something for all units, in parts of at most `budget` tokens, or less where memory runs out.
 

@@ -20,13 +20,16 @@ def of(training: Training) -> dict[str, Any]:
     device = training.device
     recipe = training.recipe
     threads = training.checkpoint.threads
-    budgets = [[step, budget] for step, budget in training.budgets.items()]
-    captured = [[step, fixed] for step, fixed in training.captured.items()]
+    budgets = list(map(list, training.budgets.items()))
+    captured = list(map(list, training.captured.items()))
     described = {
         **_machine(device, recipe),
         # A list if the fit was resumed with another number of threads: its last bits may then differ.
         "threads": threads[0] if len(threads) == 1 else threads,
-        "attention": {name: _kernel(device, recipe, dropping=name == "train") for name in ("train", "predict")},
+        "attention": {
+            "train": _kernel(device, recipe, dropping=True),
+            "predict": _kernel(device, recipe, dropping=False),
+        },
         "denormals": training.denormals if device.type == "cpu" else "kept",
         # Pairs of a step and a budget if memory ran out after the first step: dropout is drawn for each micro-batch.
         "micro_tokens": training.micro_tokens if len(budgets) == 1 else budgets,
@@ -41,7 +44,12 @@ def of(training: Training) -> dict[str, Any]:
     return described
 
 
-def of_frozen(device_name: str, recipe: Recipe, *, libraries: Sequence[str]) -> dict[str, Any]:
+def of_frozen(
+    device_name: str,
+    recipe: Recipe,
+    *,
+    libraries: Sequence[str],
+) -> dict[str, Any]:
     """Describe how a fit over a frozen encoder was computed whose head other libraries fitted."""
     device = torch.device(device_name)
     return {
@@ -76,10 +84,12 @@ def _libraries(training: Training) -> list[str]:
     return sorted(libraries)
 
 
-def _versions(further: Sequence[str] = ()) -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("torch", "numpy", "tokenizers", *further)}
+def _versions(further: Sequence[str]) -> dict[str, str]:
+    names = ["torch", "numpy", "tokenizers", *further]
+    return {name: importlib.metadata.version(name) for name in names}
 
 
 def _kernel(device: torch.device, recipe: Recipe, *, dropping: bool) -> str:
     kind = torch.bfloat16 if recipe.precision == "bf16" else torch.float32
-    return str(getattr(implementation(device, kind, 64, dropping=dropping), "__name__", "?"))
+    kernel = implementation(device, kind, 64, dropping=dropping)
+    return str(getattr(kernel, "__name__", "?"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from benchrunner.parameters.recipes import Recipe
 
@@ -29,16 +29,16 @@ class AdamW:
 
     def change(
         self,
-        weights: Sequence[torch.Tensor],
-        gradients: Sequence[torch.Tensor],
-        means: Sequence[torch.Tensor],
-        squares: Sequence[torch.Tensor],
-        steps: Sequence[torch.Tensor],
+        weights: Sequence[Tensor],
+        gradients: Sequence[Tensor],
+        means: Sequence[Tensor],
+        squares: Sequence[Tensor],
+        steps: Sequence[Tensor],
         *,
         step: int,
         rate: float,
         decay: float,
-        excess: torch.Tensor | None = None,
+        excess: Tensor | None = None,
     ) -> None:
         """Change weights and moments of one device and one type.
 
@@ -72,9 +72,10 @@ class AdamW:
         )
 
 
-def clipping_divisor(gradients: Sequence[torch.Tensor], limit: float) -> torch.Tensor:
+def clipping_divisor(gradients: Sequence[Tensor], limit: float) -> Tensor:
     """Return the number that divides gradients so that their norm is at most `limit`: 1 if the norm is below."""
-    return ((torch.nn.utils.get_total_norm(gradients) + 1e-6) / limit).clamp(min=1.0)
+    norm = nn.utils.get_total_norm(gradients)
+    return ((norm + 1e-6) / limit).clamp(min=1.0)
 
 
 def decay_groups(parameters: Iterable[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:
@@ -83,12 +84,13 @@ def decay_groups(parameters: Iterable[nn.Parameter], weight_decay: float) -> lis
     Biases and the weights of LayerNorm are exactly the parameters with one dimension.
     """
     parameters = list(parameters)
-    groups = []
-    if matrices := [weight for weight in parameters if weight.ndim > 1]:
-        groups.append({"params": matrices, "weight_decay": weight_decay})
-    if vectors := [weight for weight in parameters if weight.ndim <= 1]:
-        groups.append({"params": vectors, "weight_decay": 0.0})
-    return groups
+    matrices = [weight for weight in parameters if weight.ndim > 1]
+    vectors = [weight for weight in parameters if weight.ndim <= 1]
+    groups: list[dict[str, Any]] = [
+        {"params": matrices, "weight_decay": weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return [group for group in groups if group["params"]]
 
 
 @final
@@ -106,14 +108,15 @@ class _Group:
 class _Moments:
     """AdamW's state of one weight."""
 
-    mean: torch.Tensor
-    square: torch.Tensor
-    step: torch.Tensor
+    mean: Tensor
+    square: Tensor
+    step: Tensor
     """Number of steps in which the weight had a gradient, as the fused kernel wants it: a float32 scalar."""
 
     @classmethod
     def zeros(cls, weight: nn.Parameter) -> _Moments:
-        return cls(torch.zeros_like(weight), torch.zeros_like(weight), torch.zeros((), device=weight.device))
+        step = torch.zeros((), device=weight.device)
+        return cls(torch.zeros_like(weight), torch.zeros_like(weight), step)
 
 
 class Optimizer:
@@ -124,7 +127,10 @@ class Optimizer:
     """
 
     def __init__(
-        self, modules: Mapping[str, nn.Module], recipe: Recipe, rates: Mapping[str, float] | None = None
+        self,
+        modules: Mapping[str, nn.Module],
+        recipe: Recipe,
+        rates: Mapping[str, float] | None = None,
     ) -> None:
         self._recipe = recipe
         self._adam = AdamW(recipe.beta1, recipe.beta2, recipe.epsilon, recipe.bias_correction)
@@ -133,12 +139,14 @@ class Optimizer:
             for name, weight in module.named_parameters():
                 if weight.requires_grad:
                     self.named[f"{part}.{name}"] = weight
-        self._rates = {id(weight): (rates or {}).get(name, 1.0) for name, weight in self.named.items()}
+        rates = rates or {}
+        self._rates = {id(weight): rates.get(name, 1.0) for name, weight in self.named.items()}
         self._groups = list[_Group]()
         for rate in sorted(set(self._rates.values())):
             weights = [weight for weight in self.named.values() if self.rate_of(weight) == rate]
             for group in decay_groups(weights, recipe.weight_decay):
-                self._groups.append(_Group(tuple(group["params"]), rate, group["weight_decay"]))
+                params = tuple(group["params"])
+                self._groups.append(_Group(params, rate, group["weight_decay"]))
         self._moments: dict[nn.Parameter, _Moments] = {}
 
     def rate_of(self, weight: nn.Parameter) -> float:
@@ -184,7 +192,7 @@ class Optimizer:
                 excess=excess,
             )
 
-    def state(self) -> Iterator[tuple[str, torch.Tensor]]:
+    def state(self) -> Iterator[tuple[str, Tensor]]:
         """Give weights and moments by name. Weights that have had no gradient have no moments."""
         for name, weight in self.named.items():
             yield f"weight/{name}", weight.detach()
@@ -192,14 +200,13 @@ class Optimizer:
                 yield f"exp_avg/{name}", moments.mean
                 yield f"exp_avg_sq/{name}", moments.square
 
-    def restore(self, tensors: Mapping[str, torch.Tensor], step: int) -> None:
+    def restore(self, tensors: Mapping[str, Tensor], step: int) -> None:
         """Put back the weights and moments that `state` gave after `step` optimizer steps."""
         for name, weight in self.named.items():
             with torch.no_grad():
                 weight.copy_(tensors[f"weight/{name}"])
             if f"exp_avg/{name}" in tensors:  # else the weight had no gradient, for example an unused pooler's
-                self._moments[weight] = _Moments(
-                    tensors[f"exp_avg/{name}"].to(weight.device),
-                    tensors[f"exp_avg_sq/{name}"].to(weight.device),
-                    torch.tensor(float(step), device=weight.device),
-                )
+                mean = tensors[f"exp_avg/{name}"].to(weight.device)
+                square = tensors[f"exp_avg_sq/{name}"].to(weight.device)
+                steps = torch.tensor(float(step), device=weight.device)
+                self._moments[weight] = _Moments(mean, square, steps)

@@ -14,7 +14,13 @@ from benchrunner.features.randomness import permutation
 from benchrunner.parameters.recipes import Recipe
 
 
-def share_of_peak(step: int, steps: int, warmup: int, *, schedule: str = "released") -> float:
+def share_of_peak(
+    step: int,
+    steps: int,
+    warmup: int,
+    *,
+    schedule: str = "released",
+) -> float:
     """Give a step's learning rate as a share of its peak: it rises linearly during warm-up, then falls linearly.
 
     Steps count from 0, and `warmup` is a number of steps. With `released`, as in the code of Devlin et al. 2019, the
@@ -23,7 +29,8 @@ def share_of_peak(step: int, steps: int, warmup: int, *, schedule: str = "releas
     """
     if step < warmup:
         return step / warmup
-    return (steps - step) / (steps if schedule == "released" else steps - warmup)
+    decaying = steps if schedule == "released" else steps - warmup
+    return (steps - step) / decaying
 
 
 def warmup_steps(steps: int, share: float) -> int:
@@ -70,20 +77,24 @@ class Schedule:
         epoch = bisect.bisect_right(self.first_steps, step) - 1
         if self._epoch is None or self._epoch[0] != epoch:
             self._epoch = (epoch, self._batches(epoch))
-        return self._epoch[1][step - self.first_steps[epoch]]
+        _, batches = self._epoch
+        return batches[step - self.first_steps[epoch]]
 
     def _batches(self, epoch: int) -> list[np.ndarray]:
         """Cut an epoch into batches. A unit is never split: it is in the batch of its first example."""
         order = permutation(len(self.counts), self.seed, "order", epoch)
         counts = self.counts[order]
-        number = (np.cumsum(counts) - counts) // self.recipe.batch_size
-        return np.split(order, np.flatnonzero(np.diff(number)) + 1)
+        first_example = np.cumsum(counts) - counts  # of each unit
+        batch = first_example // self.recipe.batch_size
+        begins = np.flatnonzero(np.diff(batch)) + 1
+        return np.split(order, begins)
 
     def lr(self, step: int) -> float:
         """Give the learning rate of a step, counted from 0."""
         share = share_of_peak(step, self.steps, self.warmup, schedule=self.recipe.schedule)
         if step >= self.warmup:
-            share = self.recipe.final_share + (1 - self.recipe.final_share) * share
+            final_share = self.recipe.final_share
+            share = final_share + (1 - final_share) * share
         return self.recipe.lr * share
 
     def decay_without_gradient(self, rate: float = 1.0) -> float:
@@ -91,4 +102,7 @@ class Schedule:
 
         `rate` is the factor between the weight's learning rates and those of the schedule.
         """
-        return math.prod(1 - self.lr(step) * rate * self.recipe.weight_decay for step in range(self.steps))
+        factors = []
+        for step in range(self.steps):
+            factors.append(1 - self.lr(step) * rate * self.recipe.weight_decay)
+        return math.prod(factors)

@@ -15,14 +15,18 @@ Line = Mapping[str, Any]
 
 def append(path: Path, step: int, figures: Mapping[str, Any]) -> None:
     """Add a line with the figures of a step."""
+    line = {"step": step, **figures}
     with path.open("a", encoding="utf-8") as file:
-        file.write(_text([{"step": step, **figures}]))
+        file.write(_text([line]))
 
 
 def read(path: Path) -> list[Line]:
     """Read all whole lines; a missing file has none. Damaged lines and half a line of a killed process are skipped."""
     lines = list[Line]()
-    for text in read_regular_file(path).decode(errors="replace").split("\n") if path.exists() else []:
+    if not path.exists():
+        return lines
+    content = read_regular_file(path).decode(errors="replace")
+    for text in content.split("\n"):
         try:
             line = json.loads(text)
         except (ValueError, RecursionError):  # half a line, or a damaged line
@@ -34,8 +38,8 @@ def read(path: Path) -> list[Line]:
 
 def cut_back(path: Path, step: int) -> None:
     """Remove the lines after a step, which will be written again, or create an empty log."""
-    kept = _text(line for line in read(path) if line["step"] <= step)
-    write_atomically(path, lambda part: part.write_text(kept, encoding="utf-8"))
+    kept = [line for line in read(path) if line["step"] <= step]
+    write_atomically(path, lambda part: part.write_text(_text(kept), encoding="utf-8"))
 
 
 def _text(lines: Iterable[Line]) -> str:

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from benchrunner.backbones.attention import attend, explicit, grouped, implementation
-from benchrunner.backbones.fused_attention import Direction
+from benchrunner.backbones.fused_attention import AttentionLayer, Direction
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
 from flat_batches import batch_of, drawn
@@ -94,7 +94,7 @@ def check_kernels(
     weight = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
     (expected_gradient,) = torch.autograd.grad((expected * weight).sum(), qkv)
     for kernel in (explicit,) if rate else (explicit, grouped):
-        output = kernel(qkv, batch, rate, "site", direction, window)
+        output = kernel(qkv, batch, AttentionLayer(rate, "site", direction, window))
         torch.testing.assert_close(output, expected, rtol=1e-12, atol=1e-12)
         (gradient,) = torch.autograd.grad((output * weight).sum(), qkv)
         torch.testing.assert_close(gradient, expected_gradient, rtol=1e-11, atol=1e-11)
@@ -105,7 +105,7 @@ def check_kernels(
 def test_the_written_out_gradient_is_the_numerical_one(rate: float, direction: Direction) -> None:
     batch = batch_of((1, 3, 2, 3), Dropout(5, 0, 0))
     qkv = drawn(batch, 2, 3, torch.float64)
-    assert torch.autograd.gradcheck(lambda x: explicit(x, batch, rate, "site", direction), (qkv,))
+    assert torch.autograd.gradcheck(lambda x: explicit(x, batch, AttentionLayer(rate, "site", direction)), (qkv,))
 
 
 @pytest.mark.parametrize("size", [5, 64])
@@ -114,7 +114,9 @@ def test_single_precision_is_near_double_precision(size: int) -> None:
     qkv = drawn(batch, 2, size, torch.float32)
     for rate, kernel in ((0.0, grouped), (0.0, explicit), (0.1, explicit)):
         expected = plain(qkv.double(), batch, rate, "site")
-        torch.testing.assert_close(kernel(qkv, batch, rate, "site").double(), expected, rtol=1e-5, atol=2e-6)
+        torch.testing.assert_close(
+            kernel(qkv, batch, AttentionLayer(rate, "site")).double(), expected, rtol=1e-5, atol=2e-6
+        )
 
 
 def test_a_gradient_in_another_memory_layout_gives_the_same() -> None:
@@ -122,7 +124,7 @@ def test_a_gradient_in_another_memory_layout_gives_the_same() -> None:
     qkv = drawn(batch, 2, 4, torch.float64)
     for function in (lambda x: x.permute(2, 0, 1).cumsum(0).pow(2).sum(), lambda x: x.sum()):
         (expected,) = torch.autograd.grad(function(plain(qkv, batch, 0.2, "site")), qkv)
-        (gradient,) = torch.autograd.grad(function(explicit(qkv, batch, 0.2, "site")), qkv)
+        (gradient,) = torch.autograd.grad(function(explicit(qkv, batch, AttentionLayer(0.2, "site"))), qkv)
         torch.testing.assert_close(gradient, expected, rtol=1e-10, atol=1e-10)
 
 
@@ -161,13 +163,15 @@ def test_attention_under_autocast_keeps_the_input_precision() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         assert attend(qkv.bfloat16(), batch, rate=0.1, site="site").dtype == torch.bfloat16
         half = attend(qkv, batch, rate=0.1, site="site")
-    torch.testing.assert_close(half, explicit(qkv, batch, 0.1, "site").flatten(1), rtol=0, atol=0)
+    torch.testing.assert_close(half, explicit(qkv, batch, AttentionLayer(0.1, "site")).flatten(1), rtol=0, atol=0)
 
 
 def test_evaluation_drops_nothing_whatever_the_rate() -> None:
     batch = batch_of((2, 3, 3, 5))
     qkv = drawn(batch, 2, 8, torch.float32).detach()
-    assert torch.equal(attend(qkv, batch, rate=0.5, site="site"), grouped(qkv, batch, 0.0, "site").flatten(1))
+    assert torch.equal(
+        attend(qkv, batch, rate=0.5, site="site"), grouped(qkv, batch, AttentionLayer(0.0, "site")).flatten(1)
+    )
 
 
 def test_the_implementation_is_looked_up_and_never_guessed() -> None:

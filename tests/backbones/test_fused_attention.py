@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from typing import get_args
 
@@ -11,7 +10,7 @@ import torch
 
 from benchrunner.backbones import attention
 from benchrunner.backbones.attention import Kernel, attend, explicit, grouped, implementation
-from benchrunner.backbones.fused_attention import Direction, efficient, flash, sides
+from benchrunner.backbones.fused_attention import AttentionLayer, Direction, efficient, flash
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
 from flat_batches import batch_of, drawn
@@ -34,7 +33,7 @@ def check(kernel: Kernel, batch: FlatBatch, direction: Direction, window: int | 
     weight = torch.linspace(-1, 1, batch.real * 16, dtype=torch.float64).view(batch.real, 2, 8)
     results = []
     for function in (kernel, explicit):
-        output = function(qkv, batch, 0.0, "site", direction, window)[: batch.real]
+        output = function(qkv, batch, AttentionLayer(0.0, "site", direction, window))[: batch.real]
         results.append((output, *torch.autograd.grad((output * weight).sum(), qkv)))
     for fused, expected in zip(*results, strict=True):
         torch.testing.assert_close(fused, expected, rtol=1e-11, atol=1e-11)
@@ -65,10 +64,10 @@ def test_the_gradient_has_the_mask_of_the_output(kernel: Kernel, direction: Dire
 
     def output(x: torch.Tensor) -> torch.Tensor:
         torch.manual_seed(7)
-        return kernel(x, batch, 0.3, "site", direction, None)
+        return kernel(x, batch, AttentionLayer(0.3, "site", direction))
 
     assert torch.autograd.gradcheck(output, (qkv,), fast_mode=True)
-    assert not torch.allclose(output(qkv), kernel(qkv, batch, 0.0, "site", direction, None))
+    assert not torch.allclose(output(qkv), kernel(qkv, batch, AttentionLayer(0.0, "site", direction)))
 
 
 @pytest.mark.parametrize("kernel", [flash, efficient])
@@ -76,7 +75,7 @@ def test_the_rows_of_the_filling_are_finite_numbers(kernel: Kernel) -> None:
     """Weights' gradients are sums over all rows, in which a NaN times zero would be a NaN."""
     batch = batch_of((2, 3), Dropout(3, 1, 0), multiple=64)
     qkv = drawn(batch, 2, 8, torch.float64)
-    output = kernel(qkv, batch, 0.1, "site")
+    output = kernel(qkv, batch, AttentionLayer(0.1, "site"))
     (gradient,) = torch.autograd.grad(output[: batch.real].sum(), qkv)
     assert len(output) == 64 and output.isfinite().all() and gradient.isfinite().all()
     assert not gradient[batch.real :].any()
@@ -87,21 +86,24 @@ def test_evaluation_gives_the_kernels_no_dropout() -> None:
     with torch.inference_mode():
         qkv = drawn(batch, 2, 8, torch.float64).detach()
         for kernel in (flash, efficient):
-            torch.testing.assert_close(kernel(qkv, batch, 0.5, "site"), grouped(qkv, batch, 0.0, "site"))
+            torch.testing.assert_close(
+                kernel(qkv, batch, AttentionLayer(0.5, "site")), grouped(qkv, batch, AttentionLayer(0.0, "site"))
+            )
 
 
 def test_the_deterministic_setting_is_set_back() -> None:
     batch = batch_of((2, 3))
     qkv = drawn(batch, 2, 8, torch.float64)
-    flash(qkv, batch, 0.0, "site").sum().backward()
+    flash(qkv, batch, AttentionLayer(0.0, "site")).sum().backward()
     assert not torch.are_deterministic_algorithms_enabled()
     assert torch.utils.deterministic.fill_uninitialized_memory
 
 
 def test_a_direction_and_a_window_become_two_sides() -> None:
-    assert sides("both", None) == (-1, -1) and sides("both", 5) == (5, 5)
-    assert sides("left-to-right", None) == (-1, 0) and sides("right-to-left", None) == (0, -1)
-    assert sides("left-to-right", 5) == (5, 0) and sides("right-to-left", 5) == (0, 5)
+    expected = {"both": (-1, -1, 5, 5), "left-to-right": (-1, 0, 5, 0), "right-to-left": (0, -1, 0, 5)}
+    for direction in DIRECTIONS:
+        whole, narrow = (AttentionLayer(0.0, "site", direction, window).sides for window in (None, 5))
+        assert (*whole, *narrow) == expected[direction]
 
 
 @pytest.mark.parametrize(
@@ -135,8 +137,8 @@ def test_the_kernel_is_looked_up_by_capability(
 ) -> None:
     monkeypatch.setattr(attention, "capability", lambda device: capability)
     choose: Callable[..., Kernel] = implementation
-    for dropping, direction in itertools.product((False, True), DIRECTIONS):
-        kernel = choose(CUDA, dtype, size, dropping=dropping, direction=direction, window=window)
+    for dropping in (False, True):
+        kernel = choose(CUDA, dtype, size, dropping=dropping, window=window)
         assert kernel is (expected or (explicit if dropping else grouped))
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchrunner.features.attention_rows import SHARED_ROW, rows_of
-from benchrunner.features.blocks import blocks_of
+from benchrunner.features.blocks import SHARED_ROW, blocks_of, rows_of
 
 LENGTHS = [[7], [3, 3, 3, 3], [1, 5, 5, 9, 9, 11, 40], [30, 31, 33, 60, 60], [*range(1, 129)]]
 
@@ -18,7 +17,7 @@ def test_rows_hold_every_token_once_and_in_order(lengths: list[int]) -> None:
     tokens = [token for rows in groups for token in rows.sources.tolist() if token >= 0]
     assert tokens == list(range(sum(lengths)))
     for rows in groups:
-        assert rows.sources[rows.places].tolist() == list(range(rows.start, rows.stop))
+        assert rows.sources[rows.places].tolist() == list(range(rows.bucket.start, rows.bucket.stop))
         assert rows.number == 1 or rows.length <= SHARED_ROW
         assert rows.padded == bool((rows.sources < 0).any())
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from benchrunner.features.flat_batch import NotStatic, StaticShape
 from benchrunner.features.randomness import Dropout
-from benchrunner.features.static_shapes import NotStatic, StaticShape
 from flat_batches import batch_of
 
 

@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from benchrunner.features.arrays import IGNORED, Features
+from benchrunner.features.arrays import IGNORED, Features, copied, on_device
 from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.uploads import copied, on_device
 
 CPU, META = torch.device("cpu"), torch.device("meta")
 ARRAYS = {

@@ -13,7 +13,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError
 from benchrunner.features.flat_batch import collate
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.choose import Choose
+from benchrunner.problems.choices import Choose
 from benchrunner_kit.testing import TinyEncoder
 
 NEXT = Choose(3)

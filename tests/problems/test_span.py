@@ -14,9 +14,8 @@ from hypothesis import given, settings, strategies as st
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BadRows, DataError, RequestError
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import collate
+from benchrunner.features.flat_batch import StaticShape, collate
 from benchrunner.features.pieces import Frame
-from benchrunner.features.static_shapes import StaticShape
 from benchrunner.metrics import Metric
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.span import Span

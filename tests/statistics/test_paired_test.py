@@ -15,7 +15,7 @@ from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import MATTHEWS, f1
 from benchrunner.metrics.correlation import PEARSON, SPEARMAN
 from benchrunner.statistics import paired_test
-from benchrunner.statistics.variances import Part, combined_p, half_width
+from benchrunner.statistics.paired_test import Part, combined_p, half_width
 
 
 def labels(seed: int, rows: int = 40) -> list[int]:

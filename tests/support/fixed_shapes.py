@@ -15,8 +15,8 @@ from benchrunner.features.randomness import Generators
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
+from benchrunner.training.gradients import Work
 from benchrunner.training.optimizer import Optimizer
-from benchrunner.training.steps import Work
 from benchrunner_kit.testing import MOOD, TinyEncoder, sentences
 from benchrunner_kit.testing.tiny_encoder import HIDDEN
 from fused_kernels import installed

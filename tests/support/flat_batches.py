@@ -6,9 +6,8 @@ import numpy as np
 import torch
 
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.features.flat_batch import FlatBatch, StaticShape, collate
 from benchrunner.features.randomness import Dropout
-from benchrunner.features.static_shapes import StaticShape
 
 
 def batch_of(

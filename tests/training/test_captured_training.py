@@ -18,9 +18,8 @@ from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.graphs import Graph
+from benchrunner.training.gradients import Graph, Steps
 from benchrunner.training.loop import Training
-from benchrunner.training.steps import Steps
 from benchrunner_kit.testing import MOOD, TinyEncoder
 from benchrunner_kit.testing.tiny_encoder import HIDDEN
 from fixed_shapes import RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from benchrunner.features.randomness import Generators
-from benchrunner.training.graphs import CudaGraph
+from benchrunner.training.gradients import CudaGraph
 
 POOL = (0, 1)
 

@@ -22,7 +22,7 @@ from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.choose import Choose
+from benchrunner.problems.choices import Choose
 from benchrunner.problems.multi_label import MultiLabel
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.span import Span

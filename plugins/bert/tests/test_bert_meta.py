@@ -13,7 +13,7 @@ from bert_samples import fresh
 from benchrunner.features.arrays import Features
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.sentences import Classify
-from benchrunner.training.steps import Captured
+from benchrunner.training.gradients import Captured
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert

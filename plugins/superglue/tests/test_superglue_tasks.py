@@ -169,7 +169,7 @@ def test_two_neighbours_of_ax_g_are_a_pair(tmp_path: Path) -> None:
         ("cb", {"label": None}, r"CB/train\.jsonl:1: label None is not"),
         ("copa", {"question": "why"}, r"train\.jsonl:1: the rows of this object cannot be read: there is no 'why'"),
         ("multirc", {"passage": {"text": "a"}}, r"there is no 'questions'"),
-        ("record", {"passage": {"text": "a", "entities": []}}, r"a list of one text or more, found '\[\]'"),
+        ("record", {"passage": {"text": "a", "entities": []}}, r"a list of one text or more, found \[\]"),
         ("wic", {"end1": 300}, "marks no word of its text"),
         ("wsc", {"target": {"span1_index": 90, "span1_text": "a"}}, "span1_index is 90, and the text has 7 words"),
     ],

@@ -12,19 +12,19 @@ whether a library chooses the same kernels in a recording, how much memory the g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Protocol, final
+from typing import Any, Protocol, final
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, collate, rounding
+from benchrunner.features.flat_batch import FlatBatch, StaticShape, collate, rounding
 from benchrunner.features.randomness import Dropout, Generators
-from benchrunner.features.static_shapes import StaticShape
 from benchrunner.problems.problem import Problem
-from benchrunner.training.graphs import Graph
 from benchrunner.training.optimizer import Optimizer
 
 GRAPHS = 64
@@ -38,20 +38,25 @@ TOLERANCE = 1e-2
 class Work:
     """What every step of a training computes with: the model, the problem, the data, the device and the optimizer."""
 
-    model: Callable[[FlatBatch], torch.Tensor]
+    model: Callable[[FlatBatch], Tensor]
     problem: Problem
     features: Features
     device: torch.device
     precision: str
     optimizer: Optimizer
 
-    def add(self, batch: FlatBatch, divisor: float | torch.Tensor) -> torch.Tensor:
+    def add(self, batch: FlatBatch, divisor: float | Tensor) -> Tensor:
         """Compute the loss of a batch, divided by `divisor`; add up its gradients in the weights; return the loss."""
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+        with precise(self.device, self.precision):
             outputs = self.model(batch)
         loss = self.problem.loss(outputs, batch) / divisor
         loss.backward()  # type: ignore[no-untyped-call]
         return loss.detach()
+
+
+def precise(device: torch.device, precision: str) -> torch.autocast:
+    """Let models compute in a recipe's precision inside a `with` block."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
 
 
 class Steps(Protocol):
@@ -60,7 +65,7 @@ class Steps(Protocol):
     def clear(self) -> None:
         """Begin a step: forget the gradients of the step before."""
 
-    def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> torch.Tensor:
+    def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> Tensor:
         """Add the gradients of a batch's loss, divided by `divisor`; return this loss as a tensor on the device."""
 
 
@@ -74,10 +79,67 @@ class Eager:
     def clear(self) -> None:
         self.work.optimizer.clear()
 
-    def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> torch.Tensor:
-        multiple = rounding(self.work.precision, self.work.features.tokens_in(units))
-        batch = collate(self.work.features, units, self.work.device, dropout=dropout, multiple=multiple)
-        return self.work.add(batch, divisor)
+    def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> Tensor:
+        work = self.work
+        multiple = rounding(work.precision, work.features.tokens_in(units))
+        batch = collate(work.features, units, work.device, dropout=dropout, multiple=multiple)
+        return work.add(batch, divisor)
+
+
+class Graph(Protocol):
+    """Records the work of a function on the device once, and repeats it on the same memory."""
+
+    def record(self, function: Callable[[], Tensor], generators: Generators) -> Tensor:
+        """Record the function without computing anything; return its result, which each replay writes anew."""
+
+    def replay(self) -> None:
+        """Compute what was recorded."""
+
+
+@final
+class CudaGraph:
+    """A CUDA graph. The graphs of a training share a pool of memory, and may be replayed in any order.
+
+    A replay may overwrite all that other graphs have left in the pool. What is read after the replays, or written by
+    several graphs, must therefore be outside of it: inputs, weights and gradients.
+    """
+
+    def __init__(self, pool: Any) -> None:
+        self._graph = torch.cuda.CUDAGraph()
+        self._pool = pool
+
+    def record(self, function: Callable[[], Tensor], generators: Generators) -> Tensor:
+        for generator in generators.named.values():
+            self._graph.register_generator_state(generator)
+        with _cleared_up(self._pool), torch.cuda.graph(self._graph, pool=self._pool):
+            return function()
+
+    def replay(self) -> None:
+        self._graph.replay()
+
+
+@contextmanager
+def _cleared_up(pool: Any) -> Iterator[None]:
+    """Restore what torch leaves changed if CUDA has declared a recording invalid, so that training can go on.
+
+    torch then raises before it leaves the stream of the recording, and before it tells its allocator of the end. The
+    generators of the recording cannot be used any more up to torch 2.12. One of them is always the default one: it has
+    a state of its own during the recording.
+    """
+    device = torch.device("cuda", torch.cuda.current_device())
+    stream = torch.cuda.current_stream()
+    default = torch.cuda.default_generators[device.index]
+    own = default.graphsafe_get_state()
+    default.graphsafe_set_state(torch.Generator(device))
+    try:
+        yield
+    finally:
+        default.graphsafe_set_state(own)
+        if torch.cuda.current_stream() != stream:
+            torch.cuda.set_stream(stream)
+            with suppress(RuntimeError):  # the allocator knows of no recording: nothing is left to do
+                torch._C._cuda_endAllocateToPool(device.index, pool)
+                torch._C._cuda_releasePool(device.index, pool)
 
 
 @final
@@ -87,8 +149,8 @@ class _Recording:
 
     graph: Graph
     generators: Generators
-    inputs: list[torch.Tensor]
-    loss: torch.Tensor
+    inputs: list[Tensor]
+    loss: Tensor
 
 
 @final
@@ -112,7 +174,7 @@ class Captured:
     def __post_init__(self) -> None:
         self._generators = Generators()
         self._warm = set[tuple[int, ...]]()
-        self._gradients = dict[torch.nn.Parameter, torch.Tensor]()
+        self._gradients = dict[torch.nn.Parameter, Tensor]()
         self._records = True
         self._compared = False
         self._longest = int(self.work.features.lengths.max())
@@ -130,13 +192,14 @@ class Captured:
         if self._gradients:
             torch._foreach_zero_(list(self._gradients.values()))
 
-    def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> torch.Tensor:
+    def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> Tensor:
+        features = self.work.features
         dropout = dropout.drawn_by(self._generators)
-        sequences = int(np.diff(self.work.features.groups)[units].sum())
-        shape = StaticShape.of(self.work.features.tokens_in(units), sequences, self._longest)
-        batch = collate(self.work.features, units, self.work.device, dropout=dropout, shape=shape)
+        sequences = int((features.groups[units + 1] - features.groups[units]).sum())
+        shape = StaticShape.of(features.tokens_in(units), sequences, self._longest)
+        batch = collate(features, units, self.work.device, dropout=dropout, shape=shape)
         share = torch.full((), divisor, device=self.work.device)
-        key = shape.tokens, sequences, len(units)
+        key = (shape.tokens, sequences, len(units))
         if key in self.recorded and not self._compared:
             recording = self.recorded.pop(key)
             self._compared = self._keeps(key, lambda: self._compare(recording, batch, share))
@@ -156,7 +219,12 @@ class Captured:
         """Whether a further graph may be recorded: not before the first graph is known to be right."""
         return self._records and len(self.recorded) < GRAPHS and (self._compared or not self.recorded)
 
-    def _replay(self, recording: _Recording, batch: FlatBatch, share: torch.Tensor) -> torch.Tensor:
+    def _replay(
+        self,
+        recording: _Recording,
+        batch: FlatBatch,
+        share: Tensor,
+    ) -> Tensor:
         """Compute a batch by the graph of its shape; return the loss in a tensor that later replays do not write."""
         torch._foreach_copy_(recording.inputs, _inputs(batch, share))
         recording.generators.seed(batch.dropout)
@@ -185,7 +253,7 @@ class Captured:
             for weight, gradient in others.items():
                 weight.grad = gradient
 
-    def _record(self, batch: FlatBatch, share: torch.Tensor) -> _Recording:
+    def _record(self, batch: FlatBatch, share: Tensor) -> _Recording:
         """Record a graph that reads the tensors of this batch from now on. Nothing is computed."""
         graph = self.graph()
         generators = self._generators.for_a_graph()
@@ -193,7 +261,12 @@ class Captured:
         loss = graph.record(lambda: self.work.add(recorded, share), generators)
         return _Recording(graph, generators, _inputs(batch, share), loss)
 
-    def _compare(self, recording: _Recording, batch: FlatBatch, share: torch.Tensor) -> _Recording:
+    def _compare(
+        self,
+        recording: _Recording,
+        batch: FlatBatch,
+        share: Tensor,
+    ) -> _Recording:
         """Return a recording that computes the gradients of its operators one by one, up to `TOLERANCE`, else raise.
 
         The batch is not the one from which the graph was recorded: a graph that keeps a value of that batch is found.
@@ -225,8 +298,16 @@ class Captured:
             self.note(f"no CUDA graphs: {reason}; steps are computed operator by operator")
 
 
-def _inputs(batch: FlatBatch, share: torch.Tensor) -> list[torch.Tensor]:
+def _inputs(batch: FlatBatch, share: Tensor) -> list[Tensor]:
     """List the tensors of a batch of fixed shape that a graph reads, always in the same order."""
     assert batch.static is not None
-    places = [batch.tokens, batch.segments, batch.positions, batch.starts, batch.restore, batch.static.starts]
-    return [*places, *batch.targets.values(), share]
+    return [
+        batch.tokens,
+        batch.segments,
+        batch.positions,
+        batch.starts,
+        batch.restore,
+        batch.static.starts,
+        *batch.targets.values(),
+        share,
+    ]
