@@ -13,8 +13,6 @@ from benchrunner.io.file_faults import Faults, first_names, quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NO_OTHER_COUNTS: Mapping[int, str] = MappingProxyType({})
-
 
 @final
 @dataclass(frozen=True)
@@ -42,6 +40,11 @@ class Answers:
     filled: str = ""
     """Reason why the majority answers instead of the requested fit; empty for answers of the requested fit."""
 
+    def column(self, name: str) -> list[Any]:
+        """List the values of a column of the rows, which must be known: `FileKind.row_columns` needs the column."""
+        assert self.table is not None
+        return self.table.column(name).to_pylist()
+
 
 @final
 @dataclass(frozen=True)
@@ -58,8 +61,9 @@ class ExpectedRows:
     def check_count(self, count: int, unit: str, faults: Faults) -> None:
         """Add a fault if the count is not the expected one."""
         if count != self.count:
+            units = unit if count == 1 else f"{unit}s"
             hint = f" ({self.other_counts[count]})" if count in self.other_counts else ""
-            faults.say(f"{count:,} {unit if count == 1 else unit + 's'}{hint}, expected {self.count:,}")
+            faults.say(f"{count:,} {units}{hint}, expected {self.count:,}")
 
     def check_ids(self, file_ids: Collection[object], column: str, faults: Faults) -> None:
         """Add a fault for ids of the rows that the file lacks, and for ids that no row has.
@@ -97,7 +101,7 @@ class FileKind(ABC):
         name: str,
         content: bytes,
         rows: int,
-        other_rows: Mapping[int, str] = NO_OTHER_COUNTS,
+        other_rows: Mapping[int, str] = MappingProxyType({}),
         table: pa.Table | None = None,
     ) -> list[str]:
         """List the faults of a file's content, a sentence each; see `ExpectedRows` for the arguments."""
