@@ -64,7 +64,7 @@ class JsonMap(FileKind):
             if count > 1:
                 faults.at(quoted(key), f"{count} times", "each id must be there once")
         expected.check_count(len(counts), "answer", faults)
-        expected.check_ids(counts, self.key, faults)
+        expected.check_ids(counts, self.row_columns, faults)
 
     def same_answer(self, content: bytes) -> str | None:
         return only_answer(map(_described, json.loads(content).values()))
@@ -123,7 +123,7 @@ class JsonLines(FileKind):
                 faults.at(number, row_id, "an earlier line has this id already; each id must be there once")
             line_of.setdefault(row_id, number)
         expected.check_count(len(lines), "line", faults)
-        expected.check_ids(line_of, self.column, faults)
+        expected.check_ids(line_of, self.row_columns, faults)
 
     def _pair(self, number: int, line: str, faults: Faults) -> tuple[Any, Any] | None:
         """Return the id and the answer of a line; None, with a fault, where the line is no such object."""
