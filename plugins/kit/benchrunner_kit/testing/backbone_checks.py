@@ -12,10 +12,15 @@ import torch
 from benchrunner import Recipe, Workspace
 from benchrunner.engine import Backbone, BackboneFamily, Encoder, Finetune, Sequences
 from benchrunner_kit.testing.contract import Findings
-from benchrunner_kit.testing.encoder_states import batch_of, states
-from benchrunner_kit.testing.moods import MOOD, sentences
-from benchrunner_kit.testing.sample_jobs import Loaded, fit_job
-from benchrunner_kit.testing.state_checks import check_dropout, check_layers, check_narrowed, check_states
+from benchrunner_kit.testing.samples import MOOD, Loaded, fit_job, sentences
+from benchrunner_kit.testing.state_checks import (
+    batch_of,
+    check_dropout,
+    check_layers,
+    check_narrowed,
+    check_states,
+    states,
+)
 from benchrunner_kit.testing.tokenizer_checks import OTHERS, TEXTS, check_tokenizer
 
 KEPT = ("hidden_size", "max_length", "tokenizer_fingerprint", "summary_place", "summary_head_bias")
