@@ -130,7 +130,8 @@ def _table(board: Leaderboard, rows: Sequence[PublishedRow]) -> Table:
 
 def _filled_columns(board: Leaderboard, rows: Sequence[PublishedRow]) -> list[str]:
     """List the columns in which any of the rows has a figure."""
-    return [name for name in board.columns if any(name in row.cells for row in rows)]
+    filled = set[str]().union(*(row.cells for row in rows))
+    return [name for name in board.columns if name in filled]
 
 
 def _notes(board: Leaderboard, rows: Sequence[PublishedRow]) -> list[str]:

@@ -156,8 +156,10 @@ def _assign_single(board: Leaderboard, entry: Entry) -> Assigned:
         names = either([file.name for file in board.files])
         return {}, [f"{quoted(entry.name)}: its name does not tell which file this is; call it {names}."]
     name = files[0].name
-    is_known = len(board.files) == 1 or name == entry.name
-    return {name: entry}, [] if is_known else [_misnamed(entry, name)]
+    faults = list[str]()
+    if len(board.files) > 1 and name != entry.name:
+        faults.append(_misnamed(entry, name))
+    return {name: entry}, faults
 
 
 def _files_named(board: Leaderboard, name: str) -> list[BoardFile]:
@@ -174,11 +176,12 @@ def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
     """Assign the entries of an archive or a folder to the board's files."""
     faults = _place_faults(entries)
     board_names = [file.name for file in board.files]
-    useful = [entry for entry in entries if not entry.is_desktop_file]
     assigned = dict[str, Entry]()
     counts = Counter[str]()
     others = list[Entry]()
-    for entry in useful:
+    for entry in entries:
+        if entry.is_desktop_file:
+            continue
         if entry.is_folder or entry.name not in board_names:
             others.append(entry)
         else:
@@ -199,15 +202,20 @@ def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
     present = {*assigned, *(entry.name for entry in extra if entry.is_folder)}
     missing = [name for name in board_names if name not in present]
     if missing:
-        listed = f"{', '.join(missing[:-1])} and {missing[-1]} are" if missing[1:] else f"{missing[0]} is"
-        start = "" if useful else f"{archive} holds no files: "
-        faults.append(f"{start}{listed} missing; every file must be there.")
+        listed = f"{missing[0]} is"
+        if len(missing) > 1:
+            listed = f"{', '.join(missing[:-1])} and {missing[-1]} are"
+        if not assigned and not extra:
+            listed = f"{archive} holds no files: {listed}"
+        faults.append(f"{listed} missing; every file must be there.")
     return assigned, faults + _extra_faults(extra, board_names)
 
 
 def _extra_faults(extra: list[Entry], board_names: list[str]) -> list[str]:
     """List the faults of entries that are no file of the board."""
-    folders, packed, further = list[str](), list[str](), list[str]()
+    folders = list[str]()
+    packed = list[str]()
+    further = list[str]()
     for entry in extra:
         if entry.is_folder and entry.name in board_names:
             folders.append(entry.path)
@@ -224,7 +232,8 @@ def _extra_faults(extra: list[Entry], board_names: list[str]) -> list[str]:
 
 def _place_faults(entries: list[Entry]) -> list[str]:
     """List the faults of entries that are in a folder, or that a desktop wrote."""
-    nested, from_desktop = list[str](), list[str]()
+    nested = list[str]()
+    from_desktop = list[str]()
     for entry in entries:
         if entry.is_desktop_file:
             from_desktop.append(entry.path)

@@ -14,7 +14,7 @@ from benchrunner.leaderboards.published import (
     PublishedColumn,
     PublishedFigure,
     PublishedRow,
-    check_columns,
+    check_known,
     check_rows,
 )
 from benchrunner.tasks.task import Task
@@ -132,11 +132,23 @@ class Leaderboard:
         check_rows(self.columns, self.published)
 
     def check_columns(self, tasks: Mapping[str, Task], offered: Collection[str]) -> None:
-        """Raise a `PluginError` if the columns of published results do not agree with the tasks.
+        """Raise a `PluginError` that names column and key if columns of published results do not agree with the tasks.
 
-        `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used.
+        `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used. Columns of tasks
+        whose whole suite is offered by no plugin are left alone: its plugin is not installed.
         """
-        check_columns(self.columns, tasks, offered)
+        averages_of = dict[str, list[str]]()
+        for task in tasks.values():
+            if task.suite is not None:
+                averages_of[task.suite.name] = [average.name for average in task.suite.averages]
+        offered_suites = {name.partition("/")[0] for name in offered}
+        for name, column in self.columns.items():
+            if column.suite in averages_of:
+                column.check_average(name, averages_of[column.suite])
+            elif column.task in tasks:
+                column.check_task(name, tasks[column.task])
+            elif column.task not in offered and column.task.partition("/")[0] in offered_suites:
+                check_known(name, "task", "task", column.task, offered)
 
     @property
     def wanted(self) -> tuple[Pair, ...]:
@@ -159,8 +171,11 @@ class Leaderboard:
 
     def with_tasks(self, names: Iterable[str]) -> Leaderboard:
         """Return this leaderboard with the tasks of names such as `PLUGIN:TASK` in place of its own TASK."""
-        renamed = {name.rpartition(":")[2]: name for name in names if ":" in name}
-        files = [replace(file, task=renamed.get(file.task, file.task)) for file in self.files]
+        renamed = {name.rpartition(":")[2]: name for name in names}
+        files = list[BoardFile]()
+        for file in self.files:
+            task = renamed.get(file.task, file.task)
+            files.append(replace(file, task=task))
         return replace(self, files=tuple(files))
 
     @property
@@ -181,8 +196,10 @@ def labels_by_text(task: Task, boards: Iterable[Leaderboard]) -> dict[str, str]:
         spellings += [file.kind.labels_by_text for file in board.files_of(task.name)]
     for split in task.splits.values():
         spellings += [getattr(source, "labels", {}) for source in split.sources]
-    labels: dict[str, set[str]] = {}
+    labels = dict[str, str]()
+    ambiguous = set[str]()
     for spelling in spellings:
         for text, label in spelling.items():
-            labels.setdefault(text, set()).add(label)
-    return {text: meanings.pop() for text, meanings in labels.items() if len(meanings) == 1}
+            if labels.setdefault(text, label) != label:
+                ambiguous.add(text)
+    return {text: label for text, label in labels.items() if text not in ambiguous}

@@ -78,7 +78,8 @@ class Manifest:
     def remarks(self) -> list[str]:
         """What keeps the files from being the answers of trained models, in a sentence each; empty if nothing does."""
         filled = [file.file for file in self.filled]
-        few_train, few_dev = list[str](), list[str]()
+        few_train = list[str]()
+        few_dev = list[str]()
         for file in self.files:
             if file.limit_train is not None:
                 few_train.append(f"{file.file} ({file.limit_train:,} rows)")

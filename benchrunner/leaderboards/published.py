@@ -54,6 +54,27 @@ class PublishedColumn:
         """Return whether the column measures this metric of the task and stands beside this dev split."""
         return (self.task, self.metric) == (task.name, metric) and self.dev_split(task) == split
 
+    def check_average(self, column: str, averages: Collection[str]) -> None:
+        """Raise a `PluginError` if the column's suite, which has these averages, lacks the average of the column."""
+        check_known(column, "average", f"average of {self.suite}", self.metric, averages)
+
+    def check_task(self, column: str, task: Task) -> None:
+        """Raise a `PluginError` if the column's task lacks its metric or one of its splits."""
+        dev = list(task.named("dev"))
+        metrics = [metric.name for metric in task.metrics]
+        splits = [split for split, value in task.splits.items() if value.role == self.kind]
+        check_known(column, "metric", f"metric of {task.name}", self.metric, metrics)
+        if self.split:
+            check_known(column, "split", f"{self.kind} split of {task.name}", self.split, splits)
+        if self.beside:
+            shown = [*dev, *task.named("test")]
+            check_known(column, "beside", f"dev or test split of {task.name}", self.beside, shown)
+            return
+        is_clear = self.kind == "dev" and self.split
+        if len(dev) > 1 and not is_clear:
+            names = ", ".join(dev)
+            raise PluginError(f"columns.{column}.beside: is missing; {task.name} has the dev splits {names}.")
+
 
 @final
 @dataclass(frozen=True)
@@ -119,10 +140,9 @@ class PublishedFigure:
     def as_json(self) -> dict[str, Any]:
         """Return the figure as JSON values. The key `kind` says whether it was measured on dev or on test."""
         facts = {"figure": self.value, **vars(self.row), **vars(self.measures)}
+        facts |= {"board": self.board, "column": self.column}
         for name in ("cells", "backbones", "beside"):
             del facts[name]
-        facts["board"] = self.board
-        facts["column"] = self.column
         return {name: None if value == "" else value for name, value in facts.items()}
 
 
@@ -145,46 +165,9 @@ def check_rows(columns: Collection[str], rows: Collection[PublishedRow]) -> None
             given.add(key)
 
 
-def check_columns(columns: Mapping[str, PublishedColumn], tasks: Mapping[str, Task], offered: Collection[str]) -> None:
-    """Raise a `PluginError` that names column and key if columns do not agree with the tasks.
-
-    `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used. Columns of tasks whose
-    whole suite is offered by no plugin are left alone: its plugin is not installed.
-    """
-    averages_of = dict[str, list[str]]()
-    for task in tasks.values():
-        if task.suite is not None:
-            averages_of[task.suite.name] = [average.name for average in task.suite.averages]
-    offered_suites = {_suite_name(task) for task in offered}
-    for name, column in columns.items():
-        if column.suite in averages_of:
-            _check_known(name, "average", f"average of {column.suite}", column.metric, averages_of[column.suite])
-        elif column.task in tasks:
-            _check_metric(name, column, tasks[column.task])
-        elif column.task not in offered and _suite_name(column.task) in offered_suites:
-            _check_known(name, "task", "task", column.task, offered)
-
-
-def _check_metric(name: str, column: PublishedColumn, task: Task) -> None:
-    metrics = [metric.name for metric in task.metrics]
-    splits = [split for split, value in task.splits.items() if value.role == column.kind]
-    dev = list(task.named("dev"))
-    _check_known(name, "metric", f"metric of {task.name}", column.metric, metrics)
-    if column.split:
-        _check_known(name, "split", f"{column.kind} split of {task.name}", column.split, splits)
-    if column.beside:
-        _check_known(name, "beside", f"dev or test split of {task.name}", column.beside, [*dev, *task.named("test")])
-    elif len(dev) > 1 and not (column.kind == "dev" and column.split):
-        raise PluginError(f"columns.{name}.beside: is missing; {task.name} has the dev splits {', '.join(dev)}.")
-
-
-def _check_known(column: str, key: str, kind: str, name: str, known: Collection[str]) -> None:
+def check_known(column: str, key: str, kind: str, name: str, known: Collection[str]) -> None:
     """Raise a `PluginError` that names column and key if there is no such name."""
     if name not in known:
         close = closest_names(name, known)
         hint = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(sorted(known)) or 'none'}."
         raise PluginError(f"columns.{column}.{key}: there is no {kind} '{name}'. {hint}")
-
-
-def _suite_name(task: str) -> str:
-    return task.partition("/")[0]

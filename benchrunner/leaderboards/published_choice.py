@@ -8,7 +8,7 @@ from typing import final
 
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.leaderboards.published import ALL, NONE, SPLIT_KINDS, PublishedFigure
+from benchrunner.leaderboards.published import ALL, NONE, PublishedFigure
 from benchrunner.tasks.task import Task
 
 
@@ -29,7 +29,8 @@ class PublishedChoice:
         """List the published figures of the average with this name, over one of these suites."""
         beside = list[PublishedFigure]()
         for figure in self.figures:
-            if figure.measures.suite in suites and figure.measures.metric == average:
+            measures = figure.measures
+            if measures.suite in suites and measures.metric == average:
                 beside.append(figure)
         return _sorted(beside)
 
@@ -82,14 +83,13 @@ def _all_names(figures: Iterable[PublishedFigure]) -> set[str]:
 
 def _sorted(figures: Sequence[PublishedFigure]) -> list[PublishedFigure]:
     """Keep the figures of a system together, dev before test, and the systems in their order."""
-    place = dict[str, int]()
+    of_system: dict[str, list[PublishedFigure]] = {}
     for figure in figures:
-        place.setdefault(figure.row.name, len(place))
-
-    def key(figure: PublishedFigure) -> tuple[int, int]:
-        return place[figure.row.name], SPLIT_KINDS.index(figure.measures.kind)
-
-    return sorted(figures, key=key)
+        of_system.setdefault(figure.row.name, []).append(figure)
+    ordered = list[PublishedFigure]()
+    for own in of_system.values():
+        ordered += sorted(own, key=lambda figure: figure.measures.kind)  # dev, test
+    return ordered
 
 
 TEST_CAPTION = "published test figures are of other rows than ours, which are of dev: do not compare them one to one"
@@ -106,7 +106,6 @@ def captions(shown: Iterable[PublishedFigure]) -> Iterator[str]:
         yield TEST_CAPTION
     for (source, notes), figures in groups.items():
         systems = ", ".join(dict.fromkeys(figure.row.name for figure in figures))
-        measured = {figure.measures.kind for figure in figures}
-        splits = " and ".join(sorted(measured))  # dev, test
+        splits = " and ".join(sorted({figure.measures.kind for figure in figures}))  # dev, test
         details = f"; {notes}" if notes else ""
         yield f"published: {systems} ({splits}): {source}{details}"

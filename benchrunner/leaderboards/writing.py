@@ -60,9 +60,9 @@ def write_with_manifest(
             write_folder_atomically(path, lambda part: _fill(part, files))
         else:
             write_atomically(path, lambda part: _pack(part, files))
-        origins = tuple(_origin(file, answers[file.pair], files[file.name]) for file in board.files)
+        origins = [_origin(file, answers[file.pair], files[file.name]) for file in board.files]
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        manifest = Manifest(board.name, archive_digest(path), origins, date)
+        manifest = Manifest(board.name, archive_digest(path), tuple(origins), date)
         write_json(manifest_path(path), manifest.content())
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}.") from None
@@ -113,14 +113,16 @@ def _contents(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mappi
     """Write every file's content; raises a `RequestError` that lists all that is missing or wrong."""
     unknown = set(counts) - {file.name for file in board.files}
     if unknown:
-        raise RequestError(f"{board.title} has no file {', '.join(sorted(unknown))}, for which a row count was given.")
+        names = ", ".join(sorted(unknown))
+        raise RequestError(f"{board.title} has no file {names}, for which a row count was given.")
     contents = dict[str, bytes]()
     problems = list[str]()
     for file in board.files:
         try:
             if file.pair not in answers:
                 raise RequestError(f"{file.name}: no answers to {file.task}, split {file.split}.")
-            contents[file.name] = file.content(answers[file.pair], counts.get(file.name, file.rows))
+            rows = counts.get(file.name, file.rows)
+            contents[file.name] = file.content(answers[file.pair], rows)
         except RequestError as reason:
             problems += str(reason).split("\n")
     if problems:

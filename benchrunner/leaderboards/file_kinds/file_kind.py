@@ -43,7 +43,8 @@ class Answers:
     def column(self, name: str) -> list[Any]:
         """List the values of a column of the rows, which must be known: `FileKind.row_columns` needs the column."""
         assert self.table is not None
-        return self.table.column(name).to_pylist()
+        values: list[Any] = self.table.column(name).to_pylist()
+        return values
 
 
 @final

@@ -46,9 +46,10 @@ class JsonMap(FileKind):
     def write(self, name: str, answers: Answers) -> bytes:
         ids = answers.column(self.key)
         names = [quoted(row_id) for row_id in ids]
-        named_answers = zip(names, answers.values, strict=True)
-        values = spell_all(named_answers, self.spelling.json_value, Faults(name, self.unit))
-        return (json.dumps(dict(zip(ids, values, strict=True)), indent=4) + "\n").encode()
+        faults = Faults(name, self.unit)
+        values = spell_all(zip(names, answers.values, strict=True), self.spelling.json_value, faults)
+        content = dict(zip(ids, values, strict=True))
+        return (json.dumps(content, indent=4) + "\n").encode()
 
     def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
         pairs = _pairs(content, faults)
@@ -99,12 +100,13 @@ class JsonLines(FileKind):
     def write(self, name: str, answers: Answers) -> bytes:
         ids = answers.column(self.column)
         names = [str(row_id) for row_id in ids]
-        named_answers = zip(names, answers.values, strict=True)
-        values = spell_all(named_answers, self.spelling.json_value, Faults(name, "id"))
+        faults = Faults(name, "id")
+        values = spell_all(zip(names, answers.values, strict=True), self.spelling.json_value, faults)
         id_key, answer_key = self.keys
-        return encoded(
-            json.dumps({id_key: row_id, answer_key: value}) for row_id, value in zip(ids, values, strict=True)
-        )
+        lines = list[str]()
+        for row_id, value in zip(ids, values, strict=True):
+            lines.append(json.dumps({id_key: row_id, answer_key: value}))
+        return encoded(lines)
 
     def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
         lines = filled_lines(content, faults, expected="one JSON object for each row was", rows=expected.count)

@@ -55,8 +55,9 @@ class Table(FileKind):
         return 2**20 + 64 * rows  # an index, an answer, and room for numbers with all their digits
 
     def write(self, name: str, answers: Answers) -> bytes:
+        texts = spell_all(enumerate(answers.values), self.spelling.write, Faults(name, "answer"))
         lines = [TAB.join(self.header)]
-        for index, text in enumerate(spell_all(enumerate(answers.values), self.spelling.write, Faults(name, "answer"))):
+        for index, text in enumerate(texts):
             lines.append(f"{index}{TAB}{text}")
         return encoded(lines)
 
@@ -67,7 +68,8 @@ class Table(FileKind):
         body = self._below_header(lines, faults)
         expected.check_count(len(body), "row", faults)
         indices = self._indices(body, faults)
-        _check_indices(indices, expected.count, faults, complete=len(indices) == len(body) > 0)
+        is_complete = len(indices) == len(body) > 0
+        _check_indices(indices, expected.count, faults, complete=is_complete)
 
     def same_answer(self, content: bytes) -> str | None:
         return only_answer(line.split(TAB)[-1] for line in content.decode().splitlines()[1:])
@@ -108,7 +110,8 @@ def _check_indices(indices: list[tuple[int, int]], rows: int, faults: Faults, *,
     if numbers == list(range(1, rows + 1)):
         faults.say(f"the index counts from 1 to {rows:,}; it must count from 0 to {rows - 1:,}")
         return
-    seen, highest = set[int](), -1
+    seen = set[int]()
+    highest = -1
     for line, index in indices:
         if index >= rows:
             faults.at(line, index, f"expected an index from 0 to {rows - 1:,}")
@@ -209,7 +212,8 @@ def decoded(content: bytes, faults: Faults, *, expected: str) -> str | None:
 
 def only_answer(answers: Iterable[str]) -> str | None:
     """Return the answer that all of several answers are; None if there are fewer than two, or they differ."""
-    first, count = "", 0
+    first = ""
+    count = 0
     for count, answer in enumerate(answers, start=1):
         if count == 1:
             first = answer
@@ -246,13 +250,16 @@ def filled_lines(content: bytes, faults: Faults, *, expected: str, rows: int) ->
     if count > 2 * rows + _FURTHER_LINES:
         faults.say(f"{count:,} lines, where {rows:,} rows are expected; it may be another file")
         return []
-    filled, blank = list[tuple[int, str]](), list[tuple[int, str]]()
-    for number, line in enumerate(lines_of(text, faults), start=1):
-        (filled if line.strip(" ") else blank).append((number, line))
-    last = filled[-1][0] if filled else 0
-    if blank and blank[-1][0] > last:
+    lines = lines_of(text, faults)
+    last = len(lines)
+    while last and not lines[last - 1].strip(" "):
+        last -= 1
+    if last < len(lines):
         faults.say(f"only blank lines from line {last + 1} on; remove them")
-    for number, line in blank:
-        if number < last:
+    filled = list[tuple[int, str]]()
+    for number, line in enumerate(lines[:last], start=1):
+        if line.strip(" "):
+            filled.append((number, line))
+        else:
             faults.at(number, line, "blank lines are not allowed")
     return filled

@@ -89,13 +89,16 @@ class Row:
             Part("dev", f"{self.folder}/val.jsonl", dev),
             Part("test", f"{self.folder}/test.jsonl", test),
         )
-        splits = {part.role: self._split(part, is_labelled=part.role != "test") for part in parts}
-        further = {name: self._split(part, is_labelled=True) for name, part in self.further.items()}
+        splits = dict[str, Split]()
+        for part in parts:
+            splits[part.role] = self._split(part, is_labelled=part.role != "test")
+        for name, part in self.further.items():
+            splits[name] = self._split(part, is_labelled=True)
         return Task(
             name=f"superglue/{self.name}",
             about=self.about,
             problem=self.problem,
-            splits={**splits, **further},
+            splits=splits,
             metrics=self.metrics,
             recipe=RECIPE,
             suite=suite,
