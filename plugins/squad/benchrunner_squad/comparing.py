@@ -22,13 +22,14 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 def normalised(text: str) -> str:
     """Lower the case, remove ASCII punctuation, then articles, and join the words by single spaces."""
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    bare = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
 def exact(right: Sequence[str], answer: str) -> float:
     """Return 1 if the normalised answer equals a normalised right answer, else 0."""
     given = normalised(answer)
-    return float(any(normalised(text) == given for text in right))
+    return 1.0 if any(normalised(text) == given for text in right) else 0.0
 
 
 def f1(right: Sequence[str], answer: str) -> float:
@@ -74,7 +75,10 @@ def compare_rows(compare: Comparison) -> Callable[[Sequence[Sequence[str]], Sequ
     """Make the function that compares the answer of every row. Metrics of one comparison share its result."""
 
     def compute(gold: Sequence[Sequence[str]], answers: Sequence[str]) -> RowValues:
-        return [(bool(right), compare(right, answer)) for right, answer in zip(gold, answers, strict=True)]
+        values: RowValues = []
+        for right, answer in zip(gold, answers, strict=True):
+            values.append((bool(right), compare(right, answer)))
+        return values
 
     return compute
 

@@ -103,7 +103,8 @@ def best_cut(steps: Iterable[tuple[float, float]], nothing_answered: float) -> t
     for probability, gain in sorted(steps, key=lambda step: step[0]):
         total += gain
         if total > best:
-            best, cut = total, probability
+            best = total
+            cut = probability
     return best, cut
 
 

@@ -127,7 +127,9 @@ def _plain(text: str) -> str:
 
 def _names(answer: JsonValue) -> frozenset[str]:
     """Collect the answer, its aliases, and TriviaQA's normalised forms (lower case, no punctuation, no articles)."""
-    names = [answer.text("Value"), *answer.texts("Aliases"), *answer.texts("NormalizedAliases")]
+    names = [answer.text("Value")]
+    names += answer.texts("Aliases")
+    names += answer.texts("NormalizedAliases")
     plain = {" ".join(_plain(name).split()) for name in names}
     return frozenset(name for name in plain if _OTHER_THAN_MARKS.search(name))
 

@@ -173,7 +173,8 @@ def _check_summary_place(encoder: Encoder, sequences: Sequences, findings: Findi
     chosen = int(long_enough[lengths[long_enough].argmin()])
     far = -2 if encoder.summary_place == "first" else 1  # a special token may be at the very end
     place = 0 if encoder.summary_place == "first" else -1
-    begin, end = sequences.starts[chosen], sequences.starts[chosen + 1]
+    begin = sequences.starts[chosen]
+    end = sequences.starts[chosen + 1]
     tokens = sequences.tokens.copy()
     row = tokens[begin:end]
     row[far] = row[1] if row[far] != row[1] else row[2]

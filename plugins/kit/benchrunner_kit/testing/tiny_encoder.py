@@ -45,7 +45,9 @@ class TinyEncoder(Encoder):
 
     def __init__(self, *, seed: int = 0, dropout: float = 0.1) -> None:
         super().__init__()
-        self.hidden_size, self.max_length, self.dropout = HIDDEN, LONGEST, dropout
+        self.hidden_size = HIDDEN
+        self.max_length = LONGEST
+        self.dropout = dropout
         self.tokenizer_fingerprint = f"words by crc32 in {VOCABULARY} buckets"
         self.word = nn.Embedding(VOCABULARY, HIDDEN)
         self.position = nn.Embedding(LONGEST, HIDDEN)
@@ -70,7 +72,9 @@ class TinyEncoder(Encoder):
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Make sequences of BEGIN, the words and SEPARATOR after each text; long sequences are cut at their end."""
-        tokens, segments, starts = list[int](), list[int](), [0]
+        tokens = list[int]()
+        segments = list[int]()
+        starts = [0]
         for row, text in enumerate(first):
             sequence = [BEGIN, *_tokens(text), SEPARATOR]
             segment = [0] * len(sequence)
