@@ -18,8 +18,8 @@ import numpy as np
 import torch
 
 from benchrunner.engine import Dropout, Features, FlatBatch, blocks, collate
-from benchrunner_transformers.flat_attention import last_flat_state, reads_flat, takes_segments
-from benchrunner_transformers.padding import OVERHEAD, join
+from benchrunner_transformers.model.flat_attention import last_flat_state, reads_flat, takes_segments
+from benchrunner_transformers.model.padding import OVERHEAD, join
 
 COLUMNS = {"CoLA": (0, (3,)), "RTE": (1, (1, 2))}
 """Task -> header lines of train.tsv, and its columns of text."""

@@ -38,11 +38,15 @@ from benchrunner.leaderboards.file_kinds.file_kind import (
     ExpectedRows as ExpectedRows,
     FileKind as FileKind,
 )
-from benchrunner.leaderboards.file_kinds.json_lines_file import JsonLines as JsonLines
-from benchrunner.leaderboards.file_kinds.json_values import JsonValues as JsonValues
-from benchrunner.leaderboards.file_kinds.label_lists import LabelList as LabelList
-from benchrunner.leaderboards.file_kinds.spellings import Labels as Labels, Spelling as Spelling, Text as Text
-from benchrunner.leaderboards.file_kinds.table_file import Table as Table
+from benchrunner.leaderboards.file_kinds.json_file import JsonLines as JsonLines
+from benchrunner.leaderboards.file_kinds.spellings import (
+    JsonValues as JsonValues,
+    LabelList as LabelList,
+    Labels as Labels,
+    Spelling as Spelling,
+    Text as Text,
+)
+from benchrunner.leaderboards.file_kinds.text_files import Table as Table
 from benchrunner.leaderboards.leaderboard import BoardFile as BoardFile, Leaderboard as Leaderboard
 from benchrunner.leaderboards.published import PublishedColumn as PublishedColumn, PublishedRow as PublishedRow
 from benchrunner.metrics.classification import (

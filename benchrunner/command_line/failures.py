@@ -78,7 +78,8 @@ def _is_of_command(error: BaseException, arguments: argparse.Namespace) -> bool:
 
     The core's commands neither end the process nor fail so: code of a plugin that they called did.
     """
-    plugins, owner = arguments.plugins, arguments.plugin_of_command
+    plugins = arguments.plugins
+    owner = arguments.plugin_of_command
     culprit = _culprit(error, plugins)
     return owner != plugins.core.name and (culprit is None or culprit.name == owner)
 
@@ -97,7 +98,8 @@ def _explained(error: BaseException, plugins: Plugins) -> str:
 
 def _culprit(error: BaseException, plugins: Plugins) -> Plugin | None:
     """Return the plugin whose code is the innermost among that which an error went through; None if there is none."""
-    culprit, trace = None, error.__traceback__
+    culprit = None
+    trace = error.__traceback__
     while trace is not None:
         package = top_package(str(trace.tb_frame.f_globals.get("__name__")))
         culprit = plugins.plugin_of_package(package) or culprit

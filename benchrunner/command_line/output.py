@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from benchrunner.studies.dry_run import DryRun
     from benchrunner.studies.result import Result
 
-DONE, FAILED, MISUNDERSTOOD = 0, 1, 2
+DONE = 0
+FAILED = 1
+MISUNDERSTOOD = 2
 """Exit codes."""
 SIGNALLED = 128
 """Exit code of a stopped command, less the number of the signal: shells use 130 for Ctrl-C and 143 for SIGTERM."""

@@ -52,7 +52,8 @@ class Parser(argparse.ArgumentParser):
         """Import the module of the command, if it has one: `add_options` adds options, `run` is the command."""
         if not self.module:
             return
-        name, self.module = self.module, ""
+        name = self.module
+        self.module = ""
         with PluginCode(f"The module {name} of '{self.prog}'"):
             module = import_module(name)
             self.set_defaults(run=module.run, estimate=getattr(module, "estimate", None))
@@ -113,7 +114,8 @@ class Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         choices = [str(choice) for choice in action.choices]
-        close, listed = _suggestion(str(value), choices), f" Choose from {', '.join(choices)}."
+        close = _suggestion(str(value), choices)
+        listed = f" Choose from {', '.join(choices)}."
         if isinstance(action, argparse._SubParsersAction):
             kind = str(action.metavar).lower()
             absent = f" {advice_on_absent_plugins()}".rstrip() if kind == "command" and not close else ""

@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print every fault; exit code 1 if there is one."""
     from benchrunner.studies.submissions.submission_check import check_submission
 
-    plugins, path = arguments.plugins, arguments.file
+    plugins = arguments.plugins
+    path = arguments.file
     checked = check_submission(
         path,
         plugins,

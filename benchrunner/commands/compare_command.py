@@ -65,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.format not in ("table", "json"):
             raise RequestError(f"--dry-run prints a table or JSON: leave out --format {arguments.format}.")
         arguments.offline = True  # a download would not be a dry run
-    runner, executor = options.runner(arguments), options.executor(arguments)
+    runner = options.runner(arguments)
+    executor = options.executor(arguments)
     study = _compared(arguments, runner) if arguments.study is None else _study_of_file(arguments, runner)
     published = None if arguments.study else options.published(arguments, arguments.backbones)
     if arguments.dry_run:
@@ -94,7 +95,8 @@ def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
             raise RequestError(
                 f"Backbones are separated by blanks: {' '.join(reference.split(','))}, not '{reference}'."
             )
-    chosen, tasks = options.study_options(arguments), options.tasks(arguments, arguments.tasks)
+    chosen = options.study_options(arguments)
+    tasks = options.tasks(arguments, arguments.tasks)
     return chosen.study(arguments.backbones, tasks, runner, tests=options.splits(arguments))
 
 

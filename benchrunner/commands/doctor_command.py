@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(diagnosis: Diagnosis) -> None:
-    workspace, facts = diagnosis.workspace, diagnosis.as_json()
+    workspace = diagnosis.workspace
+    facts = diagnosis.as_json()
     versions = ", ".join(f"{name} {version}" for name, version in diagnosis.versions.items())
     print_line(f"python {diagnosis.python}; {versions}")
     print_line("devices: " + ", ".join(diagnosis.devices))

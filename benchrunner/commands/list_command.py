@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_columns, print_json, print_table
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.leaderboards.published_table import source_tables
+from benchrunner.leaderboards.published import PublishedRow, figure_text
 from benchrunner.parameters.recipes import NamedRecipe
 from benchrunner.plugins.first_party import advice_on_absent_plugins
 from benchrunner.plugins.listing import KINDS, Listed, list_offers
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -88,12 +92,65 @@ def _show_board(arguments: argparse.Namespace, board: Leaderboard) -> int:
         print_json({"leaderboards": [listed]})
         return DONE
     print_line(f"{board.title} ({board.url})" + ("" if board.published else ": no published results"))
-    for source in source_tables(board):
+    for title, table, notes in source_tables(board):
         print_line()
-        print_table(source.table, source.notes, title=source.title)
+        print_table(table, notes, title=title)
     if any(row.by_default for row in board.published):
         print_line("\n* shown beside our figures unless --published names other systems")
     return DONE
+
+
+def source_tables(board: Leaderboard) -> Iterator[tuple[str, Table, list[str]]]:
+    """Yield title, table and notes for each source of the leaderboard's published rows, in their order."""
+    rows_of: dict[tuple[str, str, str], list[PublishedRow]] = {}
+    for row in board.published:
+        rows_of.setdefault((row.source, row.version, row.other_data), []).append(row)
+    for (source, version, _), rows in rows_of.items():
+        title = f"{source}, version {version}" if version else source
+        yield title, _table(board, rows), _notes(board, rows)
+
+
+def _table(board: Leaderboard, rows: Sequence[PublishedRow]) -> Table:
+    """Lay out systems as rows; below the name of each column stands dev or test."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("system")
+    columns = _filled_columns(board, rows)
+    for name in columns:
+        table.add_column(f"{escape(name)}\n{board.columns[name].kind}", justify="right")
+    for row in rows:
+        cells = [figure_text(row.cells[name]) if name in row.cells else "-" for name in columns]
+        mark = " *" if row.by_default else ""
+        table.add_row(escape(row.name) + mark, *cells)
+    return table
+
+
+def _filled_columns(board: Leaderboard, rows: Sequence[PublishedRow]) -> list[str]:
+    """List the columns in which any of the rows has a figure."""
+    filled = set[str]().union(*(row.cells for row in rows))
+    return [name for name in board.columns if name in filled]
+
+
+def _notes(board: Leaderboard, rows: Sequence[PublishedRow]) -> list[str]:
+    """Name the metric of each column, and what else must be known to read the figures of one source."""
+    columns_of: dict[str, list[str]] = {}
+    for name in _filled_columns(board, rows):
+        measures = board.columns[name]
+        metric = f"{measures.metric} (over the tasks of {measures.suite})" if measures.suite else measures.metric
+        columns_of.setdefault(metric, []).append(name)
+    notes = [f"{metric}: {', '.join(names)}" for metric, names in columns_of.items()]
+    systems_of: dict[str, list[str]] = {}
+    for row in rows:
+        if row.notes:
+            systems_of.setdefault(row.notes, []).append(row.name)
+    for note, systems in systems_of.items():
+        notes.append(note if len(systems) == len(rows) else f"{', '.join(systems)}: {note}")
+    if rows[0].other_data:
+        notes.append(f"never shown beside ours: {rows[0].other_data}")
+    return notes
 
 
 def _lines(listed: Listed) -> Iterator[tuple[str, str]]:

@@ -113,9 +113,11 @@ def _print_scores(answered: Answered) -> None:
 
 def _references_and_file(arguments: argparse.Namespace) -> tuple[list[str], Path | None]:
     """Split the words into the fits that answer and the file to answer."""
-    references, files = arguments.given[:1], arguments.given[1:]
+    references = arguments.given[:1]
+    files = arguments.given[1:]
     if arguments.ensemble:
-        references, files = list(arguments.ensemble), arguments.given
+        references = list(arguments.ensemble)
+        files = arguments.given
         if not files and Path(references[-1]).is_file():  # users often put the file after the fits
             files = [references.pop()]
     if not references:

@@ -45,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"'run' fits one method, not {', '.join(arguments.method)}. "
             f"To compare them, write 'benchrunner {_as_compare(arguments)}'."
         )
-    runner, chosen = options.runner(arguments), options.study_options(arguments)
+    runner = options.runner(arguments)
+    chosen = options.study_options(arguments)
     executor = options.executor(arguments)  # before data is read: bad options are refused at once
     published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
     tasks = options.tasks(arguments, arguments.tasks)

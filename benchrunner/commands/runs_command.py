@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_columns, print_json
@@ -121,7 +121,9 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
 
 def _names(option: str, words: Sequence[str] | None) -> list[str]:
     """Split the words of an option at commas; an option without any name must not mean all runs."""
-    names = [name for word in words or () for name in word.split(",") if name]
+    names = list[str]()
+    for word in words or ():
+        names += filter(None, word.split(","))
     if words is not None and not names:
         raise RequestError(f"--{option} names nothing: give a name, or leave the option out.")
     return names
@@ -138,15 +140,17 @@ def _row(run: RunSummary, tasks: Mapping[str, Task]) -> tuple[str, ...]:
     from benchrunner.runs.inventory.sizes import size_text
     from benchrunner.runs.inventory.summaries import recipe_text
 
-    score = run.status if run.score is None else f"{run.score * _scale(run, tasks):.1f} {run.metric}"
-    date = run.date[:16].replace("T", " ")
-    return (run.id, run.task, run.backbone or "-", recipe_text(run), score, date, size_text(run.sizes.total))
+    score = run.status
+    if run.score is not None:
+        metrics = tasks[run.task].metrics if run.task in tasks else ()
+        scales = {metric.name: metric.scale for metric in metrics}
+        score = f"{run.score * scales.get(run.metric, 1.0):.1f} {run.metric}"
+    size = size_text(run.sizes.total)
+    return (run.id, run.task, run.backbone or "-", recipe_text(run), score, _minute(run.date), size)
 
 
-def _scale(run: RunSummary, tasks: Mapping[str, Task]) -> float:
-    task = tasks.get(run.task)
-    metrics = () if task is None else task.metrics
-    return next((metric.scale for metric in metrics if metric.name == run.metric), 1.0)
+def _minute(date: str) -> str:
+    return date[:16].replace("T", " ")
 
 
 def _print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -192,26 +196,35 @@ def _show(arguments: argparse.Namespace, runs: Path) -> None:
 def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, str]]:
     from benchrunner.runs.inventory.sizes import size_text
 
-    fit, record = details.fit, details.record
-    yield from (("task", fit.task), ("backbone", fit.backbone or "-"), ("revision", fit.revision or "-"))
-    yield from (("method", fit.method), ("seed", str(fit.seed)), ("training data", fit.data[:16]))
-    yield "recipe", ", ".join(f"{name} {value}" for name, value in fit.recipe.as_dict().items())
-    yield "made by", ", ".join(f"{name} {version}" for name, version in fit.suppliers.items())
+    fit = details.fit
+    record = details.record
+    yield "task", fit.task
+    yield "backbone", fit.backbone or "-"
+    yield "revision", fit.revision or "-"
+    yield "method", fit.method
+    yield "seed", str(fit.seed)
+    yield "training data", fit.data[:16]
+    yield "recipe", _joined(fit.recipe.as_dict())
+    yield "made by", _joined(fit.suppliers)
     yield "status", "unfinished" if record is None else f"{record.status} {record.reason}".strip()
     if record is not None:
-        yield "timings", ", ".join(f"{name} {value:.4g}" for name, value in record.timings.items()) or "-"
-        yield "numerics", ", ".join(f"{name} {value}" for name, value in record.numerics.items()) or "-"
-        yield from (("note", note) for note in record.notes)
+        yield "timings", _joined({name: f"{value:.4g}" for name, value in record.timings.items()}) or "-"
+        yield "numerics", _joined(record.numerics) or "-"
+        for note in record.notes:
+            yield "note", note
     for prediction, predicted in details.predictions:
-        scores = ", ".join(f"{name} {_figure(score.value)}" for name, score in predicted.scores.items())
+        figures = dict[str, str]()
+        for name, score in predicted.scores.items():
+            figures[name] = "absent" if score.value is None else f"{score.value:.4f}"
+        scores = _joined(figures) or "no labels to score with"
         flags = f" ({', '.join(predicted.flags)})" if predicted.flags else ""
-        yield f"prediction of {prediction.split}", (scores or "no labels to score with") + flags
-    yield "size", ", ".join(f"{kind} {size_text(size)}" for kind, size in details.sizes.of_kinds.items() if size)
+        yield f"prediction of {prediction.split}", scores + flags
+    yield "size", _joined({kind: size_text(size) for kind, size in details.sizes.of_kinds.items() if size})
     yield "selected by", ", ".join(studies) or "no kept study"
 
 
-def _figure(value: float | None) -> str:
-    return "absent" if value is None else f"{value:.4f}"
+def _joined(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def _diff(arguments: argparse.Namespace, runs: Path) -> None:
@@ -230,11 +243,11 @@ def _diff(arguments: argparse.Namespace, runs: Path) -> None:
     print_line(f"{difference.left} | {difference.right}")
     for title, values in titles.items():
         print_line(title + ("" if values else ": nothing differs"))
-        print_columns((name, f"{_text(left)} | {_text(right)}") for name, (left, right) in values.items())
-
-
-def _text(value: Any) -> str:
-    return "-" if value is None else str(value)
+        rows = list[tuple[str, str]]()
+        for name, pair in values.items():
+            texts = ["-" if value is None else str(value) for value in pair]
+            rows.append((name, " | ".join(texts)))
+        print_columns(rows)
 
 
 def _remove(arguments: argparse.Namespace, runs: Path) -> None:
@@ -295,5 +308,5 @@ def _studies(arguments: argparse.Namespace, runs: Path) -> None:
 
 
 def _study_row(study: KeptStudy) -> tuple[str, ...]:
-    date = "not complete" if study.ended is None else study.ended[:16].replace("T", " ")
+    date = "not complete" if study.ended is None else _minute(study.ended)
     return (study.name, date, f"{len(study.fits):,}", ", ".join(study.study.backbones), ", ".join(study.tasks))

@@ -46,10 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the submission; exit code 1 if the leaderboard would not accept it."""
     from benchrunner.studies.submissions.submission import write_submission
 
-    board, published = (
-        arguments.plugins.leaderboards.find(arguments.board),
-        options.published(arguments, [arguments.backbone] if arguments.backbone else []),
-    )
+    board = arguments.plugins.leaderboards.find(arguments.board)
+    published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
     runner = options.runner(arguments)
     runs = _selected_runs(arguments, board, runner.workspace.runs) or arguments.ensemble or ()
     with reserved_for_json(arguments.json):

@@ -100,7 +100,11 @@ def _folder(path: Path) -> list[Entry]:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
     if len(members) > MAX_FILES:
         raise Unreadable(f"holds more than {MAX_FILES:,} files, so it is no submission")
-    return [Entry(f"{file.name}/" if file.is_dir() else file.name, partial(_read_file, file)) for file in members]
+    entries = list[Entry]()
+    for file in members:
+        name = f"{file.name}/" if file.is_dir() else file.name
+        entries.append(Entry(name, partial(_read_file, file)))
+    return entries
 
 
 def _read_file(path: Path, limit: int) -> bytes:
@@ -128,8 +132,11 @@ def _zipped(path: Path, stack: contextlib.ExitStack) -> list[Entry]:
     file.limit = MAX_BYTES
     members = archive.infolist()
     files = sorted(member.filename for member in members if not member.filename.endswith("/"))
-    kept = [member for member in members if not _is_folder_of(member.filename, files)]
-    return [Entry(member.filename, partial(_read_member, archive, member)) for member in kept]
+    entries = list[Entry]()
+    for member in members:
+        if not _is_folder_of(member.filename, files):
+            entries.append(Entry(member.filename, partial(_read_member, archive, member)))
+    return entries
 
 
 @final
@@ -137,8 +144,11 @@ class _LimitedFile:
     """A file for `zipfile`, which reads the whole list of an archive's files at once, however long that list is."""
 
     def __init__(self, file: BinaryIO, limit: int) -> None:
-        self._file, self.limit = file, limit
-        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+        self._file = file
+        self.limit = limit
+        self.seek = file.seek
+        self.tell = file.tell
+        self.seekable = file.seekable
 
     def read(self, size: int = -1) -> bytes:
         """Read so many bytes, or all; raises `Unreadable` for more than the limit."""

@@ -8,17 +8,15 @@ from pathlib import Path
 from benchrunner.errors import PluginError
 from benchrunner.io.decoding import Mistake, Table, decoded
 from benchrunner.io.toml_files import read_toml
-from benchrunner.leaderboards.file_kinds import table_file
 from benchrunner.leaderboards.file_kinds.columns_file import Columns
 from benchrunner.leaderboards.file_kinds.file_kind import FileKind
-from benchrunner.leaderboards.file_kinds.json_file import JsonMap
-from benchrunner.leaderboards.file_kinds.json_lines_file import JsonLines
-from benchrunner.leaderboards.file_kinds.lines_file import Lines
+from benchrunner.leaderboards.file_kinds.json_file import JsonLines, JsonMap
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number, Spelling, Text
+from benchrunner.leaderboards.file_kinds.text_files import Lines, Table as TableFile
 from benchrunner.leaderboards.leaderboard import Leaderboard
 
 KINDS: Mapping[str, type[FileKind]] = {
-    "table": table_file.Table,
+    "table": TableFile,
     "lines": Lines,
     "json": JsonMap,
     "jsonl": JsonLines,

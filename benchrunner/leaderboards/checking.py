@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from benchrunner.errors import RequestError
@@ -26,22 +27,26 @@ def find_faults(
     path: Path,
     *,
     manifest: Manifest | None = None,
-    tables: Mapping[Pair, pa.Table] | None = None,
+    tables: Mapping[Pair, pa.Table] = MappingProxyType({}),
 ) -> list[str]:
     """List the faults of a submission, an archive, a folder or one file of it, in a sentence each.
 
     With a manifest, its row counts replace the official counts, and the archive must be the one that it describes.
     `tables` are the rows that the files answer, as far as they are available; `unchecked` names what needs them.
     """
-    faults = _manifest_faults(board, path, manifest) if manifest is not None else []
-    counts = manifest.counts if manifest is not None and not faults else {}
+    faults = list[str]()
+    counts: Mapping[str, int] = {}
+    if manifest is not None:
+        faults += _manifest_faults(board, path, manifest)
+        counts = {} if faults else manifest.counts
     try:
         with opened(path) as entries:
-            assigned, faults_of_names = (_assign_single if is_single(path) else _assign)(board, path.name, entries)
+            assigned, faults_of_names = _assigned(board, path, entries)
             faults += faults_of_names
             for file in board.files:
                 if file.name in assigned:
-                    rows, table = counts.get(file.name, file.rows), file.rows_to_compare((tables or {}).get(file.pair))
+                    rows = counts.get(file.name, file.rows)
+                    table = file.rows_to_compare(tables.get(file.pair))
                     faults += _content_faults(file, assigned[file.name], rows, table)
     except Unreadable as reason:
         faults.append(f"{path.name} {reason}.")
@@ -52,23 +57,27 @@ def constant_files(board: Leaderboard, path: Path) -> dict[str, str]:
     """Map the files of a submission without faults in which every row has the same answer to this answer."""
     constant = dict[str, str]()
     with opened(path) as entries:
-        assigned, _ = (_assign_single if is_single(path) else _assign)(board, path.name, entries)
+        assigned, _ = _assigned(board, path, entries)
         for file in board.files:
             if file.name in assigned:
-                answer = file.kind.same_answer(assigned[file.name].read(file.kind.max_bytes(max(MAX_ROWS, file.rows))))
-                constant |= {} if answer is None else {file.name: answer}
+                limit = file.kind.max_bytes(max(MAX_ROWS, file.rows))
+                answer = file.kind.same_answer(assigned[file.name].read(limit))
+                if answer is not None:
+                    constant[file.name] = answer
     return constant
 
 
-def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table] | None = None) -> list[str]:
+def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table] = MappingProxyType({})) -> list[str]:
     """Name what `find_faults` could not check, in a sentence each."""
-    files, sentences = list(board.files), list[str]()
+    files = list(board.files)
+    sentences = list[str]()
     if is_single(path):
         files = _files_named(board, path.name)
         further = [file.name for file in board.files if file not in files]
-        sentences += [f"A whole submission holds {' and '.join(further)} as well."] * bool(further)
+        if further:
+            sentences.append(f"A whole submission holds {' and '.join(further)} as well.")
     for file in files:
-        if file.kind.row_columns and file.rows_to_compare((tables or {}).get(file.pair)) is None:
+        if file.kind.row_columns and file.rows_to_compare(tables.get(file.pair)) is None:
             rows = f"the rows of {file.task}, split {file.split}"
             sentences.append(f"{file.name} was checked for its form and its counts; it was not compared with {rows}.")
     return sentences
@@ -80,27 +89,34 @@ def detect(boards: Iterable[Leaderboard], path: Path) -> Leaderboard:
     Raises a `RequestError` if no board or several boards fit.
     """
     boards = [board for board in boards if board.files]
-    try:
-        with opened(path) as entries:
-            names = {_fold(entry.name) for entry in entries if not entry.is_desktop_file}
-    except Unreadable:  # `find_faults` reports the reason if the submission's own name tells the board
-        names = set()
+    names = _names_inside(path)
     shared: dict[str, int] = {}
     for board in boards:
         wanted = {_fold(file.name) for file in board.files}
         shared[board.name] = len(names & wanted)
-    best = [board for board in boards if shared[board.name] == max(shared.values())]
-    best = [board for board in best if path.absolute().name in (board.archive.removesuffix("/"), board.name)] or [
-        board for board in best if shared[board.name]
-    ]
+    most = max(shared.values(), default=0)
+    best = [board for board in boards if shared[board.name] == most]
+    own_name = path.absolute().name
+    named = [board for board in best if own_name in (board.archive.removesuffix("/"), board.name)]
+    if named or most == 0:
+        best = named
     if len(best) == 1:
         return best[0]
     several = " and ".join(board.name for board in best)
     reason = f"{several} fit equally well" if best else "no leaderboard has any of its files"
-    known = ", ".join(sorted(board.name for board in boards)) or "none: see 'benchrunner doctor'"
+    known = ", ".join(sorted(shared)) or "none: see 'benchrunner doctor'"
     raise RequestError(
         f"{path}: cannot tell which leaderboard this is for: {reason}. Name it with --board. Known: {known}."
     )
+
+
+def _names_inside(path: Path) -> set[str]:
+    """Collect the folded names of a submission's files."""
+    try:
+        with opened(path) as entries:
+            return {_fold(entry.name) for entry in entries if not entry.is_desktop_file}
+    except Unreadable:  # `find_faults` reports the reason if the submission's own name tells the board
+        return set()
 
 
 def _manifest_faults(board: Leaderboard, path: Path, manifest: Manifest) -> list[str]:
@@ -128,20 +144,28 @@ Assigned = tuple[dict[str, Entry], list[str]]
 """The entry for each name of a board's file, and the faults of names and places."""
 
 
-def _assign_single(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
+def _assigned(board: Leaderboard, path: Path, entries: list[Entry]) -> Assigned:
+    """Assign the entries of a submission to the board's files, as far as their names tell."""
+    return _assign_single(board, entries[0]) if is_single(path) else _assign(board, path.name, entries)
+
+
+def _assign_single(board: Leaderboard, entry: Entry) -> Assigned:
     """Assign a single file to the board's file that it is."""
-    (entry,) = entries
     files = _files_named(board, entry.name)
     if not files:
         names = either([file.name for file in board.files])
         return {}, [f"{quoted(entry.name)}: its name does not tell which file this is; call it {names}."]
     name = files[0].name
-    return {name: entry}, [] if len(board.files) == 1 or name == entry.name else [_misnamed(entry, name)]
+    faults = list[str]()
+    if len(board.files) > 1 and name != entry.name:
+        faults.append(_misnamed(entry, name))
+    return {name: entry}, faults
 
 
 def _files_named(board: Leaderboard, name: str) -> list[BoardFile]:
     """Find the board's file that has this name up to case and punctuation; a board's only file may have any name."""
-    return [file for file in board.files if len(board.files) == 1 or _fold(file.name) == _fold(name)]
+    is_only = len(board.files) == 1
+    return [file for file in board.files if is_only or _fold(file.name) == _fold(name)]
 
 
 def _misnamed(entry: Entry, name: str) -> str:
@@ -149,43 +173,56 @@ def _misnamed(entry: Entry, name: str) -> str:
 
 
 def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
-    """Assign the entries of an archive or a folder to the board's files, as far as their names tell."""
+    """Assign the entries of an archive or a folder to the board's files."""
     faults = _place_faults(entries)
     board_names = [file.name for file in board.files]
-    useful = [entry for entry in entries if not entry.is_desktop_file]
-    exact = [entry for entry in useful if entry.name in board_names and not entry.is_folder]
-    assigned = {entry.name: entry for entry in reversed(exact)}
-    for name, count in Counter(entry.name for entry in exact).items():
+    assigned = dict[str, Entry]()
+    counts = Counter[str]()
+    others = list[Entry]()
+    for entry in entries:
+        if entry.is_desktop_file:
+            continue
+        if entry.is_folder or entry.name not in board_names:
+            others.append(entry)
+        else:
+            assigned.setdefault(entry.name, entry)
+            counts[entry.name] += 1
+    for name, count in counts.items():
         if count > 1:
             faults.append(f"{name} is in the archive {count} times; it must be there once.")
     similar = {_fold(name): name for name in board_names if name not in assigned}
     extra = list[Entry]()
-    for entry in useful:
-        if entry.name in board_names and not entry.is_folder:
-            continue
+    for entry in others:
         meant = None if entry.is_folder else similar.pop(_fold(entry.name), None)
         if meant is None:
             extra.append(entry)
         else:
             assigned[meant] = entry
             faults.append(_misnamed(entry, meant))
-    folders = {entry.name for entry in extra if entry.is_folder}
-    missing = [name for name in board_names if name not in assigned and name not in folders]
-    return assigned, [*faults, *_missing_faults(archive, missing, useful), *_extra_faults(extra, board_names)]
-
-
-def _missing_faults(archive: str, missing: list[str], entries: list[Entry]) -> list[str]:
-    if not missing:
-        return []
-    listed = f"{missing[0]} is" if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]} are"
-    return [f"{'' if entries else f'{archive} holds no files: '}{listed} missing; every file must be there."]
+    present = {*assigned, *(entry.name for entry in extra if entry.is_folder)}
+    missing = [name for name in board_names if name not in present]
+    if missing:
+        listed = f"{missing[0]} is"
+        if len(missing) > 1:
+            listed = f"{', '.join(missing[:-1])} and {missing[-1]} are"
+        if not assigned and not extra:
+            listed = f"{archive} holds no files: {listed}"
+        faults.append(f"{listed} missing; every file must be there.")
+    return assigned, faults + _extra_faults(extra, board_names)
 
 
 def _extra_faults(extra: list[Entry], board_names: list[str]) -> list[str]:
-    packed = [quoted(entry.path) for entry in extra if entry.name.lower().endswith(".zip") and not entry.is_folder]
-    folders = [quoted(entry.path) for entry in extra if entry.is_folder and entry.name in board_names]
-    reported = {*packed, *folders}
-    further = [quoted(entry.path) for entry in extra if quoted(entry.path) not in reported]
+    """List the faults of entries that are no file of the board."""
+    folders = list[str]()
+    packed = list[str]()
+    further = list[str]()
+    for entry in extra:
+        if entry.is_folder and entry.name in board_names:
+            folders.append(entry.path)
+        elif entry.name.lower().endswith(".zip") and not entry.is_folder:
+            packed.append(entry.path)
+        else:
+            further.append(entry.path)
     return [
         *_listed("A folder in place of a file", folders, "put a file with this name there"),
         *_listed("An archive inside of the submission", packed, "pack its files themselves"),
@@ -194,16 +231,22 @@ def _extra_faults(extra: list[Entry], board_names: list[str]) -> list[str]:
 
 
 def _place_faults(entries: list[Entry]) -> list[str]:
-    from_desktop = [quoted(entry.path) for entry in entries if entry.is_desktop_file]
-    files = [entry for entry in entries if not entry.is_desktop_file and not entry.is_folder]
-    nested = [quoted(entry.path) for entry in files if entry.is_nested]
+    """List the faults of entries that are in a folder, or that a desktop wrote."""
+    nested = list[str]()
+    from_desktop = list[str]()
+    for entry in entries:
+        if entry.is_desktop_file:
+            from_desktop.append(entry.path)
+        elif entry.is_nested and not entry.is_folder:
+            nested.append(entry.path)
     return [
         *_listed("Inside a folder", nested, "pack the files themselves, at the top level"),
         *_listed("Written by the desktop", from_desktop, "remove them; on macOS, pack with zip -X"),
     ]
 
 
-def _listed(fault: str, names: list[str], advice: str) -> list[str]:
+def _listed(fault: str, paths: list[str], advice: str) -> list[str]:
+    names = [quoted(path) for path in paths]
     return [f"{fault}: {first_names(names)}; {advice}."] if names else []
 
 

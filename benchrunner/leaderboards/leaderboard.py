@@ -14,15 +14,13 @@ from benchrunner.leaderboards.published import (
     PublishedColumn,
     PublishedFigure,
     PublishedRow,
-    check_columns,
+    check_known,
     check_rows,
-    published_figures,
 )
+from benchrunner.tasks.task import Task
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from benchrunner.tasks.task import Task
 
 Pair = tuple[str, str]
 """The name of a task and of one of its splits."""
@@ -63,7 +61,9 @@ class BoardFile:
     def rows_to_compare(self, table: pa.Table | None) -> pa.Table | None:
         """Return the rows if the file holds columns of them and they have all these columns, else None."""
         columns = set(self.kind.row_columns)
-        return table if table is not None and columns and columns <= set(table.column_names) else None
+        if table is None or not columns:
+            return None
+        return table if columns.issubset(table.column_names) else None
 
     def content(self, answers: Answers, rows: int) -> bytes:
         """Write the file with the answers to so many rows, and check it; a `RequestError` if answers are wrong."""
@@ -76,8 +76,8 @@ class BoardFile:
             columns = ", ".join(self.kind.row_columns)
             raise RequestError(f"{self.name}: the rows of {self.task}, split {self.split}, are needed, with {columns}.")
         content = self.kind.write(self.name, answers)
-        # An upload must not be wasted on a kind of file that writes what its own check refuses.
-        if faults := self.kind.check(self.name, content, rows, table=table):
+        faults = self.kind.check(self.name, content, rows, table=table)
+        if faults:  # an upload must not be wasted on a kind of file that writes what its own check refuses
             raise PluginError(f"{self.name} was written and does not pass its own check: {faults[0]}")
         return content
 
@@ -126,16 +126,29 @@ class Leaderboard:
         if not self.files and (self.archive or not self.published):
             raise PluginError(f"{self.name}: a leaderboard takes files in an archive, or lists published results.")
         names = [file.name.casefold() for file in self.files]
-        if repeated := {file.name for file in self.files if names.count(file.name.casefold()) > 1}:
+        repeated = {file.name for file in self.files if names.count(file.name.casefold()) > 1}
+        if repeated:
             raise PluginError(f"{self.name}: several files have the same name: {', '.join(sorted(repeated))}.")
         check_rows(self.columns, self.published)
 
     def check_columns(self, tasks: Mapping[str, Task], offered: Collection[str]) -> None:
-        """Raise a `PluginError` if the columns of published results do not agree with the tasks.
+        """Raise a `PluginError` that names column and key if columns of published results do not agree with the tasks.
 
-        `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used.
+        `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used. Columns of tasks
+        whose whole suite is offered by no plugin are left alone: its plugin is not installed.
         """
-        check_columns(self.columns, tasks, offered)
+        averages_of = dict[str, list[str]]()
+        for task in tasks.values():
+            if task.suite is not None:
+                averages_of[task.suite.name] = [average.name for average in task.suite.averages]
+        offered_suites = {name.partition("/")[0] for name in offered}
+        for name, column in self.columns.items():
+            if column.suite in averages_of:
+                column.check_average(name, averages_of[column.suite])
+            elif column.task in tasks:
+                column.check_task(name, tasks[column.task])
+            elif column.task not in offered and column.task.partition("/")[0] in offered_suites:
+                check_known(name, "task", "task", column.task, offered)
 
     @property
     def wanted(self) -> tuple[Pair, ...]:
@@ -159,10 +172,34 @@ class Leaderboard:
     def with_tasks(self, names: Iterable[str]) -> Leaderboard:
         """Return this leaderboard with the tasks of names such as `PLUGIN:TASK` in place of its own TASK."""
         renamed = {name.rpartition(":")[2]: name for name in names}
-        files = (replace(file, task=renamed.get(file.task, file.task)) for file in self.files)
-        return replace(self, files=tuple(files)) if any(":" in name for name in renamed.values()) else self
+        files = list[BoardFile]()
+        for file in self.files:
+            task = renamed.get(file.task, file.task)
+            files.append(replace(file, task=task))
+        return replace(self, files=tuple(files))
 
     @property
     def figures(self) -> Iterator[PublishedFigure]:
         """Every published figure, row by row."""
-        return published_figures(self.name, self.columns, self.published)
+        for row in self.published:
+            for column in row.cells:
+                yield PublishedFigure(self.name, column, self.columns[column], row)
+
+
+def labels_by_text(task: Task, boards: Iterable[Leaderboard]) -> dict[str, str]:
+    """Collect the texts that boards and the task's own data files use for its labels: text -> label.
+
+    A text that stands for different labels in different places is left out, because a guess could give a wrong score.
+    """
+    spellings = list[Mapping[str, str]]()
+    for board in boards:
+        spellings += [file.kind.labels_by_text for file in board.files_of(task.name)]
+    for split in task.splits.values():
+        spellings += [getattr(source, "labels", {}) for source in split.sources]
+    labels = dict[str, str]()
+    ambiguous = set[str]()
+    for spelling in spellings:
+        for text, label in spelling.items():
+            if labels.setdefault(text, label) != label:
+                ambiguous.add(text)
+    return {text: label for text, label in labels.items() if text not in ambiguous}

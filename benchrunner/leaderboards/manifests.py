@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -77,26 +77,30 @@ class Manifest:
     @property
     def remarks(self) -> list[str]:
         """What keeps the files from being the answers of trained models, in a sentence each; empty if nothing does."""
-        sentences, limited = list[str](), [file for file in self.files if file.limit_train is not None]
-        if self.filled:
-            names = first_names([file.file for file in self.filled])
-            sentences.append(f"{_share(self.filled, self.files)} filled by the majority, not by a model: {names}.")
-        if limited:
-            rows = first_names([f"{file.file} ({file.limit_train:,} rows)" for file in limited])
-            sentences.append(f"{_share(limited, self.files)} by models of limited training rows: {rows}.")
-        if on_few := [file for file in self.files if file.limit_dev is not None]:
-            rows = first_names([f"{file.file} ({file.limit_dev:,} rows)" for file in on_few])
-            sentences.append(f"{_share(on_few, self.files)} by models that limited dev rows selected: {rows}.")
+        filled = [file.file for file in self.filled]
+        few_train = list[str]()
+        few_dev = list[str]()
+        for file in self.files:
+            if file.limit_train is not None:
+                few_train.append(f"{file.file} ({file.limit_train:,} rows)")
+            if file.limit_dev is not None:
+                few_dev.append(f"{file.file} ({file.limit_dev:,} rows)")
+        remarks = {
+            "filled by the majority, not by a model": filled,
+            "by models of limited training rows": few_train,
+            "by models that limited dev rows selected": few_dev,
+        }
+        sentences = list[str]()
+        for remark, files in remarks.items():
+            if files:
+                share = f"{len(files)} of {len(self.files)} files {'is' if len(files) == 1 else 'are'}"
+                sentences.append(f"{share} {remark}: {first_names(files)}.")
         return sentences
 
     def content(self) -> dict[str, Any]:
         """Return the content of the manifest's file: the fields, after a summary of them for people who read it."""
         counts = {"official_counts": self.has_official_counts, "filled_files": len(self.filled)}
         return {"format": FORMAT, **counts, "remarks": self.remarks, **as_json(self)}
-
-
-def _share(part: Sequence[FileOrigin], files: Sequence[FileOrigin]) -> str:
-    return f"{len(part)} of {len(files)} files {'is' if len(part) == 1 else 'are'}"
 
 
 def manifest_path(archive: Path) -> Path:

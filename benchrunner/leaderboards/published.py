@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, final, get_args
 
 from benchrunner.errors import PluginError, closest_names
 from benchrunner.io.decoding import key_of
-from benchrunner.tasks.suites import Suite
 from benchrunner.tasks.task import Task
 
 SplitKind = Literal["dev", "test"]
@@ -56,6 +53,27 @@ class PublishedColumn:
     def stands_beside(self, task: Task, split: str, metric: str) -> bool:
         """Return whether the column measures this metric of the task and stands beside this dev split."""
         return (self.task, self.metric) == (task.name, metric) and self.dev_split(task) == split
+
+    def check_average(self, column: str, averages: Collection[str]) -> None:
+        """Raise a `PluginError` if the column's suite, which has these averages, lacks the average of the column."""
+        check_known(column, "average", f"average of {self.suite}", self.metric, averages)
+
+    def check_task(self, column: str, task: Task) -> None:
+        """Raise a `PluginError` if the column's task lacks its metric or one of its splits."""
+        dev = list(task.named("dev"))
+        metrics = [metric.name for metric in task.metrics]
+        splits = [split for split, value in task.splits.items() if value.role == self.kind]
+        check_known(column, "metric", f"metric of {task.name}", self.metric, metrics)
+        if self.split:
+            check_known(column, "split", f"{self.kind} split of {task.name}", self.split, splits)
+        if self.beside:
+            shown = [*dev, *task.named("test")]
+            check_known(column, "beside", f"dev or test split of {task.name}", self.beside, shown)
+            return
+        is_clear = self.kind == "dev" and self.split
+        if len(dev) > 1 and not is_clear:
+            names = ", ".join(dev)
+            raise PluginError(f"columns.{column}.beside: is missing; {task.name} has the dev splits {names}.")
 
 
 @final
@@ -110,17 +128,22 @@ class PublishedFigure:
         """The figure, as printed."""
         return self.row.cells[self.column]
 
+    @property
+    def names(self) -> set[str]:
+        """The names by which users choose the figure's system, in lower case."""
+        return {self.row.system.casefold(), self.row.name.casefold()}
+
     def as_text(self) -> str:
         """Write the figure with one decimal, or with more if its source prints more."""
         return figure_text(self.value)
 
     def as_json(self) -> dict[str, Any]:
         """Return the figure as JSON values. The key `kind` says whether it was measured on dev or on test."""
-        facts = {**vars(self.row), **vars(self.measures)}
+        facts = {"figure": self.value, **vars(self.row), **vars(self.measures)}
+        facts |= {"board": self.board, "column": self.column}
         for name in ("cells", "backbones", "beside"):
             del facts[name]
-        texts = {name: None if value == "" else value for name, value in facts.items()}
-        return {"figure": self.value, **texts, "board": self.board, "column": self.column}
+        return {name: None if value == "" else value for name, value in facts.items()}
 
 
 def figure_text(value: float) -> str:
@@ -128,67 +151,23 @@ def figure_text(value: float) -> str:
     return f"{value:.1f}" if round(value, 1) == value else f"{value}"
 
 
-def published_figures(
-    board: str, columns: Mapping[str, PublishedColumn], rows: Collection[PublishedRow]
-) -> Iterator[PublishedFigure]:
-    """Yield every figure of published rows, row by row."""
-    for row in rows:
-        for column in row.cells:
-            yield PublishedFigure(board, column, columns[column], row)
-
-
 def check_rows(columns: Collection[str], rows: Collection[PublishedRow]) -> None:
     """Raise a `PluginError` for a cell that is in no column, and for figures that are given twice."""
+    given = set[tuple[str, str, str, str]]()
     for row in rows:
-        if unknown := [name for name in row.cells if name not in columns]:
-            raise PluginError(f"{row.name} has a cell '{unknown[0]}'; the columns are {', '.join(columns) or 'none'}.")
-    keys = Counter((row.name, row.source, row.version, column) for row in rows for column in row.cells)
-    if repeated := [key for key, count in keys.items() if count > 1]:
-        name, source, _, column = repeated[0]
-        raise PluginError(f"{name} has two figures in the column '{column}' from {source}.")
+        for column in row.cells:
+            if column not in columns:
+                known = ", ".join(columns) or "none"
+                raise PluginError(f"{row.name} has a cell '{column}'; the columns are {known}.")
+            key = row.name, row.source, row.version, column
+            if key in given:
+                raise PluginError(f"{row.name} has two figures in the column '{column}' from {row.source}.")
+            given.add(key)
 
 
-def check_columns(columns: Mapping[str, PublishedColumn], tasks: Mapping[str, Task], offered: Collection[str]) -> None:
-    """Raise a `PluginError` that names column and key if columns do not agree with the tasks.
-
-    `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used. Columns of tasks whose
-    whole suite is offered by no plugin are left alone: its plugin is not installed.
-    """
-    suites = {task.suite.name: task.suite for task in tasks.values() if task.suite is not None}
-    for name, column in columns.items():
-        if column.suite:
-            _check_average(name, column, suites)
-        elif column.task in tasks:
-            _check_metric(name, column, tasks[column.task])
-        elif column.task not in offered and _suite_name(column.task) in map(_suite_name, offered):
-            raise _wrong(name, "task", "task", column.task, offered)
-
-
-def _check_average(name: str, column: PublishedColumn, suites: Mapping[str, Suite]) -> None:
-    if column.suite in suites:
-        averages = [average.name for average in suites[column.suite].averages]
-        if column.metric not in averages:
-            raise _wrong(name, "average", f"average of {column.suite}", column.metric, averages)
-
-
-def _check_metric(name: str, column: PublishedColumn, task: Task) -> None:
-    metrics, dev = [metric.name for metric in task.metrics], task.named("dev")
-    splits = [split for split, value in task.splits.items() if value.role == column.kind]
-    if column.metric not in metrics:
-        raise _wrong(name, "metric", f"metric of {task.name}", column.metric, metrics)
-    if column.split and column.split not in splits:
-        raise _wrong(name, "split", f"{column.kind} split of {task.name}", column.split, splits)
-    if column.beside and column.beside not in (shown := [*dev, *task.named("test")]):
-        raise _wrong(name, "beside", f"dev or test split of {task.name}", column.beside, shown)
-    if len(dev) > 1 and not column.beside and not (column.kind == "dev" and column.split):
-        raise PluginError(f"columns.{name}.beside: is missing; {task.name} has the dev splits {', '.join(dev)}.")
-
-
-def _wrong(column: str, key: str, kind: str, name: str, known: Collection[str]) -> PluginError:
-    close = closest_names(name, known)
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(sorted(known)) or 'none'}."
-    return PluginError(f"columns.{column}.{key}: there is no {kind} '{name}'. {hint}")
-
-
-def _suite_name(task: str) -> str:
-    return re.sub("/.*", "", task)
+def check_known(column: str, key: str, kind: str, name: str, known: Collection[str]) -> None:
+    """Raise a `PluginError` that names column and key if there is no such name."""
+    if name not in known:
+        close = closest_names(name, known)
+        hint = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(sorted(known)) or 'none'}."
+        raise PluginError(f"columns.{column}.{key}: there is no {kind} '{name}'. {hint}")

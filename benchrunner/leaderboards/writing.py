@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -14,8 +15,10 @@ from benchrunner.io.output_places import check_place
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Pair
 from benchrunner.leaderboards.manifests import FileOrigin, Manifest, archive_digest, manifest_path
-from benchrunner.leaderboards.packing import write_archive, write_folder
 from benchrunner.process.platform_facts import turn_in
+
+_EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""The first moment that the zip format can store."""
 
 
 def write_answers(
@@ -54,16 +57,35 @@ def write_with_manifest(
     try:
         manifest_path(path).unlink(missing_ok=True)  # the manifest of an earlier archive must not stay beside this one
         if board.is_folder:
-            write_folder_atomically(path, lambda part: write_folder(files, part))
+            write_folder_atomically(path, lambda part: _fill(part, files))
         else:
-            write_atomically(path, lambda part: write_archive(files, part))
-        origins = tuple(_origin(file, answers[file.pair], files[file.name]) for file in board.files)
+            write_atomically(path, lambda part: _pack(part, files))
+        origins = [_origin(file, answers[file.pair], files[file.name]) for file in board.files]
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        manifest = Manifest(board.name, archive_digest(path), origins, date)
+        manifest = Manifest(board.name, archive_digest(path), tuple(origins), date)
         write_json(manifest_path(path), manifest.content())
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}.") from None
     return manifest
+
+
+def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+def _pack(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a zip archive with the files at its top level.
+
+    Names, order, times and permissions are fixed, so equal content gives equal bytes (with the same version of zlib).
+    """
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            info = zipfile.ZipInfo(name, _EARLIEST)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = 3  # Unix
+            info.external_attr = 0o644 << 16  # readable by all
+            archive.writestr(info, content, compresslevel=6)
 
 
 def submission_path(board: Leaderboard, path: Path) -> Path:
@@ -71,8 +93,8 @@ def submission_path(board: Leaderboard, path: Path) -> Path:
 
     Raises a `RequestError` if nothing can be written there; call it before hours of fitting.
     """
-    if path.is_dir() and not (board.is_folder and _is_earlier_submission(board, path)):
-        path = path / board.archive.removesuffix("/")
+    if path.is_dir() and not _is_earlier_submission(board, path):
+        path /= board.archive.removesuffix("/")
     if board.is_folder and path.exists() and not _is_earlier_submission(board, path):
         raise RequestError(f"{path} exists and is no earlier submission to {board.title}: name another place.")
     check_place(path, is_file=not board.is_folder)
@@ -80,21 +102,27 @@ def submission_path(board: Leaderboard, path: Path) -> Path:
 
 
 def _is_earlier_submission(board: Leaderboard, folder: Path) -> bool:
-    """Tell whether a folder holds files of the board and nothing else, so that it may be replaced."""
-    names = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
+    """Tell whether a folder is a submission to the board and holds nothing else, so that it may be replaced."""
+    if not board.is_folder or not folder.is_dir():
+        return False
+    names = {file.name for file in folder.iterdir()}
     return bool(names) and names <= {file.name for file in board.files}
 
 
 def _contents(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mapping[str, int]) -> dict[str, bytes]:
     """Write every file's content; raises a `RequestError` that lists all that is missing or wrong."""
-    if unknown := set(counts) - {file.name for file in board.files}:
-        raise RequestError(f"{board.title} has no file {', '.join(sorted(unknown))}, for which a row count was given.")
-    contents, problems = dict[str, bytes](), list[str]()
+    unknown = set(counts) - {file.name for file in board.files}
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        raise RequestError(f"{board.title} has no file {names}, for which a row count was given.")
+    contents = dict[str, bytes]()
+    problems = list[str]()
     for file in board.files:
         try:
             if file.pair not in answers:
                 raise RequestError(f"{file.name}: no answers to {file.task}, split {file.split}.")
-            contents[file.name] = file.content(answers[file.pair], counts.get(file.name, file.rows))
+            rows = counts.get(file.name, file.rows)
+            contents[file.name] = file.content(answers[file.pair], rows)
         except RequestError as reason:
             problems += str(reason).split("\n")
     if problems:

@@ -9,7 +9,7 @@ from typing import final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
-from benchrunner.leaderboards.label_texts import labels_by_text
+from benchrunner.leaderboards.leaderboard import labels_by_text
 from benchrunner.metrics import Score
 from benchrunner.runs.planner import Planner
 from benchrunner.tasks.prediction_files import rows_of, scores_of_file

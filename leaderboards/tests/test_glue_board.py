@@ -13,9 +13,8 @@ from benchrunner.leaderboards.board_toml import read_leaderboard
 from benchrunner.leaderboards.checking import detect, find_faults
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
-from benchrunner.leaderboards.file_kinds.table_file import Table
+from benchrunner.leaderboards.file_kinds.text_files import Table
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
-from benchrunner.leaderboards.published import check_columns
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner_leaderboards import register_leaderboards
 
@@ -241,7 +240,7 @@ def test_the_board_names_splits_labels_and_metrics_of_the_tasks(glue: Leaderboar
         assert task.splits[file.split].rows == file.rows
         assert task.splits[file.split].role == "test"
         assert set(file.kind.labels_by_text.values()) == set(task.problem.identity().get("labels", []))
-    check_columns(glue.columns, tasks, tasks)
+    glue.check_columns(tasks, tasks)
     assert glue.columns["MNLI-m"].dev_split(tasks["glue/mnli"]) == "dev_matched"
     assert glue.columns["MNLI-mm"].dev_split(tasks["glue/mnli"]) == "dev_mismatched"
 

@@ -13,7 +13,6 @@ from benchrunner.command_line.main import main
 from benchrunner.leaderboards.checking import find_faults, unchecked
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.leaderboards.published import check_columns
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.plugins.discovery import discover
 from benchrunner_leaderboards import register_leaderboards
@@ -151,7 +150,7 @@ def test_the_board_names_splits_and_metrics_of_the_tasks(name: str) -> None:
         pytest.skip(f"no plugin offers {missing[0]}")
     for file in board.files:
         assert tasks[file.task].splits[file.split].rows == file.rows
-    check_columns(board.columns, tasks, tasks)
+    board.check_columns(tasks, tasks)
 
 
 # --- the real rows, where they are available

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from benchrunner import Leaderboard, PublishedRow, Task
-from benchrunner.leaderboards.published_table import source_tables
+from benchrunner.commands.list_command import source_tables
 from benchrunner.results import choose_published, discover
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
@@ -107,7 +107,7 @@ def test_the_sources_of_glues_default_rows_are_named() -> None:
 
 @pytest.mark.parametrize("board", [*register_leaderboards()], ids=lambda board: board.name)
 def test_every_figure_of_a_board_is_shown_in_100_columns(board: Leaderboard) -> None:
-    shown = [line for source in source_tables(board) for line in lines(source.table, 100)]
+    shown = [line for _, table, _ in source_tables(board) for line in lines(table, 100)]
     assert max(map(len, shown)) < 100
     rows = [line.replace(" *", "").split() for line in shown]
     rows = [row for row in rows if row and re.fullmatch(r"-|\d+\.\d", row[-1])]

@@ -9,9 +9,8 @@ import pytest
 from benchrunner.errors import PluginError
 from benchrunner.leaderboards.file_kinds.columns_file import Columns
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
-from benchrunner.leaderboards.file_kinds.lines_file import Lines
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number, Text
-from benchrunner.leaderboards.file_kinds.table_file import Table
+from benchrunner.leaderboards.file_kinds.text_files import Lines, Table
 from benchrunner.leaderboards.leaderboard import BoardFile
 from benchrunner.leaderboards.published import PublishedColumn, PublishedRow
 from board_texts import BOARD_TOML, read_board

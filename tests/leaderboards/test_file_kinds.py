@@ -14,8 +14,8 @@ from benchrunner.errors import PluginError, RequestError
 from benchrunner.leaderboards.file_kinds.columns_file import Columns
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, FileKind
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
-from benchrunner.leaderboards.file_kinds.lines_file import Lines
 from benchrunner.leaderboards.file_kinds.spellings import Number
+from benchrunner.leaderboards.file_kinds.text_files import Lines
 from file_kinds import CHANCES, CHOICE, COLUMNS, MAYBE, MOODS, QUESTIONS, SAID, SENTENCES, TAGGED, TEXTS
 
 WRITTEN: dict[str, tuple[FileKind, Answers, str]] = {

@@ -11,9 +11,8 @@ import pytest
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
-from benchrunner.leaderboards.file_kinds.label_lists import LabelList
-from benchrunner.leaderboards.file_kinds.lines_file import Lines
-from benchrunner.leaderboards.file_kinds.spellings import Labels
+from benchrunner.leaderboards.file_kinds.spellings import LabelList, Labels
+from benchrunner.leaderboards.file_kinds.text_files import Lines
 
 MOODS = LabelList(Labels({"glad": "g", "sad": "s"}))
 IDS = pa.table({"id": ["x", "y", "z"]})

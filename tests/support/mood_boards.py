@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
-from benchrunner.leaderboards.file_kinds.table_file import Table
+from benchrunner.leaderboards.file_kinds.text_files import Table
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
 
 HEADER = ("index", "prediction")

@@ -19,9 +19,8 @@ from benchrunner.data.rows import Rows
 from benchrunner.data.sources import Reshaped, RowsFrom
 from benchrunner.errors import DataError
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
-from benchrunner.leaderboards.file_kinds.table_file import Table
-from benchrunner.leaderboards.label_texts import labels_by_text
-from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
+from benchrunner.leaderboards.file_kinds.text_files import Table
+from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, labels_by_text
 from benchrunner.metrics import Metric, Score
 from benchrunner.metrics.classification import ACCURACY, f1
 from benchrunner.metrics.correlation import PEARSON

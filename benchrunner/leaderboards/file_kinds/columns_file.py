@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from benchrunner.data.iob_tags import OUTSIDE, as_iob2, iob_labels
 from benchrunner.errors import PluginError
 from benchrunner.io.file_faults import Faults, either, quoted
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
-from benchrunner.leaderboards.file_kinds.text_lines import decoded, encoded, lines_of, only_answer
+from benchrunner.leaderboards.file_kinds.text_files import decoded, encoded, lines_of, only_answer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,28 +73,31 @@ class Columns(FileKind):
 
     def write(self, name: str, answers: Answers) -> bytes:
         assert answers.table is not None  # a file of `row_columns` is written with the rows only
-        faults, lines = Faults(name, "sentence"), list[str]()
-        columns = [answers.table.column(column).to_pylist() for column in self.columns]
+        faults = Faults(name, "sentence")
+        lines = list[str]()
+        columns = [answers.column(column) for column in self.columns]
         begins = _begins_document(answers.table)
         for row, (*fields, tags) in enumerate(zip(*columns, answers.values, strict=True)):
-            if len({len(column) for column in (*fields, tags)}) > 1:
+            if any(len(column) != len(tags) for column in fields):
                 faults.at(row, " ".join(tags), "expected one tag for each word")
                 continue
             if begins and begins[row]:
                 lines += [" ".join((*self.border, OUTSIDE)), ""]
-            lines += [*self._lines(row, zip(*fields, tags, strict=True), faults), ""]
+            for word in zip(*fields, tags, strict=True):
+                self._check_word(row, word, faults)
+                lines.append(" ".join(word))
+            lines.append("")
         faults.refuse()
         return encoded(lines)
 
-    def _lines(self, row: int, words: Iterable[tuple[Any, ...]], faults: Faults) -> Iterator[str]:
-        for fields in words:
-            for tag in fields[-2:]:
-                if tag not in self._tags:
-                    faults.at(row, tag, self._expected_tag)
-            for text in fields:
-                if not text or _SEPARATOR.search(text):
-                    faults.at(row, text, "expected a text without spaces, because spaces separate the columns")
-            yield " ".join(fields)
+    def _check_word(self, row: int, fields: Sequence[str], faults: Faults) -> None:
+        """Add the faults of a word with its tags that would make a line of the file unreadable."""
+        for tag in fields[-2:]:
+            if tag not in self._tags:
+                faults.at(row, tag, self._expected_tag)
+        for text in fields:
+            if not text or _SEPARATOR.search(text):
+                faults.at(row, text, "expected a text without spaces, because spaces separate the columns")
 
     def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
         text = decoded(content, faults, expected="one line for each word was")
@@ -103,9 +105,10 @@ class Columns(FileKind):
             return
         sentences = list(self._sentences(lines_of(text, faults), faults))
         expected.check_count(len(sentences), "sentence", faults)
-        width = len(self.columns) + 1
-        is_regular = all(len(fields) == width for sentence in sentences for fields in sentence.words)
-        if expected.table is not None and is_regular:
+        widths = set[int]()
+        for sentence in sentences:
+            widths |= {len(fields) for fields in sentence.words}
+        if expected.table is not None and widths <= {len(self.columns) + 1}:
             self._compare(sentences, expected.table, faults)
 
     def same_answer(self, content: bytes) -> str | None:
@@ -113,13 +116,16 @@ class Columns(FileKind):
 
     def _sentences(self, lines: Sequence[str], faults: Faults) -> Iterator[_Sentence]:
         """Yield the sentences of a file and add the faults of its lines."""
-        words, begins_document, first = list[list[str]](), False, 1
+        words = list[list[str]]()
+        begins_document = False
+        first = 1
         for number, line in enumerate([*lines, ""], start=1):
             fields = line.split(" ") if line.strip(" \t") else []
             is_border = fields[:1] == [self.border[0]]
             if words and (is_border or not fields):
                 yield _Sentence(first, words, begins_document)
-                words, begins_document = [], False
+                words = []
+                begins_document = False
             if not fields:
                 continue
             if len(fields) != len(self.columns) + 1 or "" in fields:
@@ -140,7 +146,8 @@ class Columns(FileKind):
 
     def _compare(self, sentences: Sequence[_Sentence], table: pa.Table, faults: Faults) -> None:
         """Add a fault for the first sentence that differs from its row; later differences often have the same cause."""
-        words, gold = (table.column(column).to_pylist() for column in (self.columns[0], self.columns[-1]))
+        words = table.column(self.columns[0]).to_pylist()
+        gold = table.column(self.columns[-1]).to_pylist()
         begins = _begins_document(table)
         for row, sentence in enumerate(sentences[: len(words)]):
             difference = _difference(sentence, words[row], gold[row])
@@ -159,12 +166,11 @@ def _difference(sentence: _Sentence, words: list[str], gold: list[str]) -> str:
             return f"line {sentence.line + at}: found the word {quoted(fields[0])}, where the rows have {quoted(word)}"
     if len(sentence.words) != len(words):
         return f"line {sentence.line}: a sentence of {len(sentence.words)} words, where the rows have {len(words)}"
-    tags_in_file, tags_in_row = as_iob2(fields[-2] for fields in sentence.words), as_iob2(gold)
-    for at, (tag, expected) in enumerate(zip(tags_in_file, tags_in_row, strict=True)):
+    written = [fields[-2] for fields in sentence.words]
+    for at, (tag, expected) in enumerate(zip(as_iob2(written), as_iob2(gold), strict=True)):
         if tag != expected:
-            written = sentence.words[at][-2]
             place = f"line {sentence.line + at}"
-            return f"{place}: found the gold tag {quoted(written)}, where the rows have {quoted(expected)}"
+            return f"{place}: found the gold tag {quoted(written[at])}, where the rows have {quoted(expected)}"
     return ""
 
 
@@ -172,5 +178,9 @@ def _begins_document(table: pa.Table) -> list[bool] | None:
     """Tell for each row whether a document begins with it; None where the rows have no documents."""
     if DOCUMENT not in table.column_names:
         return None
-    numbers = table.column(DOCUMENT).to_pylist()
-    return [True, *(number != before for before, number in pairwise(numbers))] if numbers else []
+    begins = list[bool]()
+    before = None
+    for number in table.column(DOCUMENT).to_pylist():
+        begins.append(number != before)
+        before = number
+    return begins

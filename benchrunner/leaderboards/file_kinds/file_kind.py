@@ -13,8 +13,6 @@ from benchrunner.io.file_faults import Faults, first_names, quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NO_OTHER_COUNTS: Mapping[int, str] = MappingProxyType({})
-
 
 @final
 @dataclass(frozen=True)
@@ -42,6 +40,12 @@ class Answers:
     filled: str = ""
     """Reason why the majority answers instead of the requested fit; empty for answers of the requested fit."""
 
+    def column(self, name: str) -> list[Any]:
+        """List the values of a column of the rows, which must be known: `FileKind.row_columns` needs the column."""
+        assert self.table is not None
+        values: list[Any] = self.table.column(name).to_pylist()
+        return values
+
 
 @final
 @dataclass(frozen=True)
@@ -58,27 +62,32 @@ class ExpectedRows:
     def check_count(self, count: int, unit: str, faults: Faults) -> None:
         """Add a fault if the count is not the expected one."""
         if count != self.count:
+            units = unit if count == 1 else f"{unit}s"
             hint = f" ({self.other_counts[count]})" if count in self.other_counts else ""
-            faults.say(f"{count:,} {unit if count == 1 else unit + 's'}{hint}, expected {self.count:,}")
+            faults.say(f"{count:,} {units}{hint}, expected {self.count:,}")
 
-    def check_ids(self, file_ids: Collection[object], column: str, faults: Faults) -> None:
+    def check_ids(self, file_ids: Collection[object], columns: Sequence[str], faults: Faults) -> None:
         """Add a fault for ids of the rows that the file lacks, and for ids that no row has.
 
-        `column` is the column of the rows that holds the ids. Does nothing where the rows are not known.
+        `columns` are the columns of the rows that hold the ids. With several columns, an id is a tuple of their values.
+        Does nothing where the rows are not known.
         """
         if self.table is None:
             return
-        row_ids = self.table.column(column).to_pylist()
+        values = [self.table.column(column).to_pylist() for column in columns]
+        row_ids = values[0] if len(values) == 1 else list(zip(*values, strict=True))
         known = set(row_ids)
-        missing = [_shown_id(row_id) for row_id in row_ids if row_id not in file_ids]
-        unknown = [_shown_id(file_id) for file_id in file_ids if file_id not in known]
+        missing = [_shown_id(row_id, columns) for row_id in row_ids if row_id not in file_ids]
+        unknown = [_shown_id(file_id, columns) for file_id in file_ids if file_id not in known]
         if missing:
             faults.say(f"no answer to {first_names(missing)}; every id of the rows must be there")
         if unknown:
             faults.say(f"no row has the id {first_names(unknown)}; these may be answers to other rows")
 
 
-def _shown_id(row_id: object) -> str:
+def _shown_id(row_id: object, columns: Sequence[str]) -> str:
+    if isinstance(row_id, tuple):
+        return " ".join(f"{column} {value}" for column, value in zip(columns, row_id, strict=True))
     return quoted(row_id) if isinstance(row_id, str) else str(row_id)
 
 
@@ -97,7 +106,7 @@ class FileKind(ABC):
         name: str,
         content: bytes,
         rows: int,
-        other_rows: Mapping[int, str] = NO_OTHER_COUNTS,
+        other_rows: Mapping[int, str] = MappingProxyType({}),
         table: pa.Table | None = None,
     ) -> list[str]:
         """List the faults of a file's content, a sentence each; see `ExpectedRows` for the arguments."""

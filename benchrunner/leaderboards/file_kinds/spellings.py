@@ -1,7 +1,8 @@
-"""How a file spells an answer: a text for each label, a number in a range, or the text itself."""
+"""How a file spells an answer: texts or JSON values for labels, lists of labels, numbers, or the text itself."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from abc import ABC, abstractmethod
@@ -29,6 +30,12 @@ class Spelling(ABC):
     @abstractmethod
     def advice(self, text: str) -> str | None:
         """Say what was expected and what to do where a text is wrong; None where the text is right."""
+
+    def check(self, line: int, text: str, faults: Faults) -> None:
+        """Add a fault to a line of a file if its text is wrong."""
+        advice = self.advice(text)
+        if advice is not None:
+            faults.at(line, text, advice)
 
     @property
     def labels_by_text(self) -> Mapping[str, str]:
@@ -79,10 +86,12 @@ class Labels(Spelling):
     def labels_by_text(self) -> Mapping[str, str]:
         return {text: label for label, text in self.texts.items()}
 
-    @cached_property
-    def _labels_by_folded_name(self) -> Mapping[str, str]:
-        names = {_fold(text): label for label, text in self.texts.items()}
-        return {_fold(label): label for label in self.texts} | names
+    def _label_like(self, name: str) -> str | None:
+        """Return the label whose text or name this is, up to case and punctuation."""
+        labels = {_fold(label): label for label in self.texts}
+        for label, text in self.texts.items():
+            labels[_fold(text)] = label
+        return labels.get(_fold(name))
 
     def write(self, answer: Any) -> str:
         text = self.texts.get(str(answer)) if isinstance(answer, (str, int)) else None
@@ -93,22 +102,23 @@ class Labels(Spelling):
     def advice(self, text: str) -> str | None:
         if text in self.labels_by_text:
             return None
-        expected, bare = f"expected {either(list(self.labels_by_text))}", _bare(text)
+        expected = f"expected {either(list(self.labels_by_text))}"
+        bare = _bare(text)
         if bare in self.labels_by_text:
             return f"{expected}, without quotes or spaces around it"
-        label = self._labels_by_folded_name.get(_fold(bare))
+        label = self._label_like(bare)
         if label is not None:
             right = self.texts[label]
-            return f"{expected}: write {right} for {label}" if right != label else f"{expected}: write exactly {right}"
+            return f"{expected}: write exactly {right}" if right == label else f"{expected}: write {right} for {label}"
         if _NUMBER.fullmatch(bare):
             return self._number_advice(expected, bare)
         return expected
 
     def _number_advice(self, expected: str, bare: str) -> str:
-        if any(_NUMBER.fullmatch(text) for text in self.labels_by_text):
-            numbers = {float(text) for text in self.labels_by_text if _NUMBER.fullmatch(text)}
-            return f"{expected}, without decimals or signs" if float(bare) in numbers else expected
-        return f"{expected}: write the name of the label, because tools number the labels differently"
+        numbers = [float(text) for text in self.labels_by_text if _NUMBER.fullmatch(text)]
+        if not numbers:
+            return f"{expected}: write the name of the label, because tools number the labels differently"
+        return f"{expected}, without decimals or signs" if float(bare) in numbers else expected
 
 
 @final
@@ -124,10 +134,14 @@ class Number(Spelling):
     """What a number outside of the range means, and what to do. If given, writing refuses such a number too."""
 
     def __post_init__(self) -> None:
-        if not self.low < self.high or (self.decimals is not None and not 0 <= self.decimals <= 17):
+        decimals = self.decimals or 0
+        if not self.low < self.high or not 0 <= decimals <= 17:
             raise PluginError(f"A number needs low < high and 0 to 17 decimals, not {self}.")
-        if self.decimals is not None and any(round(end, self.decimals) != end for end in (self.low, self.high)):
-            raise PluginError(f"{self.low:g} to {self.high:g} cannot be written with {self.decimals} decimals.")
+        if self.decimals is not None and (round(self.low, decimals), round(self.high, decimals)) != (
+            self.low,
+            self.high,
+        ):
+            raise PluginError(f"{self.low:g} to {self.high:g} cannot be written with {decimals} decimals.")
 
     def write(self, answer: Any) -> str:
         try:
@@ -138,8 +152,10 @@ class Number(Spelling):
             raise ValueError("expected a finite number")
         if self.outside and not self.low <= number <= self.high:
             raise ValueError(f"{self._expected}: {self.outside}")
-        clipped = min(max(number, self.low), self.high) + 0.0  # -0.0 + 0.0 is 0.0, which avoids '-0.000'
-        return repr(clipped) if self.decimals is None else f"{round(clipped, self.decimals) + 0.0:.{self.decimals}f}"
+        clipped = min(max(number, self.low), self.high)
+        if self.decimals is None:
+            return repr(clipped + 0.0)  # -0.0 + 0.0 is 0.0, which avoids '-0.000'
+        return f"{round(clipped, self.decimals) + 0.0:.{self.decimals}f}"
 
     def advice(self, text: str) -> str | None:
         if not _NUMBER.fullmatch(text):
@@ -161,6 +177,83 @@ class Number(Spelling):
     @property
     def _expected(self) -> str:
         return f"expected a number from {self.low:g} to {self.high:g}"
+
+
+@final
+@dataclass(frozen=True)
+class JsonValues(Spelling):
+    """A JSON value for each label of the task, for example 0 and 1, or true and false."""
+
+    values: Mapping[str, str | float | bool]
+    """The task's label -> the file's value. A label that is a number is given as its digits."""
+
+    def __post_init__(self) -> None:
+        if len(self.values) < 2 or len(self.labels_by_text) < len(self.values):
+            raise PluginError(f"JsonValues needs two or more labels, each with its own value, not {dict(self.values)}.")
+
+    @property
+    def labels_by_text(self) -> Mapping[str, str]:
+        return {json.dumps(value): label for label, value in self.values.items()}
+
+    def write(self, answer: Any) -> str:
+        return json.dumps(self.json_value(answer))
+
+    def advice(self, text: str) -> str | None:
+        return None if text in self.labels_by_text else self._expected
+
+    def json_value(self, answer: Any) -> str | float:
+        if str(answer) not in self.values:
+            raise ValueError(f"expected one of the task's labels: {either(list(self.values))}")
+        return self.values[str(answer)]
+
+    def json_advice(self, value: Any) -> str | None:
+        return None if json.dumps(value) in self.labels_by_text else self._expected
+
+    @property
+    def _expected(self) -> str:
+        return f"expected {either(list(self.labels_by_text))}"
+
+
+@final
+@dataclass(frozen=True)
+class LabelList(Spelling):
+    """Any number of labels, as `MultiLabel` answers: a list of texts in JSON, joined texts in other files."""
+
+    labels: Labels
+    """The text of each label."""
+    separator: str = ","
+    """Separates the texts in files that are not JSON."""
+    empty: str = ""
+    """Text for "no label" in files that are not JSON. Files of lines need one, because their lines cannot be empty."""
+
+    def __post_init__(self) -> None:
+        texts = list(self.labels.labels_by_text)
+        if not self.separator or self.empty in texts or any(self.separator in text for text in texts):
+            raise PluginError(
+                f"The texts {texts} need a separator that none of them has, and another text for 'no label'."
+            )
+
+    def write(self, answer: Any) -> str:
+        return self.separator.join(self.json_value(answer)) or self.empty
+
+    def advice(self, text: str) -> str | None:
+        return None if text == self.empty else self.json_advice(text.split(self.separator))
+
+    def json_value(self, answer: Any) -> list[str]:
+        if not isinstance(answer, list):
+            raise ValueError("expected a list of the task's labels")
+        return [self.labels.write(label) for label in answer]
+
+    def json_advice(self, value: Any) -> str | None:
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            return "expected a list of labels, each in quotes"
+        if len(set(value)) < len(value):
+            return "a label is there twice; each may be there once"
+        for text in value:
+            advice = self.labels.advice(text)
+            if advice is not None:
+                return advice
+        return None
 
 
 def spell_all(

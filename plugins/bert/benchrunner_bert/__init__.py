@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from benchrunner import NamedRecipe, hookimpl
 from benchrunner.engine import BackboneFamily
-from benchrunner_bert.elmo.family import ElmoFamily
+from benchrunner_bert.elmo.backbones import ElmoFamily
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.recipes import BERT, MOSBACH
 

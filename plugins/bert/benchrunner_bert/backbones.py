@@ -58,24 +58,23 @@ class HubBert(Backbone):
     about: str
 
     def revision(self, workspace: Workspace) -> str:
-        return checkpoint_revision(self._folder(workspace), workspace, lambda: self.load(workspace, seed=0))
+        return self._downloaded(workspace).revision(workspace)
 
     def layer_count(self, workspace: Workspace) -> int:
-        return Configuration.read(self._folder(workspace) / "config.json").layers
+        return self._downloaded(workspace).layer_count(workspace)
 
     def weight_count(self, workspace: Workspace) -> int:
-        return Configuration.read(self._folder(workspace) / "config.json").weights
+        return self._downloaded(workspace).weight_count(workspace)
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
-        from benchrunner_bert.checkpoint import read
+        return self._downloaded(workspace).load(workspace, seed=seed)
 
-        return read(self._folder(workspace), seed=seed)
-
-    def _folder(self, workspace: Workspace) -> Path:
+    def _downloaded(self, workspace: Workspace) -> FolderBert:
         """Download what is missing, all of one commit; files in the cache need no request to the hub."""
         from benchrunner_bert.checkpoint import WEIGHTS
 
-        return hub_files.download_checkpoint(self.repository, workspace, files=FILES[1:], weights=WEIGHTS)
+        folder = hub_files.download_checkpoint(self.repository, workspace, files=FILES[1:], weights=WEIGHTS)
+        return FolderBert(self.name, folder)
 
 
 @final
@@ -121,7 +120,8 @@ def checkpoint_revision(folder: Path, workspace: Workspace, load: Callable[[], o
     from benchrunner.engine import Cache
     from benchrunner_bert.checkpoint import weights_file
 
-    cache, digest = Cache(workspace.cache), hashlib.sha256()
+    cache = Cache(workspace.cache)
+    digest = hashlib.sha256()
     for path in (*(folder / name for name in FILES), weights_file(folder)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())

@@ -36,7 +36,8 @@ def read(folder: Path, *, seed: int) -> Bert:
         )
     path = weights_file(folder)
     # Before memory is taken: the pooler may be missing, and each layer has more weights of its own than one.
-    if config.layers > (count := len(tensor_files.read_shapes(path))):
+    count = len(tensor_files.read_shapes(path))
+    if config.layers > count:
         raise CheckpointError(
             f"{folder}/config.json: num_hidden_layers is {config.layers:,}, but {path.name} has only {count:,} tensors."
         )
@@ -50,7 +51,8 @@ def read(folder: Path, *, seed: int) -> Bert:
         model = Bert(config, tokenizer)
     weights, heads = encoder_weights(tensor_files.read_tensors(path))
     notes = []
-    if task_heads := sorted(name for name in heads if not name.startswith(_PRETRAINING_HEADS)):
+    task_heads = sorted(name for name in heads if not name.startswith(_PRETRAINING_HEADS))
+    if task_heads:
         notes.append(f"left out of {path.name}: a head of another task ({', '.join(task_heads)})")
     if not any(name.startswith("pooler.") for name in weights):
         draw_weight(model.pooler.weight, config, randomness.generator(seed, "pooler"))
@@ -87,7 +89,8 @@ def weights_file(folder: Path) -> Path:
 
 def _check(model: Bert, weights: Mapping[str, torch.Tensor], path: Path) -> None:
     """Compare names and shapes of a checkpoint's weights with those that the model needs."""
-    names, parameters = dict(published_names(model)), dict(model.named_parameters())
+    names = dict(published_names(model))
+    parameters = dict(model.named_parameters())
     expected = {name for parts in names.values() for name in parts}
     faults = [f"missing: {name}" for name in sorted(expected - weights.keys())]
     faults += [f"unexpected: {name}" for name in sorted(weights.keys() - expected)]

@@ -20,7 +20,8 @@ def write_encoder(
     folder: Path, encoder: nn.Module, config: Configuration, tokenizer: BertTokenizer, head: ExportedHead | None
 ) -> None:
     """Write an encoder to a checkpoint folder. With a head, other libraries load the folder as a whole model."""
-    tensors, settings = published_weights(encoder), config.as_json()
+    tensors = published_weights(encoder)
+    settings = config.as_json()
     if head is not None:
         architecture = architecture_of(head, config.direction)
         tensors = {f"bert.{name}": tensor for name, tensor in tensors.items()}

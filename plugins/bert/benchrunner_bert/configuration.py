@@ -89,7 +89,8 @@ class Configuration:
         parts = size.split("/")
         if len(parts) not in (2, 3) or not all(part.isdecimal() and int(part) > 0 for part in parts):
             raise RequestError(f"A size is {', '.join(SIZES)}, L/H or L/H/A such as 4/256/4; not '{size}'.")
-        layers, hidden = int(parts[0]), int(parts[1])
+        layers = int(parts[0])
+        hidden = int(parts[1])
         heads = int(parts[2]) if len(parts) == 3 else max(1, hidden // HEAD_SIZE)
         if hidden % heads:
             raise RequestError(f"A width of {hidden} cannot be shared by {heads} heads: in L/H/A, A must divide H.")
@@ -99,7 +100,8 @@ class Configuration:
     def read(cls, path: Path) -> Configuration:
         """Read and check the config.json of a checkpoint."""
         settings = read_json_object(path, error=CheckpointError)
-        direction, directions = settings.get(_DIRECTION_KEY, "both"), get_args(Direction)
+        direction = settings.get(_DIRECTION_KEY, "both")
+        directions = get_args(Direction)
         if direction not in directions:
             raise CheckpointError(f"{path}: {_DIRECTION_KEY} is {direction!r}; {' or '.join(directions)} was expected.")
         if (model_type := settings.get("model_type", MODEL_TYPES[direction])) != MODEL_TYPES[direction]:

@@ -67,13 +67,12 @@ class BertFamily(BackboneFamily):
 
     def listed(self) -> list[Backbone]:
         runs = Workspace.from_environment().runs
-        named = (
-            FolderBert(f"{pretrained.PREFIX}{model.name}", model.folder, model.about)
-            for model in pretrained.listed(runs)
-            if pretrained.model_type(model.folder) != ELMO
-        )
-        fresh = (RandomBert(f"{RANDOM}{size}", size) for size in SIZES)
-        return [*EMBEDDED, *_released(), *_miniatures(), *named, *fresh]
+        backbones: list[Backbone] = [*EMBEDDED, *_released(), *_miniatures()]
+        for model in pretrained.listed(runs):
+            if pretrained.model_type(model.folder) != ELMO:
+                backbones.append(FolderBert(f"{pretrained.PREFIX}{model.name}", model.folder, model.about))
+        backbones += [RandomBert(f"{RANDOM}{size}", size) for size in SIZES]
+        return backbones
 
     def find(self, reference: str, workspace: Workspace) -> Backbone | None:
         if reference.startswith(RANDOM):
@@ -127,4 +126,5 @@ def _is_bert(config: Path) -> bool:
     if not config.is_file():
         return False
     settings = read_json_object(config, error=CheckpointError)
-    return settings.get("model_type", "bert" if "num_hidden_layers" in settings else None) in MODEL_TYPES.values()
+    usual = "bert" if "num_hidden_layers" in settings else None
+    return settings.get("model_type", usual) in MODEL_TYPES.values()

@@ -11,7 +11,8 @@ TRAINED = 16
 
 def check_memory(name: str, weights: int, *, bytes_each: int = TRAINED) -> None:
     """Raise a `RequestError` if a model needs more memory than this process can have. `name` begins the message."""
-    needed, memory = weights * bytes_each, platform_facts.memory_size()
+    needed = weights * bytes_each
+    memory = platform_facts.memory_size()
     if needed > memory:
         raise RequestError(
             f"{name} has {weights:,} weights, which need {needed / 1e9:,.0f} GB of memory; there are "

@@ -69,7 +69,9 @@ class Layer(nn.Module):
 
     def __init__(self, config: Configuration, index: int) -> None:
         super().__init__()
-        self.index, self.heads, self.direction = index, config.heads, config.direction
+        self.index = index
+        self.heads = config.heads
+        self.direction = config.direction
         self.activation = ACTIVATIONS[config.activation]
         # One product gives query, key and value: the three published matrices are stacked.
         self.qkv = StackedLinear(config.hidden, config.hidden, count=3)
@@ -94,11 +96,13 @@ class Layer(nn.Module):
         qkv = self.qkv(hidden).unflatten(-1, (3, self.heads, -1))  # (T, 3, heads, H / heads)
         context = attend(qkv, batch, rate=attention_dropout, site=attention_site, direction=self.direction)  # (T, H)
         if tokens is not None:
-            context, hidden = context.index_select(0, tokens), hidden.index_select(0, tokens)
+            context = context.index_select(0, tokens)
+            hidden = hidden.index_select(0, tokens)
         attended = batch.dropout(self.attention_output(context), dropout, f"{site} attention output")
         hidden = self.attention_norm(hidden + attended)
         inner = self.activation(self.inner(hidden))  # (T, 4H)
-        return self.output_norm(hidden + batch.dropout(self.output(inner), dropout, f"{site} output"))  # type: ignore[no-any-return]
+        output = batch.dropout(self.output(inner), dropout, f"{site} output")
+        return self.output_norm(hidden + output)  # type: ignore[no-any-return]
 
 
 class Bert(Encoder):
@@ -116,9 +120,12 @@ class Bert(Encoder):
 
     def __init__(self, config: Configuration, tokenizer: BertTokenizer) -> None:
         super().__init__()
-        self.config, self.tokenizer = config, tokenizer
-        self.hidden_size, self.max_length = config.hidden, config.positions
-        self.dropout, self.attention_dropout = config.dropout, config.attention_dropout
+        self.config = config
+        self.tokenizer = tokenizer
+        self.hidden_size = config.hidden
+        self.max_length = config.positions
+        self.dropout = config.dropout
+        self.attention_dropout = config.attention_dropout
         self.tokenizer_fingerprint = tokenizer.fingerprint
         self.summary_place = "last" if config.direction == "left-to-right" else "first"
         self.embeddings = Embeddings(config)
@@ -202,7 +209,8 @@ class Bert(Encoder):
             if isinstance(module, nn.Linear):
                 nn.init.zeros_(module.bias)
             if isinstance(module, nn.LayerNorm):
-                nn.init.ones_(module.weight), nn.init.zeros_(module.bias)
+                nn.init.ones_(module.weight)
+                nn.init.zeros_(module.bias)
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
         write_encoder(folder, self, self.config, self.tokenizer, head)

@@ -42,8 +42,9 @@ class BertTokenizer:
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self._tokenizer = tokenizer
-        first, last = self._id_of("[CLS]"), self._id_of("[SEP]")
-        tokenizer.post_processor = processors.BertProcessing(("[SEP]", last), ("[CLS]", first))
+        first = ("[CLS]", self._id_of("[CLS]"))
+        last = ("[SEP]", self._id_of("[SEP]"))
+        tokenizer.post_processor = processors.BertProcessing(last, first)
         self.words = WordCache(tokenizer, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
         self.fingerprint = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
 
@@ -130,20 +131,19 @@ class BertTokenizer:
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Encode whole texts on all cores, without special tokens."""
         self._tokenizer.no_truncation()
-        tokens, spans, lengths = list[np.ndarray](), list[np.ndarray](), list[int]()
+        empty = np.empty(0, dtype=np.int32)  # np.concatenate needs at least one array
+        tokens = [empty]
+        spans = [empty.reshape(0, 2)]
+        starts = [0]
         for start in range(0, len(texts), _CHUNK):
             encodings = self._tokenizer.encode_batch(texts[start : start + _CHUNK], add_special_tokens=False)
             ids = chain.from_iterable(encoding.ids for encoding in encodings)
             tokens.append(np.fromiter(ids, dtype=np.int32))
             offsets = chain.from_iterable(encoding.offsets for encoding in encodings)
             spans.append(np.fromiter(chain.from_iterable(offsets), dtype=np.int32).reshape(-1, 2))
-            lengths.extend(map(len, encodings))
-        empty = np.empty(0, dtype=np.int32)  # np.concatenate needs at least one array
-        return Pieces(
-            np.concatenate([empty, *tokens]),
-            np.concatenate([empty.reshape(0, 2), *spans]),
-            np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
-        )
+            for encoding in encodings:
+                starts.append(starts[-1] + len(encoding))
+        return Pieces(np.concatenate(tokens), np.concatenate(spans), np.array(starts, dtype=np.int64))
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Encode texts or pairs of texts on all cores; pairs that are too long lose tokens at the end of the longer."""

@@ -55,7 +55,8 @@ def published_weights(model: nn.Module) -> dict[str, torch.Tensor]:
 
 def encoder_weights(tensors: Mapping[str, torch.Tensor]) -> tuple[dict[str, torch.Tensor], list[str]]:
     """Separate a checkpoint's tensors: the encoder's by today's names without a prefix, and the names of heads."""
-    weights, heads = {}, []
+    weights = {}
+    heads = []
     for name, tensor in tensors.items():
         if _HEADS.match(name):
             heads.append(name)

@@ -17,7 +17,7 @@ from scipy import stats
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.instances.instance import Instance
 from benchrunner_bert.pretraining.instances.instances import Instances
-from benchrunner_bert.pretraining.instances.shuffling import shuffled
+from benchrunner_bert.pretraining.instances.places import shuffled
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,7 @@ from collections.abc import Iterator
 
 from benchrunner import Task, hookimpl
 from benchrunner_conll.column_scorer import ConllEval
-from benchrunner_conll.corpus import Corpus
-from benchrunner_conll.table import CONLL2003
+from benchrunner_conll.corpus import CONLL2003, Corpus
 from benchrunner_conll.tag_metrics import metrics
 
 __all__ = ["CONLL2003", "ConllEval", "Corpus", "metrics", "register_tasks"]

@@ -38,18 +38,21 @@ class ConllEval(Scorer):
 
     def recognizes(self, path: Path) -> bool:
         try:
-            head = [fields for block in islice(_FILE.blocks(path), _HEAD) for _, fields in block]
+            blocks = list(islice(_FILE.blocks(path), _HEAD))
         except DataError:  # not a text file; the error is raised where the file is read
             return False
+        head = [fields for _, fields in chain.from_iterable(blocks)]
         return head[:1] != [_BENCHRUNNER_HEADER] and any(_looks_tagged(fields) for fields in head)
 
     def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
         tagged = list(_FILE.blocks(path))
         self._check(path, tagged)
         if gold is not None:
-            _compare(path, [block for block in tagged if not _FILE.is_border(block)], gold)
+            sentences = [block for block in tagged if not _FILE.is_border(block)]
+            _compare(path, sentences, gold)
         evaluation = evaluate(_column(tagged, -2), _column(tagged, -1))
-        return Scored({name: Score(value) for name, value in evaluation.figures.items()}, str(evaluation))
+        scores = {name: Score(value) for name, value in evaluation.figures.items()}
+        return Scored(scores, str(evaluation))
 
     def _check(self, path: Path, tagged: list[list[Line]]) -> None:
         if not tagged:
@@ -71,7 +74,7 @@ def _looks_tagged(fields: Sequence[str]) -> bool:
 
 
 def _column(tagged: Sequence[Sequence[Line]], at: int) -> list[list[str]]:
-    columns: list[list[str]] = []
+    columns = list[list[str]]()
     for sentence in tagged:
         columns.append([fields[at] for _, fields in sentence])
     return columns
@@ -80,7 +83,8 @@ def _column(tagged: Sequence[Sequence[Line]], at: int) -> list[list[str]]:
 def _compare(path: Path, sentences: Sequence[Sequence[Line]], gold: Rows) -> None:
     """Raise a `DataError` for the first line whose word or gold tag differs from the rows."""
     labelled = "labels" in gold.table.column_names
-    words_in_file, words_in_rows = _in_file(sentences, labelled=labelled), _in_rows(gold, labelled=labelled)
+    words_in_file = _in_file(sentences, labelled=labelled)
+    words_in_rows = _in_rows(gold, labelled=labelled)
     for line_and_word, row_and_word in zip_longest(words_in_file, words_in_rows):
         if line_and_word is None:
             row, expected = row_and_word

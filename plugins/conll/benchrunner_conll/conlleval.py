@@ -84,23 +84,27 @@ class Evaluation:
     @property
     def figures(self) -> dict[str, float]:
         """Every figure by its name; the figures of one type end in `_TYPE`."""
-        by_type = {
-            f"{name}_{kind}": getattr(tally, name) for kind, tally in self.types.items() for name in _TALLY_FIGURES
-        }
-        overall = {name: getattr(self.overall, name) for name in _TALLY_FIGURES}
-        return {**overall, "accuracy": self.accuracy, "tokens": self.tokens, **by_type}
+        figures = {name: getattr(self.overall, name) for name in _TALLY_FIGURES}
+        figures["accuracy"] = self.accuracy
+        figures["tokens"] = self.tokens
+        for kind, tally in self.types.items():
+            figures |= {f"{name}_{kind}": getattr(tally, name) for name in _TALLY_FIGURES}
+        return figures
 
 
 def evaluate(gold: Tags, predicted: Tags) -> Evaluation:
     """Compare predicted tags with gold tags, sentence by sentence; raises `DataError` where their lengths differ."""
-    in_gold, found, correct = Counter[str](), Counter[str](), Counter[str]()
+    in_gold = Counter[str]()
+    found = Counter[str]()
+    correct = Counter[str]()
     correct_tokens = 0
     for row, (gold_tags, predicted_tags) in enumerate(zip(gold, predicted, strict=True)):
         if len(gold_tags) != len(predicted_tags):
             lengths = f"{len(gold_tags)} words, but {len(predicted_tags)} tags were predicted for it"
             raise DataError(f"Row {row} has {lengths}.")
         correct_tokens += sum(map(operator.eq, gold_tags, predicted_tags))
-        gold_phrases, found_phrases = phrases(gold_tags), phrases(predicted_tags)
+        gold_phrases = phrases(gold_tags)
+        found_phrases = phrases(predicted_tags)
         in_gold.update(kind for _, _, kind in gold_phrases)
         found.update(kind for _, _, kind in found_phrases)
         correct.update(kind for _, _, kind in gold_phrases & found_phrases)

@@ -1,4 +1,4 @@
-"""A corpus of tagged phrases in column files. One `Corpus` value makes a task."""
+"""A corpus of tagged phrases in column files; and CoNLL-2003, with its places in the data folder and on the hub."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from benchrunner import PluginError, Recipe, Role, Source, Split, Suite, Tag, Task, WordColumns, iob_tags
+from benchrunner import HubTable, PluginError, Recipe, Role, Source, Split, Suite, Tag, Task, WordColumns, iob_tags
+from benchrunner_conll import demo
 from benchrunner_conll.column_scorer import ConllEval
 from benchrunner_conll.tag_metrics import metrics
 
@@ -49,14 +50,16 @@ class Corpus:
     """Writes a small data set in the layout of the files: (seed, folder)."""
 
     def __post_init__(self) -> None:
-        if wrong := [kind for kind in self.types if kind == iob_tags.OUTSIDE or kind[:2] in ("B-", "I-")]:
+        wrong = [kind for kind in self.types if kind == iob_tags.OUTSIDE or kind[:2] in ("B-", "I-")]
+        if wrong:
             raise PluginError(f"{self.name}: types are given without O, B- and I-, so none can be '{wrong[0]}'.")
         if len(set(self.columns)) != len(self.columns) or not {"words", "labels"} <= set(self.columns):
             raise PluginError(
                 f"{self.name}: columns need different names, with words and labels among them, not {self.columns}."
             )
         for splits in (self.further_sources, self.rows):
-            if unknown := [split for split in splits if split not in self.files]:
+            unknown = [split for split in splits if split not in self.files]
+            if unknown:
                 raise PluginError(f"{self.name}: there are no files of the split '{unknown[0]}'.")
 
     @property
@@ -97,3 +100,46 @@ class Corpus:
         if role is None:
             raise PluginError(f"{self.name}: expected a split that is or begins with train, dev or test, not '{name}'.")
         return Split(role, (self.file(*self.files[name]), *self.further_sources.get(name, ())), self.rows.get(name))
+
+
+REPOSITORY = "eriktks/conll2003"
+REVISION = "refs/convert/parquet"
+"""Branch with the data; the main branch holds a script that no current library runs."""
+COLUMNS = {"words": "tokens", "pos": "pos_tags", "chunk": "chunk_tags", "labels": "ner_tags"}
+"""Column of the task -> column on the hub."""
+ROOTS = ("conll2003/", "conll-2003/", "conll03/", "CoNLL-2003/", "CoNLL2003/", "ner/")
+"""Folders below the data folder that are searched; the last is the organizers' own."""
+
+
+def _files(official: str, *common: str) -> tuple[str, ...]:
+    """List the searched paths of a file.
+
+    The organizers' name is searched in the data folder too. Common names such as train.txt are searched in `ROOTS`
+    only, because outside of these folders such a file may belong to other data.
+    """
+    paths = list[str]()
+    for root in ROOTS:
+        paths += [f"{root}{name}" for name in (official, *common)]
+    return (*paths, official)
+
+
+def _hub(split: str) -> tuple[Source, ...]:
+    return (HubTable(REPOSITORY, "", split, COLUMNS, revision=REVISION),)
+
+
+CONLL2003 = Corpus(
+    name="conll/ner",
+    about="Which words of the news name persons, organizations, locations or something else?",
+    files={
+        "train": _files("eng.train", "train.txt"),
+        "dev": _files("eng.testa", "valid.txt", "dev.txt"),
+        "test": _files("eng.testb", "test.txt"),
+    },
+    types=("PER", "ORG", "LOC", "MISC"),
+    columns=("words", "pos", "chunk", "labels"),
+    further_sources={"train": _hub("train"), "dev": _hub("validation"), "test": _hub("test")},
+    rows={"train": 14_041, "dev": 3_250, "test": 3_453},
+    suite=Suite("conll"),
+    demo_files=demo.write,
+)
+"""Named entities in English (Tjong Kim Sang and De Meulder 2003). The test file has labels, which are read."""

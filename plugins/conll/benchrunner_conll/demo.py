@@ -60,8 +60,9 @@ def write(seed: int, folder: Path) -> None:
 def _document(draw: random.Random) -> str:
     """Write a border line and some sentences, each with a blank line after it. All templates are equally likely."""
     templates = draw.choices(SENTENCE_TEMPLATES, k=draw.randint(*SENTENCES))
-    sentences = [_sentence(template, draw) for template in templates]
-    return "".join(f"{block}\n" for block in (f"{DOCUMENT} -X- O O\n", *sentences))
+    blocks = [f"{DOCUMENT} -X- O O\n"]
+    blocks += [_sentence(template, draw) for template in templates]
+    return "".join(f"{block}\n" for block in blocks)
 
 
 def _sentence(template: str, draw: random.Random) -> str:
@@ -69,10 +70,12 @@ def _sentence(template: str, draw: random.Random) -> str:
     for slot in template.split():
         words += _filled(slot, draw)
     tags = as_iob1(tag for _, _, tag in words)
-    chunks = ["I-VP" if part == "VBD" else "I-NP" if part.isalpha() and part != "IN" else "O" for _, part, _ in words]
-    return "".join(
-        f"{word} {part} {chunk} {tag}\n" for (word, part, _), chunk, tag in zip(words, chunks, tags, strict=True)
-    )
+    lines = list[str]()
+    for (word, part, _), tag in zip(words, tags, strict=True):
+        chunk = "I-NP" if part.isalpha() else "O"
+        chunk = {"VBD": "I-VP", "IN": "O"}.get(part, chunk)
+        lines.append(f"{word} {part} {chunk} {tag}\n")
+    return "".join(lines)
 
 
 def _filled(slot: str, draw: random.Random) -> list[tuple[str, str, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchrunner import print_line
 from benchrunner.results import command_line
-from benchrunner_kit.scaffolds.kinds import SCAFFOLDS
+from benchrunner_kit.scaffolds.writing import SCAFFOLDS, write_plugin
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +21,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the package, and print what to do next."""
-    from benchrunner_kit.scaffolds.writing import write_plugin
-
     folder = write_plugin(
         arguments.kind,
         arguments.name,

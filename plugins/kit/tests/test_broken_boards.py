@@ -23,7 +23,7 @@ from benchrunner import (
     RequestError,
     Table,
 )
-from benchrunner.leaderboards.file_kinds.lines_file import Lines
+from benchrunner.leaderboards.file_kinds.text_files import Lines
 from benchrunner_kit.testing import check_leaderboard
 from inline import board, mood
 

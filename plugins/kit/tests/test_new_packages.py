@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner_kit.scaffolds.kinds import SCAFFOLDS
 from benchrunner_kit.scaffolds.names import LONGEST
-from benchrunner_kit.scaffolds.writing import package_files
+from benchrunner_kit.scaffolds.writing import SCAFFOLDS, package_files
 from command_line import Shell
 from distributions import ROOT
 

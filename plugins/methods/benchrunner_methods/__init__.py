@@ -40,6 +40,6 @@ def register_backbones() -> Iterator[BackboneFamily]:
 
 
 def _bilstm(encoder: Encoder, job: Job) -> heads.Head:
-    from benchrunner_methods.bilstm_head import bilstm_head  # with torch, which loads slowly
+    from benchrunner_methods.recurrent_heads import bilstm_head  # with torch, which loads slowly
 
     return bilstm_head(encoder, job)

@@ -12,8 +12,7 @@ from torch import nn
 
 from benchrunner.engine import Features, FlatBatch, blocks, steps
 from benchrunner_methods import frozen_states
-from benchrunner_methods.attention_head import AttentionHead
-from benchrunner_methods.bilstm_head import BiLstmHead, LayerMix
+from benchrunner_methods.recurrent_heads import AttentionHead, BiLstmHead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,15 +30,18 @@ class Reader(ABC):
     """The modules that are trained, by name."""
 
     def __init__(self, encoder: Encoder, job: Job, table: pa.Table) -> None:
-        self._device, self._dropout = torch.device(job.computing.device), encoder.dropout
+        self._device = torch.device(job.computing.device)
+        self._dropout = encoder.dropout
         choice = job.fit.recipe.features
         sources, self._positions, self.sequences = self._read(encoder, job, table)
         encoder.to(self._device).eval()
-        layers = frozen_states.chosen_layers(choice, frozen_states.depth(encoder, sources[0], self._device))
+        depth = frozen_states.depth(encoder, sources[0], self._device)
+        layers = frozen_states.chosen_layers(choice, depth)
         self._states = [frozen_states.states(encoder, source, layers, job) for source in sources]
         self._ends = np.cumsum([len(source.tokens) for source in sources])
         concatenated = len(layers) if choice.startswith("concat") else 1
-        self.learned = {"head": self._head(encoder.hidden_size * concatenated, job).to(self._device)}
+        head = self._head(encoder.hidden_size * concatenated, job)
+        self.learned = {"head": head.to(self._device)}
         if choice.startswith("weighted"):
             self.learned["mix"] = LayerMix(len(layers)).to(self._device)
 
@@ -63,10 +65,10 @@ class Reader(ABC):
         places = self._positions[batch.feature_positions]
         sources = self._ends.searchsorted(places, side="right")
         firsts = np.concatenate([[0], self._ends[:-1]])[sources]
-        layers = [
-            torch.from_numpy(_gathered(layer, sources, places - firsts)).to(self._device).float()
-            for layer in zip(*self._states, strict=True)
-        ]
+        layers = list[torch.Tensor]()
+        for layer in zip(*self._states, strict=True):
+            states = _gathered(layer, sources, places - firsts)
+            layers.append(torch.from_numpy(states).to(self._device).float())
         hidden = self.learned["mix"](layers) if "mix" in self.learned else torch.cat(layers, dim=1)
         return self.outputs(hidden, batch)
 
@@ -78,6 +80,22 @@ def _gathered(layer: Sequence[np.ndarray], sources: np.ndarray, places: np.ndarr
         chosen = sources == number
         states[chosen] = source[places[chosen]]
     return states
+
+
+class LayerMix(nn.Module):
+    """A learned weighted sum of layers: softmax weights and one factor (Peters et al. 2018)."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers))
+        self.factor = nn.Parameter(torch.ones(()))
+
+    def forward(self, layers: Sequence[torch.Tensor]) -> torch.Tensor:
+        shares = torch.softmax(self.weights, 0)
+        total = torch.zeros_like(layers[0])
+        for share, layer in zip(shares, layers, strict=True):
+            total = total + share * layer
+        return self.factor * total
 
 
 @final
@@ -106,9 +124,12 @@ class AttentionReader(Reader):
         """Encode each text as a sequence of its own; a sequence of the head is all texts of a row, in two segments."""
         texts = [name for name in ("a", "b") if name in table.column_names]
         kept = [name for name in table.column_names if name not in texts]
-        tables = [table.select([text, *kept]).rename_columns(["a", *kept]) for text in texts]
-        sources = [steps.encode(job, part, encoder, training=False) for part in tables]
-        return sources, *joined(sources)
+        sources = list[Features]()
+        for text in texts:
+            part = table.select([text, *kept]).rename_columns(["a", *kept])
+            sources.append(steps.encode(job, part, encoder, training=False))
+        positions, sequences = joined(sources)
+        return sources, positions, sequences
 
     def _head(self, hidden: int, job: Job) -> nn.Module:
         return AttentionHead(
@@ -135,11 +156,16 @@ def joined(sources: Sequence[Features]) -> tuple[np.ndarray, Features]:
     The first value is the place of each token, counted over the tokens of all sources.
     """
     lengths = np.stack([source.lengths for source in sources], axis=1).astype(np.int64)  # (rows, texts)
-    offsets = np.cumsum([0, *(len(source.tokens) for source in sources[:-1])])
-    begins = np.stack([source.starts[:-1] + offset for source, offset in zip(sources, offsets, strict=True)], axis=1)
+    starts = []
+    offset = 0
+    for source in sources:
+        starts.append(source.starts[:-1] + offset)
+        offset += len(source.tokens)
+    begins = np.stack(starts, axis=1)
     positions = blocks.ranges(begins.ravel(), lengths.ravel())
     tokens = np.concatenate([source.tokens for source in sources])[positions]
-    segments = np.repeat(np.tile(np.arange(len(sources), dtype=np.int8), len(lengths)), lengths.ravel())
+    segment_of_text = np.tile(np.arange(len(sources), dtype=np.int8), len(lengths))
+    segments = np.repeat(segment_of_text, lengths.ravel())
     first = sources[0]
     sequences = Features(
         tokens=tokens,

@@ -44,7 +44,8 @@ class Content(ABC):
 class TokenStates(Content):
     """The state of each token. Half precision rounds by 1 / 2048 and halves files that can be many gigabytes."""
 
-    kind, suffix = np.float16, ""
+    kind = np.float16
+    suffix = ""
 
     def count(self, features: Features) -> int:
         return len(features.tokens)
@@ -125,7 +126,10 @@ def _vectors(
     names = [f"layer-{layer:02}{content.suffix}" for layer in layers]
 
     def write(folder: Path, missing: Sequence[str]) -> None:
-        files = {layer: folder / f"{name}.npy" for layer, name in zip(layers, names, strict=True) if name in missing}
+        files = dict[int, Path]()
+        for layer, name in zip(layers, names, strict=True):
+            if name in missing:
+                files[layer] = folder / f"{name}.npy"
         _compute(content, encoder, features, files, job)
 
     return job.cache.arrays(f"states/{_key(features, job)}", names, write, job.report)
@@ -133,11 +137,12 @@ def _vectors(
 
 def _key(features: Features, job: Job) -> str:
     """Hash what the states on one machine depend on: weights, sequences, numerics and versions of the code."""
-    request = (job.fit.revision, job.fit.recipe.precision, sorted(job.code.items()))
+    recipe = job.fit.recipe
+    request = (job.fit.revision, recipe.precision, sorted(job.code.items()))
     numerics = (
         torch.device(job.computing.device).type,
         torch.get_num_threads(),
-        job.fit.recipe.micro_tokens,
+        recipe.micro_tokens,
         torch.__version__,
     )
     digest = hashlib.sha256(repr((request, numerics)).encode())

@@ -28,7 +28,8 @@ class LowRank(nn.Module):
     def __init__(self, layer: nn.Module, *, rank: int, alpha: float, source: torch.Generator) -> None:
         super().__init__()
         self._is_transposed = not isinstance(layer, nn.Linear)
-        self._count, self._scale = layer.count if isinstance(layer, StackedLinear) else 1, alpha / rank
+        self._count = layer.count if isinstance(layer, StackedLinear) else 1
+        self._scale = alpha / rank
         shape = layer.get_parameter("weight").shape
         outputs, inputs = reversed(shape) if self._is_transposed else shape
         self.a = nn.Parameter(torch.empty(self._count * rank, inputs))
@@ -38,14 +39,18 @@ class LowRank(nn.Module):
     def forward(self, states: torch.Tensor) -> torch.Tensor:
         """Compute what the update adds to the layer's output: (..., inputs) -> (..., outputs)."""
         reduced = functional.linear(states, self.a).chunk(self._count, dim=-1)  # (..., rank) each
-        parts = [functional.linear(x, b) for x, b in zip(reduced, self.b.chunk(self._count), strict=True)]
+        parts = list[torch.Tensor]()
+        for x, b in zip(reduced, self.b.chunk(self._count), strict=True):
+            parts.append(functional.linear(x, b))
         return torch.cat(parts, dim=-1) * self._scale
 
     @torch.no_grad()
     def add_to(self, weight: torch.Tensor) -> None:
         """Add the update to the layer's weight."""
-        parts = zip(self.b.chunk(self._count), self.a.chunk(self._count), strict=True)
-        update = torch.cat([b @ a for b, a in parts]) * self._scale  # (outputs, inputs)
+        products = list[torch.Tensor]()
+        for b, a in zip(self.b.chunk(self._count), self.a.chunk(self._count), strict=True):
+            products.append(b @ a)
+        update = torch.cat(products) * self._scale  # (outputs, inputs)
         weight.add_(update.T if self._is_transposed else update)
 
 

@@ -19,8 +19,8 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.results import Computing, Runner
 from benchrunner.runs.predicting import predict, raw_outputs
 from benchrunner_kit.testing import TinyEncoder
-from benchrunner_methods.attention_head import AttentionHead, BiLstm
 from benchrunner_methods.frozen_readers import joined
+from benchrunner_methods.recurrent_heads import AttentionHead, BiLstm
 from inline import runner
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")

@@ -13,7 +13,8 @@ from torch import nn
 from benchrunner import Recipe
 from benchrunner.engine import Dropout, FlatBatch, HeadShape, collate
 from benchrunner_kit.testing import TinyEncoder
-from benchrunner_methods.bilstm_head import BiLstmHead, LayerMix, time_order
+from benchrunner_methods.frozen_readers import LayerMix
+from benchrunner_methods.recurrent_heads import BiLstmHead, time_order
 from tiny_fits import features
 
 CPU, WIDTH = torch.device("cpu"), 64

@@ -165,7 +165,7 @@ def test_only_what_a_probe_reads_changes_its_identity(tmp_path: Path) -> None:
 
 
 def test_weighted_sums_of_layers_are_means(tmp_path: Path) -> None:
-    from benchrunner_methods.probing import inputs
+    from benchrunner_methods.probing import samples
 
     made = runner(tmp_path)
     parts = {}
@@ -179,7 +179,7 @@ def test_weighted_sums_of_layers_are_means(tmp_path: Path) -> None:
             cache=Cache(made.workspace.cache),
             code={},
         )
-        parts[features] = inputs.read(
+        parts[features] = samples.read(
             TinyEncoder(), job, made.planner.rows(made.plugins.tasks.find("mood"), "train").table
         ).vectors
     mean = (parts["embeddings"] + parts["last"]) / 2

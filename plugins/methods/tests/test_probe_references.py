@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from benchrunner.methods.method import Job
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.results import Computing, Fit
-from benchrunner_methods.probing.kinds import KINDS, Samples
 from benchrunner_methods.probing.linear import ABSENT, Layer, Scaling
+from benchrunner_methods.probing.samples import KINDS, Samples
 from benchrunner_methods.probing.strength import PENALTIES, fitted
 
 

@@ -22,13 +22,14 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 def normalised(text: str) -> str:
     """Lower the case, remove ASCII punctuation, then articles, and join the words by single spaces."""
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    bare = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
 def exact(right: Sequence[str], answer: str) -> float:
     """Return 1 if the normalised answer equals a normalised right answer, else 0."""
     given = normalised(answer)
-    return float(any(normalised(text) == given for text in right))
+    return 1.0 if any(normalised(text) == given for text in right) else 0.0
 
 
 def f1(right: Sequence[str], answer: str) -> float:
@@ -44,7 +45,8 @@ def _overlap(right: list[str], given: list[str]) -> float:
     shared = (Counter(right) & Counter(given)).total()
     if not shared:
         return 0.0
-    precision, recall = shared / len(given), shared / len(right)
+    precision = shared / len(given)
+    recall = shared / len(right)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -73,14 +75,17 @@ def compare_rows(compare: Comparison) -> Callable[[Sequence[Sequence[str]], Sequ
     """Make the function that compares the answer of every row. Metrics of one comparison share its result."""
 
     def compute(gold: Sequence[Sequence[str]], answers: Sequence[str]) -> RowValues:
-        return [(bool(right), compare(right, answer)) for right, answer in zip(gold, answers, strict=True)]
+        values: RowValues = []
+        for right, answer in zip(gold, answers, strict=True):
+            values.append((bool(right), compare(right, answer)))
+        return values
 
     return compute
 
 
 def mean(rows: RowValues) -> float:
     """Compute the mean over all rows."""
-    return percent((value for _, value in rows), len(rows))
+    return percent([value for _, value in rows], len(rows))
 
 
 def mean_answerable(rows: RowValues) -> float:
@@ -100,31 +105,30 @@ def _mean_where(rows: RowValues, *, answerable: bool) -> float:
     return percent(values, len(values))
 
 
-def _metrics(name: str, compare: Comparison, *, by_kind: bool) -> tuple[Metric, ...]:
-    """Make a metric of a comparison and, with `by_kind`, its details for questions with and without an answer."""
+def _metrics(name: str, compare: Comparison) -> tuple[Metric, Metric, Metric]:
+    """Make the metric of a comparison, and its details for questions with and without an answer."""
     compute = compare_rows(compare)
-    headline = Metric(
-        name,
-        compute,
-        figure=mean,
-        scale=1.0,
-        per_row=lambda right, answer: 100.0 * compare(right, answer),
-    )
-    details = (
-        Metric(f"HasAns_{name}", compute, figure=mean_answerable, scale=1.0, detail=True),
-        Metric(f"NoAns_{name}", compute, figure=mean_unanswerable, scale=1.0, detail=True),
-    )
-    return (headline, *details) if by_kind else (headline,)
+
+    def per_row(right: Sequence[str], answer: str) -> float:
+        return 100.0 * compare(right, answer)
+
+    def detail(kind: str, figure: Callable[[RowValues], float]) -> Metric:
+        return Metric(f"{kind}_{name}", compute, figure=figure, scale=1.0, detail=True)
+
+    headline = Metric(name, compute, figure=mean, scale=1.0, per_row=per_row)
+    return headline, detail("HasAns", mean_answerable), detail("NoAns", mean_unanswerable)
 
 
-EXACT_OR_NONE, F1_OR_NONE = or_none(exact), or_none(f1)
-"""The comparisons of the script for SQuAD 2.0."""
+EXACT_OR_NONE = or_none(exact)
+"""The exact match of the script for SQuAD 2.0."""
+F1_OR_NONE = or_none(f1)
+"""The F1 of the script for SQuAD 2.0."""
 
-ANSWERED = (*_metrics("f1", f1, by_kind=False), *_metrics("exact_match", exact, by_kind=False))
+ANSWERED = (_metrics("f1", f1)[0], _metrics("exact_match", exact)[0])
 """The metrics of SQuAD 1.1, the headline first."""
 
-_F1, _HAS_F1, _NO_F1 = _metrics("f1", F1_OR_NONE, by_kind=True)
-_EXACT, _HAS_EXACT, _NO_EXACT = _metrics("exact", EXACT_OR_NONE, by_kind=True)
+_F1, _HAS_F1, _NO_F1 = _metrics("f1", F1_OR_NONE)
+_EXACT, _HAS_EXACT, _NO_EXACT = _metrics("exact", EXACT_OR_NONE)
 
 ANSWERED_OR_NONE = (_F1, _EXACT, _HAS_F1, _HAS_EXACT, _NO_F1, _NO_EXACT)
 """The metrics of SQuAD 2.0, the headline first."""

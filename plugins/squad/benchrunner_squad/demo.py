@@ -1,4 +1,4 @@
-"""Writes small generated SQuAD files in the official layout, for `benchrunner demo` and tests.
+"""Writes small generated files of SQuAD and of TriviaQA in the official layouts, for `benchrunner demo` and tests.
 
 A paragraph names a person, a town or a thing among sentences without such words, and the question word tells which of
 them is the answer. A small encoder learns most of this without pre-training.
@@ -13,6 +13,7 @@ from typing import Any
 
 PARAGRAPHS = {"train": 450, "dev": 75}
 SENTENCES = 3
+ARTICLES = {"train": 60, "dev": 15}
 PEOPLE = {"train": 1, "dev": 3}
 """Number of people who answered each question."""
 
@@ -49,8 +50,10 @@ def write(version: str, seed: int, folder: Path) -> None:
     for role, count in PARAGRAPHS.items():
         draw = random.Random(f"{version} {role} {seed}")
         paragraphs = [_paragraph(at, version, role, draw) for at in range(count)]
-        halves = paragraphs[: count // 2], paragraphs[count // 2 :]
-        data = [{"title": f"Tale_{at}", "paragraphs": half} for at, half in enumerate(halves, start=1)]
+        data = [
+            {"title": "Tale_1", "paragraphs": paragraphs[: count // 2]},
+            {"title": "Tale_2", "paragraphs": paragraphs[count // 2 :]},
+        ]
         content = {"version": "1.1" if version == "v1.1" else version, "data": data}
         (home / f"{role}-{version}.json").write_bytes(json.dumps(content).encode())
 
@@ -61,13 +64,28 @@ def _paragraph(at: int, version: str, role: str, draw: random.Random) -> dict[st
     Every third paragraph has two facts, the others have one. In 2.0, another third has no fact and no answers.
     """
     asked = draw.sample(list(WORDS), 2 if at % 3 == 1 else 1)
-    answers = {} if version == "v2.0" and at % 3 == 0 else {kind: draw.choice(WORDS[kind].split()) for kind in asked}
-    sentences = [draw.choice(FACTS[kind]).format(word) for kind, word in answers.items()]
-    sentences += draw.sample(FILLERS, SENTENCES - len(sentences))
-    draw.shuffle(sentences)
-    context = " ".join(sentences)
+    answers = dict[str, str]()
+    if version == "v1.1" or at % 3 != 0:
+        answers = {kind: _word(kind, draw) for kind in asked}
+    sentences = [_fact(kind, word, draw) for kind, word in answers.items()]
+    context = _text(sentences, SENTENCES - len(sentences), draw)
     questions = [_question(kind, answers.get(kind), context, version, role, draw) for kind in asked]
     return {"context": context, "qas": questions}
+
+
+def _word(kind: str, draw: random.Random) -> str:
+    return draw.choice(WORDS[kind].split())
+
+
+def _fact(kind: str, word: str, draw: random.Random) -> str:
+    return draw.choice(FACTS[kind]).format(word)
+
+
+def _text(facts: list[str], fillers: int, draw: random.Random) -> str:
+    """Mix facts with other sentences."""
+    sentences = facts + draw.sample(FILLERS, fillers)
+    draw.shuffle(sentences)
+    return " ".join(sentences)
 
 
 def _question(
@@ -78,9 +96,41 @@ def _question(
     if version == "v2.0":
         question["is_impossible"] = answer is None
         if answer is None:
-            question["plausible_answers"] = [_span(draw.choice(context.rstrip(".").split()), context)]
+            words = context.rstrip(".").split()
+            question["plausible_answers"] = [_span(draw.choice(words), context)]
     return question
 
 
 def _span(word: str, context: str) -> dict[str, Any]:
     return {"text": word, "answer_start": context.index(word)}
+
+
+def write_trivia(seed: int, folder: Path) -> None:
+    """Write `triviaqa/qa/wikipedia-ROLE.json` and its articles in `triviaqa/evidence`. Equal seeds give equal bytes.
+
+    The demo itself does not fine-tune on these files: studies do that begin with TriviaQA.
+    """
+    home = folder / "triviaqa"
+    for path in ("qa", "evidence/wikipedia"):
+        (home / path).mkdir(parents=True, exist_ok=True)
+    for role, count in ARTICLES.items():
+        draw = random.Random(f"triviaqa {role} {seed}")
+        questions = [_trivia_question(f"{role}_{at}", home, draw) for at in range(count)]
+        content = {"Domain": "Wikipedia", "Split": role, "VerifiedEval": False, "Data": questions}
+        (home / f"qa/wikipedia-{role}.json").write_bytes(json.dumps(content).encode())
+
+
+def _trivia_question(name: str, home: Path, draw: random.Random) -> dict[str, Any]:
+    """Write an article that names the answer among sentences without it, and return the question about it."""
+    kind = draw.choice(list(WORDS))
+    answer = _word(kind, draw)
+    text = _text([_fact(kind, answer, draw)], 3, draw)
+    file = f"{name}.txt"
+    (home / "evidence/wikipedia" / file).write_bytes(text.encode())
+    return {
+        "QuestionId": name,
+        "Question": draw.choice(QUESTIONS[kind]),
+        "Answer": {"Value": answer, "Aliases": [answer], "NormalizedAliases": [answer.lower()], "Type": "FreeForm"},
+        "EntityPages": [{"Title": name, "Filename": file}],
+        "SearchResults": [],
+    }

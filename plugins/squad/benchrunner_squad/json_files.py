@@ -28,7 +28,9 @@ class JsonValue:
     __slots__ = ("file", "path", "value")
 
     def __init__(self, file: Path, value: Any, path: str = "") -> None:
-        self.file, self.value, self.path = file, value, path
+        self.file = file
+        self.value = value
+        self.path = path
 
     def error(self, sentence: str) -> DataError:
         """Make the error for a mistake in this value."""

@@ -25,8 +25,9 @@ class QuestionColumns:
 
     def add(self, name: str, question: str, context: str, answers: list[tuple[str, int]]) -> None:
         """Add a question with its id. An answer is a text and the index of its first character in the context."""
-        for column, text in zip(self._texts.values(), (name, question, context), strict=True):
-            column.append(text)
+        self._texts["id"].append(name)
+        self._texts["question"].append(question)
+        self._texts["context"].append(context)
         if self._answers is not None:
             self._answers.append([text for text, _ in answers])
             self._starts.append([start for _, start in answers])
@@ -38,16 +39,16 @@ class QuestionColumns:
         """Make the table; raises `DataError` for a text that no text file can hold."""
         import pyarrow as pa
 
-        columns: dict[str, tuple[list[str] | list[list[str]] | list[list[int]], pa.DataType]]
-        columns = {name: (texts, pa.string()) for name, texts in self._texts.items()}
-        if self._answers is not None:
-            columns["answers"] = (self._answers, pa.list_(pa.string()))
-            columns["starts"] = (self._starts, pa.list_(pa.int64()))
         try:
-            return pa.table({name: pa.array(values, kind) for name, (values, kind) in columns.items()})
+            columns = {name: pa.array(texts, pa.string()) for name, texts in self._texts.items()}
+            if self._answers is not None:
+                columns["answers"] = pa.array(self._answers, pa.list_(pa.string()))
+                columns["starts"] = pa.array(self._starts, pa.list_(pa.int64()))
+            return pa.table(columns)
         except UnicodeEncodeError as error:  # JSON can spell half a surrogate pair: \ud83d
-            at, text = error.start, quoted(error.object)
-            raise DataError(f"{origin}: the text {text} holds half of a surrogate pair, character {at}.") from None
+            text = quoted(error.object)
+            place = f"character {error.start}"
+            raise DataError(f"{origin}: the text {text} holds half of a surrogate pair, {place}.") from None
 
 
 @final
@@ -71,7 +72,9 @@ class SquadFile(JsonFile):
 
 def _answers(question: JsonValue) -> list[tuple[str, int]]:
     """Read a question's answers and their places. `is_impossible`, which 1.1 does not have, must agree with them."""
-    answers = [(answer.text("text"), answer.whole("answer_start")) for answer in question.each("answers")]
+    answers = list[tuple[str, int]]()
+    for answer in question.each("answers"):
+        answers.append((answer.text("text"), answer.whole("answer_start")))
     if "is_impossible" in question and question.truth("is_impossible") == bool(answers):
         count = f"there are {len(answers)} answers" if answers else "there is no answer"
         raise question.error(f"'is_impossible' is {str(bool(answers)).lower()}, but {count}")
@@ -84,8 +87,10 @@ def from_hub(table: pa.Table) -> pa.Table:
     import pyarrow.compute as pc
 
     answers = table.column("answers")
-    if not pa.types.is_struct(answers.type) or not {"text", "answer_start"} <= {field.name for field in answers.type}:
-        raise DataError(f"The hub's column 'answers' must have the fields text and answer_start; it is {answers.type}.")
+    kind = answers.type
+    names = {field.name for field in kind} if pa.types.is_struct(kind) else set[str]()
+    if not names.issuperset({"text", "answer_start"}):
+        raise DataError(f"The hub's column 'answers' must have the fields text and answer_start; it is {kind}.")
     columns = {name: table.column(name).cast(pa.string()) for name in ("id", "question", "context")}
     columns["answers"] = pc.struct_field(answers, "text").cast(pa.list_(pa.string()))
     columns["starts"] = pc.struct_field(answers, "answer_start").cast(pa.list_(pa.int64()))

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
-from benchrunner import DataError, Rows, Score, Scored, Scorer
-from benchrunner_squad.answer_files import (
-    note_outside,
-    note_unanswered,
-    note_unknown,
-    read_answers,
-    read_probabilities,
-    require_all,
-)
-from benchrunner_squad.comparing import EXACT_OR_NONE, F1_OR_NONE, exact, f1, percent
+from benchrunner import DataError, Rows, Score, Scored, Scorer, quoted, read_json
+from benchrunner_squad.comparing import EXACT_OR_NONE, F1_OR_NONE, Comparison, exact, f1, percent
+from benchrunner_squad.json_files import kind_of
 
 CERTAIN = 1.0
 """The script for 2.0 replaces an answer by "no answer" if the probability of "no answer" is above this value. True
@@ -39,13 +33,18 @@ class AnsweredScorer(JsonScorer):
     """The scorer of SQuAD 1.1, evaluate-v1.1.py. A question without an entry counts 0."""
 
     def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
-        right, answers = _right_answers(gold), read_answers(path)
-        pairs = [(right[question], answers[question]) for question in right if question in answers]
-        figures: dict[str, float] = {
-            "exact_match": percent((exact(*pair) for pair in pairs), len(right)),
-            "f1": percent((f1(*pair) for pair in pairs), len(right)),
-        }
-        return _scored(figures, [*note_unanswered(path, right, answers), *note_unknown(path, right, answers)])
+        right = _right_answers(gold)
+        answers = read_answers(path)
+        notes = list(_note_unknown(path, right, answers))
+        unanswered = [question for question in right if question not in answers]
+        if unanswered:
+            share = _share(path, unanswered, right, "questions have no answer")
+            notes.insert(0, f"{share}: each counts 0, as in the official script")
+        answered = {question: texts for question, texts in right.items() if question in answers}
+        exacts = _compared(exact, answered, answers)
+        f1s = _compared(f1, answered, answers)
+        figures = {"exact_match": percent(exacts.values(), len(right)), "f1": percent(f1s.values(), len(right))}
+        return _scored(figures, notes)
 
 
 @final
@@ -55,45 +54,40 @@ class AnsweredOrNoneScorer(JsonScorer):
     options = {"na-prob": "JSON {id: probability that there is no answer}: adds best_exact and best_f1"}
 
     def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
-        right, answers = _right_answers(gold), read_answers(path)
-        require_all(
-            path, right, answers, "The official script leaves such questions out, so its figures would be of the rest."
-        )
-        exacts = {question: EXACT_OR_NONE(texts, answers[question]) for question, texts in right.items()}
-        f1s = {question: F1_OR_NONE(texts, answers[question]) for question, texts in right.items()}
-        notes = list(note_unknown(path, right, answers))
+        right = _right_answers(gold)
+        answers = read_answers(path)
+        reason = "The official script leaves such questions out, so its figures would be of the rest."
+        _require_all(path, right, answers, reason)
+        exacts = _compared(EXACT_OR_NONE, right, answers)
+        f1s = _compared(F1_OR_NONE, right, answers)
+        notes = list(_note_unknown(path, right, answers))
         if "na-prob" not in files:
             return _scored(_figures(right, exacts, f1s), notes)
-        probabilities = read_probabilities(files["na-prob"])
-        require_all(files["na-prob"], right, probabilities, "The official script would fail.")
-        notes += [
-            *note_unknown(files["na-prob"], right, probabilities),
-            *note_outside(files["na-prob"], probabilities),
-        ]
-        replaced = {
-            question: float(not texts) for question, texts in right.items() if probabilities[question] > CERTAIN
-        }
+        file = files["na-prob"]
+        probabilities = read_probabilities(file)
+        _require_all(file, right, probabilities, "The official script would fail.")
+        notes += _note_unknown(file, right, probabilities)
+        notes += _note_outside(file, probabilities)
+        replaced = dict[str, float]()
+        for question, texts in right.items():
+            if probabilities[question] > CERTAIN:
+                replaced[question] = 0.0 if texts else 1.0
         figures = _figures(right, exacts | replaced, f1s | replaced)
         for name, values in (("exact", exacts), ("f1", f1s)):
-            figures |= _best_figures(name, values, right, answers, probabilities)
+            steps = list[tuple[float, float]]()
+            for question, probability in probabilities.items():
+                if question in right:
+                    loss = 1.0 if answers[question] else 0.0  # of answering a question that has no answer
+                    steps.append((probability, values[question] if right[question] else -loss))
+            best, threshold = best_cut(steps, sum(not texts for texts in right.values()))
+            figures[f"best_{name}"] = 100.0 * best / len(right)
+            figures[f"best_{name}_thresh"] = threshold
         return _scored(figures, notes)
 
 
-def _best_figures(
-    name: str,
-    values: Mapping[str, float],
-    right: Mapping[str, list[str]],
-    answers: Mapping[str, str],
-    probabilities: Mapping[str, float],
-) -> dict[str, float]:
-    """Compute the best figure over all thresholds, and its threshold."""
-    steps = [
-        (probability, _gain(right[question], answers[question], values[question]))
-        for question, probability in probabilities.items()
-        if question in right
-    ]
-    best, threshold = best_cut(steps, sum(not texts for texts in right.values()))
-    return {f"best_{name}": 100.0 * best / len(right), f"best_{name}_thresh": threshold}
+def _compared(compare: Comparison, right: Mapping[str, list[str]], answers: Mapping[str, str]) -> dict[str, float]:
+    """Compare the answer to each question with the right ones."""
+    return {question: compare(texts, answers[question]) for question, texts in right.items()}
 
 
 def best_cut(steps: Iterable[tuple[float, float]], nothing_answered: float) -> tuple[float, float]:
@@ -109,13 +103,9 @@ def best_cut(steps: Iterable[tuple[float, float]], nothing_answered: float) -> t
     for probability, gain in sorted(steps, key=lambda step: step[0]):
         total += gain
         if total > best:
-            best, cut = total, probability
+            best = total
+            cut = probability
     return best, cut
-
-
-def _gain(right: list[str], answer: str, value: float) -> float:
-    """Compute the change of a total when a question that was left unanswered is answered."""
-    return value if right else -float(bool(answer))
 
 
 def _figures(
@@ -129,19 +119,21 @@ def _figures(
     }
     figures: dict[str, float | None] = {}
     for prefix, questions in parts.items():
+        count = len(questions)
         for name, values in (("exact", exacts), ("f1", f1s)):
-            mean = percent((values[question] for question in questions), len(questions)) if questions else None
-            figures[prefix + name] = mean
-        figures[f"{prefix}total"] = len(questions)
+            chosen = [values[question] for question in questions]
+            figures[prefix + name] = percent(chosen, count) if count else None
+        figures[f"{prefix}total"] = count
     return figures
 
 
 def _scored(figures: Mapping[str, float | None], notes: Iterable[str]) -> Scored:
-    scores = {
-        name: Score(None, "there are no such questions") if value is None else Score(value)
-        for name, value in figures.items()
-    }
-    lines = [f"  {name:<17} {_shown(name, score)}" for name, score in scores.items()]
+    scores = dict[str, Score]()
+    lines = list[str]()
+    for name, value in figures.items():
+        score = Score(None, "there are no such questions") if value is None else Score(value)
+        scores[name] = score
+        lines.append(f"  {name:<17} {_shown(name, score)}")
     return Scored(scores, "\n".join(lines), tuple(notes))
 
 
@@ -156,5 +148,60 @@ def _right_answers(gold: Rows | None) -> dict[str, list[str]]:
     if gold is None or "answers" not in gold.table.column_names:
         rows = "There are no questions" if gold is None else f"{gold.origin}: there are no questions"
         raise DataError(f"{rows} with answers to score against: give --gold FILE or a labelled --split.")
-    columns = (gold.table.column(name).to_pylist() for name in ("id", "answers"))
-    return dict(zip(*columns, strict=True))
+    questions = gold.table.column("id").to_pylist()
+    return dict(zip(questions, gold.table.column("answers").to_pylist(), strict=True))
+
+
+def read_answers(path: Path) -> dict[str, str]:
+    """Read the answers of a file, by question id."""
+    answers = _read_by_id(path, "answers")
+    for question, value in answers.items():
+        if not isinstance(value, str):
+            raise DataError(f"{path}: id {quoted(question)}: expected an answer as text, found {kind_of(value)}.")
+    return answers
+
+
+def read_probabilities(path: Path) -> dict[str, float]:
+    """Read the probabilities of "no answer" of a file, by question id. Values outside of 0 to 1 are accepted."""
+    probabilities = _read_by_id(path, "probabilities")
+    for question, value in probabilities.items():
+        if type(value) not in (int, float) or not -math.inf < value < math.inf:
+            place = f"{path}: id {quoted(question)}"
+            raise DataError(f"{place}: expected a probability from 0 to 1, found {kind_of(value)}.")
+    return probabilities
+
+
+def _read_by_id(path: Path, content: str) -> dict[str, Any]:
+    values = read_json(path)
+    if not isinstance(values, dict):
+        raise DataError(f"{path}: expected an object of {content} by question id, found {kind_of(values)}.")
+    return values
+
+
+def _require_all(path: Path, questions: Collection[str], entries: Collection[str], reason: str) -> None:
+    """Raise a `DataError` with the reason if a question has no entry in the file."""
+    missing = [question for question in questions if question not in entries]
+    if missing:
+        raise DataError(f"{_share(path, missing, questions, 'questions have no entry')}. {reason}")
+
+
+def _note_unknown(path: Path, questions: Collection[str], entries: Collection[str]) -> Iterable[str]:
+    """Yield a note on the file's entries for unknown questions, if there are any."""
+    unknown = [entry for entry in entries if entry not in questions]
+    if unknown:
+        yield f"{_share(path, unknown, entries, 'entries are for unknown questions')}: ignored"
+
+
+def _share(path: Path, part: list[str], whole: Collection[str], fault: str) -> str:
+    return f"{path}: {len(part):,} of {len(whole):,} {fault}, the first is {quoted(part[0])}"
+
+
+def _note_outside(path: Path, probabilities: Mapping[str, float]) -> Iterable[str]:
+    """Yield a note on the values that are no probabilities, if there are any."""
+    outside = [question for question, value in probabilities.items() if not 0 <= value <= 1]
+    if outside:
+        first = outside[0]
+        yield (
+            f"{path}: {len(outside):,} values are not from 0 to 1, the first is {probabilities[first]} for "
+            f'{quoted(first)}: above 1, the official script replaces the answer by "no answer"'
+        )

@@ -7,13 +7,15 @@ from functools import partial
 from pathlib import Path
 
 from benchrunner import HubTable, Recipe, Reshaped, Role, Span, Split, Suite, Task
-from benchrunner_squad import demo, trivia_demo
+from benchrunner_squad import demo
 from benchrunner_squad.comparing import ANSWERED, ANSWERED_OR_NONE
 from benchrunner_squad.questions import SquadFile, from_hub
 from benchrunner_squad.scorers import AnsweredOrNoneScorer, AnsweredScorer
 from benchrunner_squad.triviaqa import TriviaFile
 
-SQUAD, TRIVIAQA, TRIVIAQA_800 = Suite("squad"), Suite("triviaqa"), Suite("triviaqa-800")
+SQUAD = Suite("squad")
+TRIVIAQA = Suite("triviaqa")
+TRIVIAQA_800 = Suite("triviaqa-800")
 SQUAD_ROOTS = ("", "squad/", "SQuAD/")
 TRIVIAQA_ROOTS = ("", "triviaqa/", "triviaqa-rc/")
 """Folders below the data folder that are searched; the last is the name of TriviaQA's archive."""
@@ -61,7 +63,7 @@ def tasks() -> Iterator[Task]:
 def _demo_files(seed: int, folder: Path) -> None:
     """Write small files of SQuAD 1.1, and of TriviaQA, which studies fine-tune on before SQuAD 1.1."""
     demo.write("v1.1", seed, folder)
-    trivia_demo.write(seed, folder)
+    demo.write_trivia(seed, folder)
 
 
 def _squad(role: Role, version: str, hub: tuple[str, str, str], rows: int) -> Split:

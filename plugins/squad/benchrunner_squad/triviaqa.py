@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ EVIDENCE = {"EntityPages": "wikipedia", "SearchResults": "web"}
 """A question's list of documents -> the folder of `evidence` with their texts."""
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_OTHER_THAN_MARKS = re.compile(r"[^\W_]")
 _OTHER_SPACE = re.compile(r"[^\S ]")
 
 
@@ -49,11 +49,12 @@ class TriviaFile(JsonFile):
 
     def rows(self, top: JsonValue) -> Rows:
         evidence = top.file.parent.parent / "evidence"
-        listed = [
-            document for question in top.each("Data") for document in _documents(question, labelled=self.labelled)
-        ]
+        listed = list[Document]()
+        for question in top.each("Data"):
+            listed += _documents(question, labelled=self.labelled)
         documents = list(dict.fromkeys(listed))
-        if missing := [document.file for document in documents if not (evidence / document.file).is_file()]:
+        missing = [document.file for document in documents if not (evidence / document.file).is_file()]
+        if missing:
             raise DataError(
                 f"{top.file}: {len(missing):,} of {len(documents):,} documents have no text; the first is "
                 f"{evidence / missing[0]}. Unpack the archive's folder 'evidence' beside this file's folder."
@@ -62,8 +63,11 @@ class TriviaFile(JsonFile):
         for document in documents:
             context = beginning(read_text(evidence / document.file), self.tokens)
             place = first_place(context, document.names)
-            if place is not None or not self.labelled:
-                answers = [] if place is None else [(context[slice(*place)], place[0])]
+            answers = list[tuple[str, int]]()
+            if place is not None:
+                start, end = place
+                answers.append((context[start:end], start))
+            if answers or not self.labelled:
                 columns.add(document.name, document.question, context, answers)
         notes = self._notes(len(listed), len(documents), len(columns))
         return Rows(columns.table(top.file), str(top.file), notes=tuple(notes))
@@ -78,8 +82,10 @@ class TriviaFile(JsonFile):
 
 def beginning(text: str, tokens: int) -> str:
     """Cut a text after its first tokens; the kept part is unchanged."""
-    after = next(itertools.islice(_TOKEN.finditer(text), tokens, None), None)
-    return text if after is None else text[: after.start()].rstrip()
+    for number, token in enumerate(_TOKEN.finditer(text)):
+        if number == tokens:
+            return text[: token.start()].rstrip()
+    return text
 
 
 def first_place(text: str, names: Iterable[str]) -> tuple[int, int] | None:
@@ -89,14 +95,23 @@ def first_place(text: str, names: Iterable[str]) -> tuple[int, int] | None:
     and a place inside of a longer word does not count.
     """
     plain = _plain(text)
-    places = [(at, at + len(name)) for name in names if (at := _find_word(plain, name)) >= 0]
-    return min(places, key=lambda place: (place[0], -place[1]), default=None)
+    first: tuple[int, int] | None = None
+    for name in names:
+        start = _find_word(plain, name)
+        end = start + len(name)
+        if start >= 0 and (first is None or start < first[0] or (start == first[0] and end > first[1])):
+            first = start, end
+    return first
 
 
 def _find_word(text: str, name: str) -> int:
     """Find the first place of a name that is no part of a longer word; -1 if there is none."""
     at = text.find(name)
-    while at >= 0 and (text[at - 1 : at].isalnum() or text[at + len(name) : at + len(name) + 1].isalnum()):
+    while at >= 0:
+        end = at + len(name)
+        before = text[at - 1 : at]
+        if not before.isalnum() and not text[end : end + 1].isalnum():
+            break
         at = text.find(name, at + 1)
     return at
 
@@ -105,23 +120,30 @@ def _plain(text: str) -> str:
     """Lower the case and turn white space into spaces; the number of characters stays the same."""
     lowered = text.lower()
     if len(lowered) != len(text):  # for example, the lower case of İ has two characters
-        lowered = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+        letters = [letter if len(letter.lower()) > 1 else letter.lower() for letter in text]
+        lowered = "".join(letters)
     return _OTHER_SPACE.sub(" ", lowered)
 
 
 def _names(answer: JsonValue) -> frozenset[str]:
     """Collect the answer, its aliases, and TriviaQA's normalised forms (lower case, no punctuation, no articles)."""
-    names = [answer.text("Value"), *answer.texts("Aliases"), *answer.texts("NormalizedAliases")]
+    names = [answer.text("Value")]
+    names += answer.texts("Aliases")
+    names += answer.texts("NormalizedAliases")
     plain = {" ".join(_plain(name).split()) for name in names}
-    return frozenset(name for name in plain if any(map(str.isalnum, name)))
+    return frozenset(name for name in plain if _OTHER_THAN_MARKS.search(name))
 
 
 def _documents(question: JsonValue, *, labelled: bool) -> Iterator[Document]:
-    text, name = question.text("Question"), question.text("QuestionId")
+    text = question.text("Question")
+    name = question.text("QuestionId")
     names = _names(question.inner("Answer")) if labelled else frozenset[str]()
     for key, folder in EVIDENCE.items():
-        for page in question.each(key) if key in question else ():
+        if key not in question:
+            continue
+        for page in question.each(key):
             file = page.text("Filename")
-            if not file or PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
+            path = PurePosixPath(file)
+            if not file or path.is_absolute() or ".." in path.parts:
                 raise page.error(f"'Filename' must be a path below evidence/{folder}, found {quoted(file)}")
             yield Document(f"{name}--{file}", text, f"{folder}/{file}", names)

@@ -25,7 +25,8 @@ def _texts(*labels: str) -> FileKind:
     return JsonLines("idx", Labels({label: label for label in labels}))
 
 
-_LOWER, _ENTAILED = _texts("false", "true"), _texts("entailment", "not_entailment")
+_LOWER = _texts("false", "true")
+_ENTAILED = _texts("entailment", "not_entailment")
 _UPPER = JsonLines("idx", Labels({"false": "False", "true": "True"}))
 
 
@@ -93,6 +94,11 @@ NOTES = {
 
 def board() -> Leaderboard:
     """Make the leaderboard."""
+    published = list[PublishedRow]()
+    for system, figures in FIGURES.items():
+        cells = dict(zip(COLUMNS, figures, strict=True))
+        is_default = system == "BERT-LARGE"
+        published.append(PublishedRow(system, SOURCE, cells, notes=NOTES[system], by_default=is_default))
     return Leaderboard(
         name="superglue",
         title="SuperGLUE",
@@ -100,14 +106,5 @@ def board() -> Leaderboard:
         archive="superglue.zip",
         files=FILES,
         columns=COLUMNS,
-        published=tuple(
-            PublishedRow(
-                system,
-                SOURCE,
-                dict(zip(COLUMNS, figures, strict=True)),
-                notes=NOTES[system],
-                by_default=system == "BERT-LARGE",
-            )
-            for system, figures in FIGURES.items()
-        ),
+        published=tuple(published),
     )

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
-from itertools import repeat
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,10 @@ COUNTS = {"train": 160, "val": 48, "test": 32}
 PERSONS = ("Anna", "Tom", "Ruth", "Peter", "Clara", "George")
 PLACES = ("Norwich", "Lisbon", "Bergen", "Trieste", "Galway", "Porto")
 THINGS = ("lamp", "basket", "letter", "chair", "rope", "kettle")
-LIKELY, UNLIKELY = ("bought", "carried", "found"), ("swallowed", "married", "forgave")
+LIKELY = ("bought", "carried", "found")
+UNLIKELY = ("swallowed", "married", "forgave")
+ADVERBS = {"entailment": "surely", "not_entailment": "never", "contradiction": "never", "neutral": "perhaps"}
+"""Label of a pair of sentences -> word of the second sentence that tells it."""
 SENSES = {"bank": (("river", "water"), ("money", "loan")), "bat": (("wing", "cave"), ("ball", "team"))}
 """Ambiguous word -> words beside it in each of its two senses."""
 Make = Callable[[int, random.Random], dict[str, Any]]
@@ -35,38 +38,43 @@ def _boolq(number: int, draw: random.Random) -> dict[str, Any]:
     return {"question": f"did {_fact(draw, likely=True).lower()}", "passage": passage, "idx": number, "label": label}
 
 
-def _entailment(number: int, draw: random.Random, names: tuple[str, ...], keys: tuple[str, str]) -> dict[str, Any]:
-    label = draw.choice(names)
-    verbs = {"entailment": "surely", "not_entailment": "never", "contradiction": "never", "neutral": "perhaps"}
-    hypothesis = f"{draw.choice(PERSONS)} {verbs[label]} {draw.choice(LIKELY)} the {draw.choice(THINGS)}."
-    return {keys[0]: f"{_fact(draw, likely=True)}.", keys[1]: hypothesis, "label": label, "idx": number}
+def _entailment(
+    number: int,
+    draw: random.Random,
+    labels: tuple[str, ...] = ("entailment", "not_entailment"),
+    keys: tuple[str, str] = ("premise", "hypothesis"),
+) -> dict[str, Any]:
+    premise, hypothesis = keys
+    label = draw.choice(labels)
+    text = f"{draw.choice(PERSONS)} {ADVERBS[label]} {draw.choice(LIKELY)} the {draw.choice(THINGS)}."
+    return {premise: f"{_fact(draw, likely=True)}.", hypothesis: text, "label": label, "idx": number}
 
 
 def _cb(number: int, draw: random.Random) -> dict[str, Any]:
-    return _entailment(number, draw, ("contradiction", "entailment", "neutral"), ("premise", "hypothesis"))
-
-
-def _rte(number: int, draw: random.Random) -> dict[str, Any]:
-    return _entailment(number, draw, ("entailment", "not_entailment"), ("premise", "hypothesis"))
+    return _entailment(number, draw, ("contradiction", "entailment", "neutral"))
 
 
 def _axb(number: int, draw: random.Random) -> dict[str, Any]:
-    row = _entailment(number, draw, ("entailment", "not_entailment"), ("sentence1", "sentence2"))
+    row = _entailment(number, draw, keys=("sentence1", "sentence2"))
     return row | {"logic": "Negation"}
 
 
 def _axg(number: int, draw: random.Random) -> dict[str, Any]:
-    row = _entailment(number, draw, ("entailment", "not_entailment"), ("premise", "hypothesis"))
-    return row | {"premise": f"{row['premise']} {('He', 'She')[number % 2]} was glad."}
+    """Make a row of a pair, which is drawn in the same way twice and differs in the pronoun alone."""
+    row = _entailment(number, draw)
+    pronoun = "He" if number % 2 == 0 else "She"
+    return row | {"premise": f"{row['premise']} {pronoun} was glad."}
 
 
 def _copa(number: int, draw: random.Random) -> dict[str, Any]:
     label = draw.randrange(2)
-    choices = {f"choice{at + 1}": f"{_fact(draw, likely=at == label)}." for at in (0, 1)}
+    first = f"{_fact(draw, likely=label == 0)}."
+    second = f"{_fact(draw, likely=label == 1)}."
     question = draw.choice(("cause", "effect"))
     return {
         "premise": f"{draw.choice(PERSONS)} laughed.",
-        **choices,
+        "choice1": first,
+        "choice2": second,
         "question": question,
         "label": label,
         "idx": number,
@@ -74,16 +82,16 @@ def _copa(number: int, draw: random.Random) -> dict[str, Any]:
 
 
 def _multirc(number: int, draw: random.Random) -> dict[str, Any]:
-    questions, answers = [], 0
+    questions = []
+    answers = 0
     for question in range(draw.randint(1, 2)):
         given = []
         for answer in range(draw.randint(2, 3)):
             label = draw.random() < 0.45
             given.append({"text": _fact(draw, likely=label), "idx": answers + answer, "label": int(label)})
         answers += len(given)
-        questions.append(
-            {"question": f"What did {draw.choice(PERSONS)} do?", "answers": given, "idx": 2 * number + question}
-        )
+        text = f"What did {draw.choice(PERSONS)} do?"
+        questions.append({"question": text, "answers": given, "idx": 2 * number + question})
     text = f"{_fact(draw, likely=True)}. {_fact(draw, likely=True)}."
     return {"idx": number, "version": 1.1, "passage": {"text": text, "questions": questions}}
 
@@ -93,27 +101,27 @@ def _record(number: int, draw: random.Random) -> dict[str, Any]:
     right = draw.choice(persons)
     others = ", ".join(person for person in persons if person != right)
     text = f"{others} slept.\n@highlight\n{right} found the {draw.choice(THINGS)}. {right} sang."
-    spans = [(at, at + len(person) - 1) for person in persons for at in _places(text, person)]
-    entities = [{"start": start, "end": end} for start, end in sorted(spans)]
-    answers = [{**entity, "text": right} for entity in entities if text[entity["start"] : entity["end"] + 1] == right]
+    entities = []
+    answers = []
+    for name in re.finditer("|".join(persons), text):
+        entity = {"start": name.start(), "end": name.end() - 1}
+        entities.append(entity)
+        if name[0] == right:
+            answers.append({**entity, "text": right})
     query = {"query": "It was @placeholder who sang.", "idx": number, "answers": answers}
     return {"source": "Daily mail", "passage": {"text": text, "entities": entities}, "idx": number, "qas": [query]}
 
 
-def _places(text: str, word: str) -> Iterator[int]:
-    at = text.find(word)
-    while at >= 0:
-        yield at
-        at = text.find(word, at + 1)
-
-
 def _wic(number: int, draw: random.Random) -> dict[str, Any]:
-    word, label = draw.choice(list(SENSES)), draw.random() < 0.5
+    word = draw.choice(list(SENSES))
+    label = draw.random() < 0.5
     first = draw.randrange(2)
+    second = first if label else 1 - first
     row: dict[str, Any] = {"word": word, "idx": number, "label": label, "version": 1.1}
-    for at, sense in ((1, first), (2, first if label else 1 - first)):
+    for at, sense in enumerate((first, second), start=1):
         before = f"the {draw.choice(SENSES[word][sense])} "
-        row |= {f"sentence{at}": f"{before}{word} of {draw.choice(PLACES)}", f"start{at}": len(before)}
+        row[f"sentence{at}"] = f"{before}{word} of {draw.choice(PLACES)}"
+        row[f"start{at}"] = len(before)
         row[f"end{at}"] = len(before) + len(word)
     return row
 
@@ -121,8 +129,9 @@ def _wic(number: int, draw: random.Random) -> dict[str, Any]:
 def _wsc(number: int, draw: random.Random) -> dict[str, Any]:
     label = draw.random() < 0.4
     first, second = draw.sample(PERSONS, 2)
-    text = f"{first} met {second} because {'he' if label else 'they'} {draw.choice(LIKELY)} a {draw.choice(THINGS)}."
-    target = {"span1_index": 0, "span1_text": first, "span2_index": 4, "span2_text": text.split()[4]}
+    pronoun = "he" if label else "they"
+    text = f"{first} met {second} because {pronoun} {draw.choice(LIKELY)} a {draw.choice(THINGS)}."
+    target = {"span1_index": 0, "span1_text": first, "span2_index": 4, "span2_text": pronoun}
     return {"target": target, "idx": number, "label": label, "text": text}
 
 
@@ -132,7 +141,7 @@ FILES: Mapping[str, tuple[tuple[str, Make], ...]] = {
     "copa": (("COPA", _copa),),
     "multirc": (("MultiRC", _multirc),),
     "record": (("ReCoRD", _record),),
-    "rte-ax": (("RTE", _rte), ("AX-b", _axb), ("AX-g", _axg)),
+    "rte-ax": (("RTE", _entailment), ("AX-b", _axb), ("AX-g", _axg)),
     "wic": (("WiC", _wic),),
     "wsc": (("WSC", _wsc),),
 }
@@ -145,24 +154,23 @@ def write(task: str, seed: int, folder: Path) -> None:
         counts = {name: COUNTS["test"]} if name.startswith("AX") else COUNTS
         for file, count in counts.items():
             draw = random.Random(f"{name} {file} {seed}")
-            pairs = (random.Random(f"{name} {seed} {number // 2}") for number in range(count))
-            draws = pairs if name == "AX-g" else repeat(draw)  # the rows of a pair of AX-g differ in the pronoun alone
-            objects = [make(number, source) for number, source in zip(range(count), draws, strict=False)]
-            lines = (
-                json.dumps(_unlabelled(given) if file == "test" else given, ensure_ascii=False) for given in objects
-            )
+            lines = list[str]()
+            for number in range(count):
+                if name == "AX-g":  # the rows of a pair are drawn in the same way
+                    draw = random.Random(f"{name} {seed} {number // 2}")
+                made = make(number, draw)
+                shown = _unlabelled(made) if file == "test" else made
+                lines.append(json.dumps(shown, ensure_ascii=False) + "\n")
             path = folder / name / f"{file}.jsonl"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+            path.write_bytes("".join(lines).encode())
 
 
 def _unlabelled(value: Any) -> Any:
     """Return a JSON value without its labels, as the test files are."""
-    if isinstance(value, dict):
-        is_query = "query" in value
-        return {
-            key: _unlabelled(inner)
-            for key, inner in value.items()
-            if key != "label" and not (is_query and key == "answers")
-        }
-    return [_unlabelled(inner) for inner in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_unlabelled(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    hidden = {"label", "answers"} if "query" in value else {"label"}
+    return {key: _unlabelled(inner) for key, inner in value.items() if key not in hidden}

@@ -29,7 +29,8 @@ def exact(right: str, given: str) -> float:
 
 def overlap(right: str, given: str) -> float:
     """Compute the F1 of the words of two texts; 0 without a word in common."""
-    right_words, given_words = normalised(right), normalised(given)
+    right_words = normalised(right)
+    given_words = normalised(given)
     shared = (Counter(right_words) & Counter(given_words)).total()
     return 2 * shared / (len(right_words) + len(given_words)) if shared else 0.0
 

@@ -19,7 +19,7 @@ PLACEHOLDER = "@placeholder"
 
 
 def _with_label(row: dict[str, Any], given: JsonObject) -> dict[str, Any]:
-    return row | ({"label": given["label"]} if "label" in given else {})
+    return {**row, "label": given["label"]} if "label" in given else row
 
 
 def copa(given: JsonObject) -> Iterator[JsonObject]:
@@ -43,13 +43,15 @@ def record(given: JsonObject) -> Iterator[JsonObject]:
     """Make a row of each query about a passage: its candidates are the passage's entities, each text once."""
     passage = given["passage"]
     text: str = passage["text"]
-    entities = list(dict.fromkeys(text[entity["start"] : entity["end"] + 1] for entity in passage["entities"]))
+    names = [text[entity["start"] : entity["end"] + 1] for entity in passage["entities"]]
+    entities = list(dict.fromkeys(names))
     for query in given["qas"]:
         choices = [query["query"].replace(PLACEHOLDER, entity) for entity in entities]
         row = {"idx": query["idx"], "first": text, "choices": choices, "names": entities}
         if "answers" in query:
             answers = [answer["text"] for answer in query["answers"]]
-            row |= {"answers": answers, "label": [at for at, entity in enumerate(entities) if entity in answers]}
+            row["answers"] = answers
+            row["label"] = [at for at, entity in enumerate(entities) if entity in answers]
         yield row
 
 
@@ -63,12 +65,14 @@ def wic(given: JsonObject) -> Iterator[JsonObject]:
 def wsc(given: JsonObject) -> Iterator[JsonObject]:
     """Mark the noun phrase and the pronoun. The file numbers the words between white space, from 0."""
     words = [match.span() for match in re.finditer(r"\S+", given["text"])]
-    target, marks = given["target"], []
+    target = given["target"]
+    marks = []
     for name in ("span1", "span2"):
         first = target[f"{name}_index"]
         if not 0 <= first < len(words):
             raise ValueError(f"{name}_index is {first}, and the text has {len(words)} words")
-        last = min(first + max(1, len(target[f"{name}_text"].split())), len(words)) - 1
+        length = len(target[f"{name}_text"].split())
+        last = min(first + max(1, length), len(words)) - 1
         marks.append([0, words[first][0], words[last][1]])
     yield _with_label({"idx": given["idx"], "first": given["text"], "marks": marks}, given)
 

@@ -83,18 +83,22 @@ class Row:
 
     def task(self, suite: Suite) -> Task:
         """Make the task of this row."""
-        roles: tuple[tuple[str, Role, str], ...] = (("train", "train", "train"), ("dev", "dev", "val"))
-        named = (*roles, ("test", "test", "test"))
-        parts = {
-            name: Part(role, f"{self.folder}/{file}.jsonl", count)
-            for (name, role, file), count in zip(named, self.counts, strict=True)
-        }
+        train, dev, test = self.counts
+        parts = (
+            Part("train", f"{self.folder}/train.jsonl", train),
+            Part("dev", f"{self.folder}/val.jsonl", dev),
+            Part("test", f"{self.folder}/test.jsonl", test),
+        )
+        splits = dict[str, Split]()
+        for part in parts:
+            splits[part.role] = self._split(part, is_labelled=part.role != "test")
+        for name, part in self.further.items():
+            splits[name] = self._split(part, is_labelled=True)
         return Task(
             name=f"superglue/{self.name}",
             about=self.about,
             problem=self.problem,
-            splits={name: self._split(part) for name, part in parts.items()}
-            | {name: self._split(part, is_labelled=True) for name, part in self.further.items()},
+            splits=splits,
             metrics=self.metrics,
             recipe=RECIPE,
             suite=suite,
@@ -102,13 +106,14 @@ class Row:
             columns=self.kept,
         )
 
-    def _split(self, part: Part, *, is_labelled: bool = False) -> Split:
-        columns = dict(self.columns if part.columns is None else part.columns)
-        if part.role != "test" or is_labelled:
+    def _split(self, part: Part, *, is_labelled: bool) -> Split:
+        columns = dict(part.columns or self.columns)
+        if is_labelled:
             columns |= {name: name for name in self.gold}
         paths = tuple(f"{root}{part.path}" for root in ROOTS)
-        source = JsonTable(paths, columns, self.labels, optional=self.kept, rows=self.rows_of)
-        return Split(part.role, (source if part.reshape is None else Reshaped(source, part.reshape),), part.rows)
+        file = JsonTable(paths, columns, self.labels, optional=self.kept, rows=self.rows_of)
+        source = file if part.reshape is None else Reshaped(file, part.reshape)
+        return Split(part.role, (source,), part.rows)
 
 
 BOOLEANS = {"false": "false", "true": "true"}
@@ -146,10 +151,12 @@ TABLE = (
 
 
 def _terms(row: Row) -> tuple[Term, ...]:
-    return tuple(Term(f"superglue/{row.name}", "dev", metric.name) for metric in row.metrics if not metric.detail)
+    headlines = [metric.name for metric in row.metrics if not metric.detail]
+    return tuple(Term(f"superglue/{row.name}", "dev", metric) for metric in headlines)
 
 
-SUPERGLUE = Suite("superglue", averages=(Average("SuperGLUE score", tuple(_terms(row) for row in TABLE)),))
+SCORE = Average("SuperGLUE score", tuple(_terms(row) for row in TABLE))
+SUPERGLUE = Suite("superglue", averages=(SCORE,))
 """The score is the mean over eight tasks; the two metrics of a task are averaged first (Wang et al. 2019, 3.3)."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from benchrunner import NamedRecipe, hookimpl
 from benchrunner.engine import BackboneFamily
-from benchrunner_transformers.family import TransformersFamily
+from benchrunner_transformers.backbones import TransformersFamily
 from benchrunner_transformers.recipes import RECIPES
 
 

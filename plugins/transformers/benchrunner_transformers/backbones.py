@@ -1,17 +1,18 @@
-"""Backbones of the library transformers: a model in a folder, and a model on the hub."""
+"""Backbones of the library transformers: a model in a folder, a model on the hub, and the family of all of them."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner import Workspace
-from benchrunner.engine import Backbone, hub_files, write_atomically
-from benchrunner_transformers.reference import Reference
-from benchrunner_transformers.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
+from benchrunner.engine import Backbone, BackboneFamily, hub_files, write_atomically
+from benchrunner_transformers.checkpoint.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
+from benchrunner_transformers.names import RELEASED, Reference
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -88,7 +89,8 @@ def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
     """Hash all files of a model that loading reads, and which part of the model is used; check the model."""
     from benchrunner.engine import Cache
 
-    cache, digest = Cache(workspace.cache), hashlib.sha256()
+    cache = Cache(workspace.cache)
+    digest = hashlib.sha256()
     for path in (*(folder / name for name in ("config.json", SUMMARY, *TOKENIZER_FILES)), *weight_files(folder)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
@@ -99,8 +101,8 @@ def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
 
 
 def _layer_count(folder: Path, reference: Reference) -> int:
-    from benchrunner_transformers.checking import check, made_on_meta
-    from benchrunner_transformers.layers import layers_of, no_layers
+    from benchrunner_transformers.checkpoint.checking import check, made_on_meta
+    from benchrunner_transformers.model.layers import layers_of, no_layers
 
     checkpoint = check(folder, encoder_only=reference.encoder_only)
     model = made_on_meta(folder / "config.json", checkpoint.model_class, checkpoint.config)
@@ -130,8 +132,46 @@ def _check_once(folder: Path, reference: Reference, revision: str, workspace: Wo
 def checking_code() -> str:
     """Hash the code that checks a checkpoint: the source of this plugin, and the versions of its libraries."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     for library in _LIBRARIES:
         digest.update(f"{library} {version(library)}\n".encode())
     return digest.hexdigest()[:16]
+
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+@final
+class TransformersFamily(BackboneFamily):
+    """Every text model whose architecture the library transformers has.
+
+    The plugin `bert` is asked first, and takes every BERT; with the reference `transformers:MODEL` only this family is
+    asked.
+    """
+
+    def listed(self) -> list[Backbone]:
+        return [HubModel(name, Reference.parse(name), about) for name, about in RELEASED.items()]
+
+    def find(self, reference: str, workspace: Workspace) -> Backbone | None:
+        parsed = Reference.parse(reference)
+        if Path(parsed.model).is_dir():
+            return _of_known_architecture(FolderModel(reference, parsed), Path(parsed.model) / "config.json")
+        for name, about in RELEASED.items():
+            released = Reference.parse(name).model
+            if parsed.model in (released, released.rpartition("/")[2]):
+                return HubModel(reference, Reference(released, parsed.encoder_only), about)
+        if _HUB_ID.fullmatch(parsed.model) and not Path(parsed.model).exists():
+            config = hub_files.download_hub_file(parsed.model, "config.json", workspace)
+            return _of_known_architecture(HubModel(reference, parsed, "a model on the hub"), config)
+        return None
+
+
+def _of_known_architecture(backbone: Backbone, config: Path) -> Backbone | None:
+    """Return the backbone, or None if there is no config.json; refuse architectures that the library does not have."""
+    if not config.is_file():
+        return None
+    from benchrunner_transformers.checkpoint.configuration import read_settings
+
+    read_settings(config)
+    return backbone

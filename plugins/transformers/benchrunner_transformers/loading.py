@@ -11,14 +11,21 @@ import torch
 
 from benchrunner import CheckpointError
 from benchrunner.engine import first_line, randomness, tensor_files
-from benchrunner_transformers.checking import SHOWN_FAULTS, Checkpoint, check, from_weights, no_states, renamed
-from benchrunner_transformers.encoder import HubEncoder
-from benchrunner_transformers.habits import Habits, settle_attention
-from benchrunner_transformers.published_heads import BASE
-from benchrunner_transformers.quiet import quiet
-from benchrunner_transformers.summary import Summary
-from benchrunner_transformers.tokenizer import HubTokenizer
-from benchrunner_transformers.weight_files import SUMMARY, read_tensors
+from benchrunner_transformers.checkpoint.checking import (
+    SHOWN_FAULTS,
+    Checkpoint,
+    check,
+    from_weights,
+    no_states,
+    renamed,
+)
+from benchrunner_transformers.checkpoint.habits import Habits, settle_attention
+from benchrunner_transformers.checkpoint.published_heads import BASE
+from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
+from benchrunner_transformers.checkpoint.weight_files import SUMMARY, read_tensors
+from benchrunner_transformers.library_settings import quiet
+from benchrunner_transformers.model.encoder import HubEncoder
+from benchrunner_transformers.model.summary import Summary
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -82,13 +89,15 @@ def _summary(
     """
     summary = Summary.of(model.config, otherwise=place)
     summary.draw(randomness.generator(seed, "summary"))
-    saved = read_tensors([checkpoint.folder / SUMMARY]) if (checkpoint.folder / SUMMARY).is_file() else {}
+    file = checkpoint.folder / SUMMARY
+    saved = read_tensors([file]) if file.is_file() else {}
     choice = any(str(name).endswith("ForMultipleChoice") for name in model.config.architectures or ())
     taken = summary.take({**tensors, **saved}, choice=choice)
     if "add_pooling_layer" in inspect.signature(type(model).__init__).parameters:
         model.pooler = None  # the summary has its weights, and computes from flat states
     notes = []
-    if heads := [name for name in checkpoint.left_out if name not in taken]:
+    heads = [name for name in checkpoint.left_out if name not in taken]
+    if heads:
         notes.append(f"left out: weights of another task's head ({', '.join(heads[:SHOWN_FAULTS])})")
     if summary.head.dense.startswith(BASE) and not taken and any(True for _ in summary.parameters()):
         notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")

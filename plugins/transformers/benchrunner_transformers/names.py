@@ -1,10 +1,29 @@
-"""Released models on the hub; each is a backbone by its hub id, or by the last part of the id."""
+"""Names of models: references to folders and hub ids, and the released models on the hub."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self, final
 
-from benchrunner_transformers.reference import ENCODER
+ENCODER = ":encoder"
+"""End of a reference to the encoder of a model that has an encoder and a decoder."""
+
+
+@final
+@dataclass(frozen=True)
+class Reference:
+    """A reference that was taken apart."""
+
+    model: str
+    """Folder or hub id."""
+    encoder_only: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Take a reference apart."""
+        return cls(text.removesuffix(ENCODER), text.endswith(ENCODER))
+
 
 RELEASED: Mapping[str, str] = {
     "FacebookAI/roberta-base": "RoBERTa (Liu et al. 2019): 12 layers, 768 wide",
@@ -56,4 +75,4 @@ RELEASED: Mapping[str, str] = {
     "facebook/bart-large": "BART, encoder and decoder (Lewis et al. 2020): 12 + 12 layers, 1024 wide",
     f"facebook/bart-large{ENCODER}": "encoder of BART (Lewis et al. 2020): 12 layers, 1024 wide",
 }
-"""Hub id, with the suffix of a part -> description in one line."""
+"""Hub id, with the suffix of a part -> description in one line. The last part of an id names the model, too."""

@@ -19,7 +19,7 @@ from tiny_tokenizers import write_tokenizer
 from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.workspace import Settings
 from benchrunner_transformers import backbones, loading
-from benchrunner_transformers.family import TransformersFamily
+from benchrunner_transformers.backbones import TransformersFamily
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from tiny_models import write_model
 from bad_checkpoints import DAMAGES, check_damage
 from benchrunner import Workspace
 from benchrunner.workspace import Settings
-from benchrunner_transformers.family import TransformersFamily
+from benchrunner_transformers.backbones import TransformersFamily
 
 FAST = ("int8", "bool", "NaN in a rare word", "bin with NaN", "prepends 1 MB", "an id of 4 * 10^9", "10^9 layers")
 

@@ -14,9 +14,9 @@ from family_table import BATCHES, QUICK, README, REFUSED, UNTRIED, readme_sectio
 from test_hub_states import SECOND, TEXTS, batch_of, gradients
 
 from benchrunner import CheckpointError, Workspace
-from benchrunner_transformers.encoder import HubEncoder
-from benchrunner_transformers.family import TransformersFamily
-from benchrunner_transformers.habits import without_cache
+from benchrunner_transformers.backbones import TransformersFamily
+from benchrunner_transformers.checkpoint.habits import without_cache
+from benchrunner_transformers.model.encoder import HubEncoder
 
 EXPECTED = {name: way for way, names in BATCHES.items() for name in names} | REFUSED
 

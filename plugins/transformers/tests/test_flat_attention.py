@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from benchrunner.engine import Dropout, Features, FlatBatch, collate
-from benchrunner_transformers.flat_attention import (
+from benchrunner_transformers.model.flat_attention import (
     Sight,
     UnreadableError,
     _mask,

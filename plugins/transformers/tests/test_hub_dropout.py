@@ -13,8 +13,8 @@ from torch.utils.checkpoint import checkpoint
 
 from benchrunner.engine import Features, collate
 from benchrunner.features.randomness import Dropout, Generators
-from benchrunner_transformers.dropout import DrawnDropout, drawn_from, replace
 from benchrunner_transformers.loading import load
+from benchrunner_transformers.model.dropout import DrawnDropout, drawn_from, replace
 
 
 def test_a_share_of_the_values_is_dropped() -> None:

@@ -15,7 +15,7 @@ from benchrunner import Choose, Recipe, Regress, Rows, Span, Tag, Workspace
 from benchrunner.engine import Backbone, Cache, Job, Problem
 from benchrunner.results import Computing, Event, Fit
 from benchrunner_kit.testing import check_backbone, sentences
-from benchrunner_transformers.family import TransformersFamily
+from benchrunner_transformers.backbones import TransformersFamily
 
 QUICK = ("gpt2", "roberta", "t5")
 """Model types that every run of the tests fits, one of each kind of architecture; the others are slow tests."""

@@ -14,7 +14,7 @@ from benchrunner import Workspace
 from benchrunner.engine import Encoder, Features, FlatBatch, collate
 from benchrunner.methods.finetune import learning_rates
 from benchrunner_methods.low_rank import LowRankUpdates
-from benchrunner_transformers.family import TransformersFamily
+from benchrunner_transformers.backbones import TransformersFamily
 
 TRAINED_WHOLE = {"bart": True, "roberta": True, "distilbert": True, "electra": True, "gpt2": False, "modernbert": True}
 """Model type -> whether its published class for sentences has a dense layer that pre-trained checkpoints lack."""

@@ -18,8 +18,7 @@ from tokenizer_samples import ODD_TEXTS, read_both
 
 from benchrunner import Recipe
 from benchrunner.problems.span import Span
-from benchrunner_transformers.text_spans import trimmed
-from benchrunner_transformers.tokenizer import HubTokenizer
+from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer, trimmed
 
 NAMES = (
     "albert",

@@ -13,7 +13,7 @@ from tiny_models import SETTINGS, write_model
 
 from benchrunner import Workspace
 from benchrunner.engine import Encoder, Features, FlatBatch, collate
-from benchrunner_transformers.family import TransformersFamily
+from benchrunner_transformers.backbones import TransformersFamily
 
 TEXTS = [
     "The old man sat by the river.",

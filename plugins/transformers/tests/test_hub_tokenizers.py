@@ -11,7 +11,7 @@ import pytest
 from tokenizer_samples import NAMES, drawn_texts, read_both
 
 from benchrunner.engine import Part, Pieces, Sequences
-from benchrunner_transformers.tokenizer import HubTokenizer
+from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 
 FIRST, SECOND = drawn_texts(200, seed=1), drawn_texts(200, seed=2)
 

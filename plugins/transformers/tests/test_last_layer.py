@@ -13,8 +13,8 @@ from tiny_models import write_model
 from torch import nn
 
 from benchrunner.engine import Dropout, FlatBatch
-from benchrunner_transformers.encoder import HubEncoder
-from benchrunner_transformers.layers import layers_of
+from benchrunner_transformers.model.encoder import HubEncoder
+from benchrunner_transformers.model.layers import layers_of
 
 WHOLE = {"albert": "shares one layer", "deberta-v2": "has an attention of its own", "gpt2": "fixes the tokens' number"}
 """Model types whose last layer is always computed for all tokens -> why."""
@@ -73,8 +73,8 @@ def test_other_layers_compute_all_tokens(model_type: str, tmp_path: Path) -> Non
 
 def test_a_layer_that_mixes_tokens_computes_all(tmp_path: Path) -> None:
     """The difference to the whole layer is noticed when the model is loaded."""
-    from benchrunner_transformers.flat_attention import reads_last_tokens
-    from benchrunner_transformers.last_layer import widen
+    from benchrunner_transformers.model.flat_attention import reads_last_tokens
+    from benchrunner_transformers.model.last_layer import widen
 
     class Mixing(nn.Module):
         def forward(self, hidden: torch.Tensor) -> torch.Tensor:

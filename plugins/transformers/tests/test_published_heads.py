@@ -18,10 +18,10 @@ from torch import nn
 
 from benchrunner import CheckpointError
 from benchrunner.engine import Dropout, ExportedHead, ExportKind, Features, FlatBatch, Sequences, collate, randomness
-from benchrunner_transformers.export import export_checkpoint
-from benchrunner_transformers.longformer import global_tokens
-from benchrunner_transformers.published_heads import KINDS, Kind
-from benchrunner_transformers.summary import Summary
+from benchrunner_transformers.checkpoint.published_heads import KINDS, Kind
+from benchrunner_transformers.model.export import export_checkpoint
+from benchrunner_transformers.model.sparse_attention import global_tokens
+from benchrunner_transformers.model.summary import Summary
 
 BERT = {
     "hidden_size": 16,

@@ -12,8 +12,8 @@ from test_hub_states import SECOND, TEXTS, loaded
 from tiny_models import SETTINGS, write_model
 
 from benchrunner.engine import Dropout, Features, collate
-from benchrunner_transformers.encoder import HubEncoder
-from benchrunner_transformers.layers import repeated
+from benchrunner_transformers.model.encoder import HubEncoder
+from benchrunner_transformers.model.layers import repeated
 
 QUICK = ("albert", "bart", "big_bird", "deberta", "roberta")
 """Model types that every run of the tests computes; the others are slow tests."""

@@ -13,7 +13,7 @@ import pytest
 from tiny_tokenizers import TEXTS
 from tokenizer_samples import drawn_texts
 
-from benchrunner_transformers.tokenizer import HubTokenizer
+from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 
 sentencepiece = pytest.importorskip("sentencepiece")
 

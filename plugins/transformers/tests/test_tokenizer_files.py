@@ -12,8 +12,8 @@ from tiny_tokenizers import TEXTS, write_tokenizer
 from tokenizer_samples import write_samples
 
 from benchrunner import CheckpointError, RequestError
-from benchrunner_transformers import tokenizer_files
-from benchrunner_transformers.tokenizer import HubTokenizer
+from benchrunner_transformers.checkpoint import tokenizer_files
+from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 
 
 def vocabulary(folder: Path) -> tuple[list[str], list[list[str]]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tiny_tokenizers import KINDS, TEXTS, write_tokenizer
 
-from benchrunner_transformers.tokenizer import HubTokenizer
+from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 
 NAMES = (*KINDS, "bert cased")
 """What `read_both` reads: a model type, and "cased" for WordPiece with capital letters."""

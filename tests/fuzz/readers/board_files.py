@@ -15,7 +15,7 @@ from benchrunner.io.file_faults import Faults
 from benchrunner.leaderboards.board_toml import read_leaderboard
 from benchrunner.leaderboards.checking import constant_files, detect, find_faults
 from benchrunner.leaderboards.file_kinds.file_kind import ExpectedRows, FileKind
-from benchrunner.leaderboards.file_kinds.json_lines_file import JsonLines
+from benchrunner.leaderboards.file_kinds.json_file import JsonLines
 from benchrunner.leaderboards.file_kinds.spellings import Labels
 from benchrunner.leaderboards.manifests import FileOrigin, Manifest, archive_digest, find_manifest, read_manifest
 from board_texts import BOARD_TOML

@@ -19,7 +19,7 @@ def plugin_files() -> Iterator[tuple[str, Reader]]:
     from benchrunner_bert.pretraining.corpus.corpus import Corpus
     from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
     from benchrunner_bert.tokenizer import BertTokenizer
-    from benchrunner_squad.answer_files import read_answers, read_probabilities
+    from benchrunner_squad.scorers import read_answers, read_probabilities
 
     pieces = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\nthe\n"
     yield "vocabulary", Reader(lambda path: Vocabulary.read(path).tokenizer() and None, "vocab.txt", [pieces])

@@ -20,7 +20,8 @@ OUTPUT = ".output_bias"
 
 def read(folder: Path) -> Elmo:
     """Read the encoder of a checkpoint folder."""
-    config, path = ElmoConfiguration.read(folder / "config.json"), folder / WEIGHTS
+    config = ElmoConfiguration.read(folder / "config.json")
+    path = folder / WEIGHTS
     if not path.is_file():
         raise CheckpointError(f"{folder}: no weights; {WEIGHTS} was expected.")
     if config.layers > (count := len(tensor_files.read_shapes(path))):  # before memory is taken

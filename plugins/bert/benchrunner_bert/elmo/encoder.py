@@ -35,7 +35,8 @@ class OneWayLstm(nn.Module):
 
     def __init__(self, config: ElmoConfiguration, *, backward: bool) -> None:
         super().__init__()
-        self.backward, self.width = backward, config.width
+        self.backward = backward
+        self.width = config.width
         self.name = "right_to_left" if backward else "left_to_right"
         self.embedding = nn.Embedding(config.vocabulary, config.width)
         projection = config.width if config.cells > config.width else 0
@@ -79,8 +80,10 @@ class Elmo(Encoder):
 
     def __init__(self, config: ElmoConfiguration, tokenizer: BertTokenizer) -> None:
         super().__init__()
-        self.config, self.tokenizer = config, tokenizer
-        self.hidden_size, self.max_length = 2 * config.width, LONGEST
+        self.config = config
+        self.tokenizer = tokenizer
+        self.hidden_size = 2 * config.width
+        self.max_length = LONGEST
         self.dropout = config.dropout
         self.tokenizer_fingerprint = tokenizer.fingerprint
         self.left_to_right = OneWayLstm(config, backward=False)
@@ -104,7 +107,8 @@ class Elmo(Encoder):
 
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Take each direction's state of the token that it reads last: (T, 2W) -> (N, 2W)."""
-        first, last = batch.starts[:-1].long(), batch.starts[1:].long() - 1
+        first = batch.starts[:-1].long()
+        last = batch.starts[1:].long() - 1
         width = self.config.width
         return torch.cat([hidden[last, :width], hidden[first, width:]], dim=1)
 

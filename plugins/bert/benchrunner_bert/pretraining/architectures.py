@@ -83,7 +83,10 @@ class _Transformer(Architecture):
     def __init__(
         self, name: str, prefix: str, objectives: tuple[str, ...], defaults: Mapping[str, Any] | None = None
     ) -> None:
-        self.name, self.prefix, self.objectives, self.defaults = name, prefix, objectives, defaults or {}
+        self.name = name
+        self.prefix = prefix
+        self.objectives = objectives
+        self.defaults = defaults or {}
 
     def _check_size(self, size: str) -> None:
         Configuration.of_size(size, _ANY_VOCABULARY)
@@ -104,7 +107,8 @@ class _Transformer(Architecture):
         if settings.positions == "waves":
             model.bert.embeddings.set_sinusoidal_positions()
         model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
-        model.bert.recomputes, model.precision = settings.recompute, settings.precision
+        model.bert.recomputes = settings.recompute
+        model.precision = settings.precision
         return model
 
     def step_flops(self, size: str, vocabulary: int, objective: str, lengths: np.ndarray, predictions: int) -> int:
@@ -131,7 +135,9 @@ class _Transformer(Architecture):
 class _Elmo(Architecture):
     """ELMo. Peters et al. 2018 give no learning rate for Adam; 1e-3 is Adam's default."""
 
-    name, prefix, objectives = "An ELMo", ELMO, (TWO_MODELS.name,)
+    name = "An ELMo"
+    prefix = ELMO
+    objectives = (TWO_MODELS.name,)
     defaults = {"input": "document", "lr": 1e-3}
 
     def check(self, size: str, settings: Settings) -> None:

@@ -88,7 +88,9 @@ class Pipeline:
     def _loop(
         self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None], denormals: str
     ) -> TrainingLoop:
-        request, store, vocabulary = self.request, prepared.store, prepared.vocabulary
+        request = self.request
+        store = prepared.store
+        vocabulary = prepared.vocabulary
         unread = self.unread_documents(prepared)
         architecture, size = architectures.of_size(request.size)
         model = architecture.fresh(size, vocabulary.tokenizer(), request.settings)
@@ -140,7 +142,8 @@ class Pipeline:
         return self._instances(store, vocabulary, HELD_OUT_SEED)
 
     def _instances(self, store: TokenStore, vocabulary: Vocabulary, seed: int) -> InstancesByLength:
-        settings, frame = self.request.settings, vocabulary.tokenizer().frame
+        settings = self.request.settings
+        frame = vocabulary.tokenizer().frame
         return {
             length: Instances(store, frame, vocabulary, replace(settings, length=length), seed)
             for length in settings.lengths

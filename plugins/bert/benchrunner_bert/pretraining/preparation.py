@@ -57,7 +57,8 @@ def _prepare_vocabulary(request: Request, corpus: Corpus) -> Vocabulary:
     if request.vocabulary is not None:
         return Vocabulary.read(request.vocabulary, lowercase=request.texts.lowercase)
     # Not the store's own vocab.txt: the store may belong to a given vocabulary, and must then stay unchanged.
-    path, facts_path = request.tokens_folder / "learnt.txt", request.tokens_folder / "learnt.json"
+    path = request.tokens_folder / "learnt.txt"
+    facts_path = request.tokens_folder / "learnt.json"
     lowercase = request.texts.lowercase is not False
     wanted = {"pieces": request.texts.vocabulary_size, "lowercase": lowercase}
     texts = text_hashes(corpus.facts)

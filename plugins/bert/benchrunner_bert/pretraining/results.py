@@ -39,7 +39,8 @@ def is_finished(request: Request, corpus: Corpus, held_out: Corpus | None) -> bo
         return False
     checksums = facts.pop("models")
     check_same(facts, decisive_facts(request, corpus.facts, held_out), path)
-    if missing := [step for step in request.plan.export_at if not request.export_folder(step).exists()]:
+    missing = [step for step in request.plan.export_at if not request.export_folder(step).exists()]
+    if missing:
         steps = ", ".join(map(str, missing))
         raise RequestError(f"{request.out} was finished without a model of step {steps}: choose another --out.")
     for folder, files in checksums.items():
@@ -54,7 +55,8 @@ def _relative(request: Request, folder: Path) -> str:
 
 def _checksums(request: Request) -> dict[str, dict[str, str]]:
     """Give the checksums of the files of all models of a run, by folder, without the cards: their readers edit them."""
-    folders = [request.model_folder, *(request.export_folder(step) for step in request.plan.export_at)]
+    folders = [request.model_folder]
+    folders += [request.export_folder(step) for step in request.plan.export_at]
     checksums: dict[str, dict[str, str]] = {}
     for folder in folders:
         if folder.exists():
@@ -104,6 +106,12 @@ def model_card(
     first = min(step, settings.border)
     phases = [(first, settings.length_at(0)), (step - first, settings.length_at(settings.steps - 1))]
     masked = named(settings.objective).is_masked
+    losses = _last_figures(request.out / "log.jsonl")
+    if guessing is not None:
+        losses[GUESSING] = guessing
+    zero = f"stage {stage}"
+    if stage != settings.zero:
+        zero += f" (--zero {settings.zero} was asked for)"
     return Card(
         name=request.model_name,
         corpus=corpus,
@@ -112,11 +120,11 @@ def model_card(
         batch_size=settings.batch_size,
         masking=dict(zip(("[MASK]", "random", "same"), settings.mask_shares, strict=True)) if masked else {},
         chosen=settings.chosen if masked else 1.0,
-        losses=_last_figures(request.out / "log.jsonl") | ({} if guessing is None else {GUESSING: guessing}),
+        losses=losses,
         seed=settings.seed,
         precision=settings.precision,
         denormals=denormals,
-        zero=f"stage {stage}" + (f" (--zero {settings.zero} was asked for)" if stage != settings.zero else ""),
+        zero=zero,
         dropout=settings.dropout,
         positions=settings.positions,
         deviation=settings.deviation,
@@ -155,8 +163,10 @@ class Learned:
 def learned(request: Request, guessing: float) -> Learned | None:
     """Compare the end of a run's log with guessing; None where the log has no losses."""
     losses = [line["mlm_loss"] for line in step_log.read(request.out / "log.jsonl") if "mlm_loss" in line]
-    last = losses[-max(1, len(losses) // 10) :]
-    return Learned(sum(last) / len(last), guessing) if last else None
+    if not losses:
+        return None
+    count = max(1, len(losses) // 10)
+    return Learned(sum(losses[-count:]) / count, guessing)
 
 
 def _last_figures(log: Path) -> dict[str, float]:

@@ -41,9 +41,11 @@ def check_is_free(kind: str, name: str, plugins: Plugins, taken: Collection[str]
     """
     supplier = {plugin.name: plugin.distribution for plugin in (plugins.core, *plugins.loaded)}
     set_aside = {part.plugin: "the distribution of a plugin that is set aside" for part in plugins.set_aside}
-    if known := (supplier | set_aside).get(name):
+    known = (supplier | set_aside).get(name)
+    if known:
         raise RequestError(f"There is a plugin '{name}' already, from {known}. Choose another name.")
-    if same := sorted(value for value in taken if name in (value, value.rsplit("/", 1)[-1])):
+    same = sorted(value for value in taken if name in (value, value.rpartition("/")[2]))
+    if same:
         raise RequestError(f"The {kind} '{same[0]}' is there already. Choose another name.")
     if importlib.util.find_spec(f"benchrunner_{name}") is not None:
         raise RequestError(f"A Python package 'benchrunner_{name}' is installed already. Choose another name.")

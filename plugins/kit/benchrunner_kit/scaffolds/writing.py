@@ -1,4 +1,4 @@
-"""Writes the package of a new plugin from the templates of its kind."""
+"""Writes the package of a new plugin from the templates of its kind, which `SCAFFOLDS` lists."""
 
 from __future__ import annotations
 
@@ -6,19 +6,49 @@ import builtins
 import keyword
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from typing import final
 
 from benchrunner import RequestError
 from benchrunner.engine import write_folder_atomically
 from benchrunner.results import Plugins, command_line
-from benchrunner_kit.scaffolds.kinds import SCAFFOLDS
 from benchrunner_kit.scaffolds.names import check_form, check_is_free
 
 TEMPLATES = Path(__file__).parent / "templates"
 """One folder of templates for each kind, and `every` with the files of all kinds. Names of files end in `.template`, so
 that no tool takes the templates for code; `NAME` in the name of a file or a folder stands for the plugin's name."""
+
+
+@final
+@dataclass(frozen=True)
+class Scaffold:
+    """A kind of package that `benchrunner new` writes."""
+
+    about: str
+    """What the package offers, as its description says it."""
+    shown_by: str
+    """Command that shows the offer once the package is installed; `NAME` stands for the plugin's name."""
+    offers: str = ""
+    """Property of `Plugins` with the values among which the new value's name must be free."""
+
+    def taken(self, plugins: Plugins) -> Collection[str]:
+        """Return the names of the values that the plugins offer already."""
+        return getattr(plugins, self.offers) if self.offers else ()
+
+
+SCAFFOLDS: Mapping[str, Scaffold] = {
+    "task": Scaffold("a task for benchrunner", "benchrunner list tasks", "tasks"),
+    "problem": Scaffold("a kind of question for benchrunner", "benchrunner list tasks", "tasks"),
+    "backbone": Scaffold("a backbone for benchrunner", "benchrunner list backbones", "backbones"),
+    "method": Scaffold("a method for benchrunner", "benchrunner list methods", "methods"),
+    "leaderboard": Scaffold("a leaderboard for benchrunner", "benchrunner list leaderboards", "leaderboards"),
+    "executor": Scaffold("an executor for benchrunner", "benchrunner list executors", "executors"),
+    "command": Scaffold("a command for benchrunner", "benchrunner NAME --help"),
+}
+"""Kind of plugin -> what is written for it."""
 
 
 def write_plugin(kind: str, name: str, folder: Path, *, plugins: Plugins, commands: Collection[str] = ()) -> Path:

@@ -11,8 +11,8 @@ A check raises `PluginError` with all faults that it found. The package needs no
 from benchrunner_kit.testing.backbone_checks import check_backbone
 from benchrunner_kit.testing.leaderboard_checks import check_leaderboard
 from benchrunner_kit.testing.method_checks import check_method
-from benchrunner_kit.testing.moods import MOOD, sentences
 from benchrunner_kit.testing.problem_checks import check_problem
+from benchrunner_kit.testing.samples import MOOD, sentences
 from benchrunner_kit.testing.task_checks import check_task
 from benchrunner_kit.testing.tiny_encoder import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
 

@@ -12,10 +12,15 @@ import torch
 from benchrunner import Recipe, Workspace
 from benchrunner.engine import Backbone, BackboneFamily, Encoder, Finetune, Sequences
 from benchrunner_kit.testing.contract import Findings
-from benchrunner_kit.testing.encoder_states import batch_of, states
-from benchrunner_kit.testing.moods import MOOD, sentences
-from benchrunner_kit.testing.sample_jobs import Loaded, fit_job
-from benchrunner_kit.testing.state_checks import check_dropout, check_layers, check_narrowed, check_states
+from benchrunner_kit.testing.samples import MOOD, Loaded, fit_job, sentences
+from benchrunner_kit.testing.state_checks import (
+    batch_of,
+    check_dropout,
+    check_layers,
+    check_narrowed,
+    check_states,
+    states,
+)
 from benchrunner_kit.testing.tokenizer_checks import OTHERS, TEXTS, check_tokenizer
 
 KEPT = ("hidden_size", "max_length", "tokenizer_fingerprint", "summary_place", "summary_head_bias")
@@ -67,7 +72,8 @@ def _check_loads(encoder: Encoder, other: Encoder, findings: Findings) -> None:
 
 def _other_weight(encoder: Encoder, other: Encoder) -> str:
     """Name a weight that two encoders do not share; empty if all are equal."""
-    weights, others = dict(encoder.named_parameters()), dict(other.named_parameters())
+    weights = dict(encoder.named_parameters())
+    others = dict(other.named_parameters())
     if names := sorted(weights.keys() ^ others.keys()):
         return names[0]
     return next((name for name, weight in weights.items() if not torch.equal(weight, others[name])), "")
@@ -154,7 +160,8 @@ def _check_fit(backbone: Backbone, family: BackboneFamily, workspace: Workspace,
     import pyarrow as pa
 
     with tempfile.TemporaryDirectory() as name, findings.step("a fit of a few steps"):
-        home, table = Path(name), pa.table(sentences(16))
+        home = Path(name)
+        table = pa.table(sentences(16))
         recipe = Recipe(lr=1e-3, epochs=2, batch_size=8)
         method = Finetune()
         loaded = Loaded(backbone.load(workspace, seed=0))

@@ -10,8 +10,8 @@ from benchrunner import Answers, BenchrunnerError, BoardFile, Leaderboard, Plugi
 from benchrunner.engine import seals
 from benchrunner.results import check_submission, discover, write_answers
 from benchrunner_kit.testing.contract import Findings, described
-from benchrunner_kit.testing.problem_checks import sample_outputs
-from benchrunner_kit.testing.sample_data import with_data
+from benchrunner_kit.testing.problem_checks import answers_of, sample_outputs
+from benchrunner_kit.testing.samples import with_data
 from benchrunner_kit.testing.tiny_encoder import TinyEncoder
 
 if TYPE_CHECKING:
@@ -78,11 +78,12 @@ def _check_names(file: BoardFile, tasks: Mapping[str, Task], findings: Findings)
 
 def _sample_answers(task: Task, split: str, workspace: Workspace) -> Answers:
     """Return answers to a split, decoded from random outputs."""
-    problem, table = task.problem, task.load(split, workspace).table
+    problem = task.problem
+    table = task.load(split, workspace).table
     features = problem.encode(table, TinyEncoder(), task.recipe, training=False)
     raw = problem.gather(sample_outputs(problem, features), features, table)
     figures = problem.extra_figures(raw, table, problem.decoding)
-    return Answers(problem.decode(raw, table, problem.decoding), table, figures, fit="check", method="check")
+    return Answers(answers_of(problem, raw, table), table, figures, fit="check", method="check")
 
 
 def _check_labels(file: BoardFile, task: Task, answers: Answers, findings: Findings) -> None:
@@ -91,11 +92,14 @@ def _check_labels(file: BoardFile, task: Task, answers: Answers, findings: Findi
     labels = {str(label) for label in getattr(task.problem, "labels", ())}
     if not texts or not labels or file.extra_figure:
         return
-    if lacking := sorted(labels - set(map(str, texts.values()))):
+    spelled = {str(label) for label in texts.values()}
+    lacking = sorted(labels - spelled)
+    if lacking:
         findings.add(
             f"{file.name} has no text for the label '{lacking[0]}' of {file.task}: add it to the file's labels"
         )
-    if unknown := sorted(set(map(str, texts.values())) - labels):
+    unknown = sorted(spelled - labels)
+    if unknown:
         findings.add(f"{file.name} has a text for the label '{unknown[0]}', which {file.task} lacks: leave it out")
 
 

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from benchrunner import Recipe
     from benchrunner.engine import Features, Problem
 
-STEPS, RATE = 80, 0.4
-"""Steps and learning rate of Adam when outputs themselves are trained."""
+STEPS = 80
+"""Steps of Adam when outputs themselves are trained."""
+RATE = 0.4
+"""Learning rate of these steps."""
 ENOUGH = 0.5
 """Share of rows that trained outputs must answer rightly; the texts of spans may not begin and end with pieces."""
 
@@ -27,9 +29,8 @@ def check_loss(problem: Problem, table: pa.Table, recipe: Recipe, findings: Find
     """Compare the loss of a batch with those of its units, and what the loss learns with what is decoded."""
     with findings.step("to compute the loss"):
         features = problem.encode(table, TinyEncoder(), recipe, training=True)
-        count = len(features.tokens if problem.head.level == "token" else features.owner)
-        outputs = torch.from_numpy(np.random.default_rng(1).normal(size=(count, problem.head.width)).astype(np.float32))
-        outputs.requires_grad_()
+        drawn = np.random.default_rng(1).normal(size=output_shape(problem, features))
+        outputs = torch.tensor(drawn, dtype=torch.float32, requires_grad=True)
         units = np.arange(features.units)
         whole = _loss(problem, outputs, features, units)
         if not isinstance(whole, torch.Tensor) or whole.shape != () or whole.dtype != torch.float32:
@@ -43,6 +44,12 @@ def check_loss(problem: Problem, table: pa.Table, recipe: Recipe, findings: Find
             return
         _check_sum(problem, outputs, features, whole, findings)
         _check_learning(problem, table, features, recipe, findings)
+
+
+def output_shape(problem: Problem, features: Features) -> tuple[int, int]:
+    """Return the number of outputs that a head gives, one for each sequence or token, and their width."""
+    slots = features.tokens if problem.head.level == "token" else features.owner
+    return len(slots), problem.head.width
 
 
 def _loss(problem: Problem, outputs: torch.Tensor, features: Features, units: np.ndarray) -> torch.Tensor:
@@ -83,10 +90,10 @@ def _check_learning(problem: Problem, table: pa.Table, features: Features, recip
     asked = problem.encode(table, TinyEncoder(), recipe, training=False)
     if not np.array_equal(asked.tokens, features.tokens):
         return  # other sequences are trained than asked, so that the outputs of one are not those of the other
-    count = len(features.tokens if problem.head.level == "token" else features.owner)
-    start = 0.01 * np.random.default_rng(2).normal(size=(count, problem.head.width))  # zeros may be a saddle point
-    outputs = torch.tensor(start, dtype=torch.float32, requires_grad=True)
-    units, optimizer = np.arange(features.units), torch.optim.Adam([outputs], lr=RATE)
+    drawn = np.random.default_rng(2).normal(size=output_shape(problem, features))
+    outputs = torch.tensor(0.01 * drawn, dtype=torch.float32, requires_grad=True)  # zeros may be a saddle point
+    optimizer = torch.optim.Adam([outputs], lr=RATE)
+    units = np.arange(features.units)
     batch = collate(features, units, torch.device("cpu"))
     places = _places(problem, features, units, batch)
     first = problem.loss(outputs[places], batch).item()
@@ -99,7 +106,8 @@ def _check_learning(problem: Problem, table: pa.Table, features: Features, recip
         findings.add(f"gradient steps do not lower the loss ({first:.4g} before, {last:.4g} after): check its sign")
         return
     raw = problem.gather(outputs.detach().numpy().copy(), asked, table)
-    answers, gold = problem.decode(raw, table, problem.decoding), problem.gold(table) or []
+    answers = problem.decode(raw, table, problem.decoding)
+    gold = problem.gold(table) or []
     wrong = [row for row, label in enumerate(gold) if not _is_right(answers[row], problem.best_answer(label))]
     if len(wrong) > (1 - ENOUGH) * len(gold):
         row = wrong[0]

@@ -15,9 +15,8 @@ import torch
 from benchrunner import PluginError, Recipe, RequestError, Workspace
 from benchrunner.engine import Backbone, BackboneFamily, Cache, Job, Method, Outcome, Problem
 from benchrunner_kit.testing.contract import Findings
-from benchrunner_kit.testing.moods import MOOD, sentences
 from benchrunner_kit.testing.problem_checks import unlabelled
-from benchrunner_kit.testing.sample_jobs import Loaded, fit_job
+from benchrunner_kit.testing.samples import MOOD, Loaded, fit_job, sentences
 from benchrunner_kit.testing.tiny_encoder import TinyBackbone, tiny_family
 
 if TYPE_CHECKING:
@@ -99,10 +98,16 @@ class _Trial:
         folder: Path,
         findings: Findings,
     ) -> None:
-        self._method, self._problem, self._table, self._findings = method, problem, table, findings
-        self._backbone, self._family, self._recipe = backbone, family, recipe
+        self._method = method
+        self._problem = problem
+        self._table = table
+        self._backbone = backbone
+        self._family = family
+        self._recipe = recipe
+        self._folder = folder
+        self._findings = findings
+        self._workspace = Workspace(folder / "runs", folder / "cache")
         self._states_after: tuple[object, ...] = ()
-        self._folder, self._workspace = folder, Workspace(folder / "runs", folder / "cache")
 
     def run(self) -> None:
         """Fit and compare predictions, until a fault makes the next comparison meaningless."""
@@ -136,7 +141,8 @@ class _Trial:
         """Fit with other values of the parameters, which must be another fit for each of them."""
         usual = self._fit_of(self._recipe)
         for parameter in self._method.parameters:
-            name, value = f"{self._method.name}.{parameter.name}", parameter.another()
+            name = f"{self._method.name}.{parameter.name}"
+            value = parameter.another()
             if value is not None and self._fit_of(self._recipe.changed(**{name: value})) == usual:
                 self._findings.add(
                     f"the parameter '{parameter.name}' makes no difference to the fit's id, so that a fit with another "
@@ -155,9 +161,11 @@ class _Trial:
     def _check_seeds(self, outputs: np.ndarray) -> None:
         """Compare fits with two seeds, if the method sets global random numbers to a fixed place."""
         _disturb()
-        first, states = self._fitted("seed 0", self._table, seed=0), self._states_after
+        first = self._fitted("seed 0", self._table, seed=0)
+        states = self._states_after
         _disturb()
-        other, later = self._fitted("seed 1", self._table, seed=1), self._states_after
+        other = self._fitted("seed 1", self._table, seed=1)
+        later = self._states_after
         is_fixed = any(state == after for state, after in zip(states, later, strict=True))
         if first is None or other is None:
             return
@@ -240,7 +248,8 @@ class _Trial:
     def _check_moved(self, job: Job, outputs: np.ndarray) -> None:
         """Compare predictions after another fit of the same method object, and from a model folder that was moved."""
         label = self._problem.label_columns[0]
-        place, backwards = self._table.column_names.index(label), list(reversed(range(self._table.num_rows)))
+        place = self._table.column_names.index(label)
+        backwards = list(reversed(range(self._table.num_rows)))
         turned = self._table.set_column(place, label, self._table.column(label).take(backwards))
         self._fitted("third", turned)
         if not self._equal(

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchrunner import DataError, PluginError, Recipe, RequestError, Rows
 from benchrunner_kit.testing.contract import Findings, described
-from benchrunner_kit.testing.loss_checks import check_loss
+from benchrunner_kit.testing.loss_checks import check_loss, output_shape
 from benchrunner_kit.testing.tiny_encoder import TinyEncoder
 
 if TYPE_CHECKING:
@@ -103,8 +103,12 @@ def examine(problem: Problem, table: pa.Table, recipe: Recipe, findings: Finding
 
 def sample_outputs(problem: Problem, features: Features) -> np.ndarray:
     """Draw outputs as a head gives them: one for each sequence or token."""
-    count = len(features.tokens if problem.head.level == "token" else features.owner)
-    return np.random.default_rng(0).normal(size=(count, problem.head.width)).astype(np.float32)
+    return np.random.default_rng(0).normal(size=output_shape(problem, features)).astype(np.float32)
+
+
+def answers_of(problem: Problem, raw: np.ndarray, table: pa.Table) -> list[Any]:
+    """Decode raw outputs with the problem's own settings."""
+    return problem.decode(raw, table, problem.decoding)
 
 
 def _check_identity(problem: Problem, findings: Findings) -> None:
@@ -122,7 +126,8 @@ def _check_identity(problem: Problem, findings: Findings) -> None:
 
 def check_features(problem: Problem, features: Features, table: pa.Table, findings: Findings) -> None:
     """Check that the arrays of features fit together."""
-    tokens, sequences, units = len(features.tokens), len(features.owner), features.units
+    tokens = len(features.tokens)
+    sequences = len(features.owner)
     if len(features.segments) != tokens:
         findings.add(f"encode gives {len(features.segments)} segments for {tokens} tokens: give each token its segment")
     for name, end in (("starts", tokens), ("groups", sequences)):
@@ -134,8 +139,9 @@ def check_features(problem: Problem, features: Features, table: pa.Table, findin
     elif sorted({*np.asarray(features.owner).tolist()}) != list(range(table.num_rows)):
         findings.add("encode gives `owner` that does not name every row: each row needs a sequence")
     for name, values in features.targets.items():
-        if len(values) != units:
-            findings.add(f"encode gives {len(values)} targets '{name}' for {units} units: give one for each unit")
+        if len(values) != features.units:
+            counts = f"{len(values)} targets '{name}' for {features.units} units"
+            findings.add(f"encode gives {counts}: give one for each unit")
     for name, values in features.token_targets.items():
         if len(values) != tokens:
             findings.add(
@@ -171,13 +177,13 @@ def check_decoding(problem: Problem, raw: np.ndarray, table: pa.Table, findings:
         findings.add(f"gather gives {len(raw)} raw outputs, where output_count says {expected}: mend either of them")
         return False
     before = np.array(raw, copy=True)
-    answers = problem.decode(raw, table, problem.decoding)
+    answers = answers_of(problem, raw, table)
     if len(answers) != table.num_rows:
         findings.add(f"decode gives {len(answers)} answers for {table.num_rows} rows: give one for each row")
         return False
     if not np.array_equal(before, raw, equal_nan=True):
         findings.add("decode changes the outputs that it is given: work on a copy, the outputs are decoded again later")
-    elif problem.decode(raw, table, problem.decoding) != answers:
+    elif answers_of(problem, raw, table) != answers:
         findings.add("decode gives other answers in a second call: let answers depend on outputs and rows only")
     try:
         if json.loads(json.dumps(answers)) != answers:
@@ -197,14 +203,14 @@ def _decode_alone(
     findings: Findings,
 ) -> None:
     """Compare the answer to each row alone with its answer among all rows."""
-    answers = problem.decode(raw, table, problem.decoding)
+    answers = answers_of(problem, raw, table)
     for row in range(table.num_rows):
         one = table.slice(row, 1)
         alone = problem.encode(one, TinyEncoder(), recipe, training=False)
         chosen = _tokens_of(features, row) if problem.head.level == "token" else np.asarray(features.owner) == row
-        if np.count_nonzero(chosen) != len(alone.tokens if problem.head.level == "token" else alone.owner):
+        if np.count_nonzero(chosen) != output_shape(problem, alone)[0]:
             return  # the encoding differs, which was said already
-        single = problem.decode(problem.gather(outputs[chosen].copy(), alone, one), one, problem.decoding)
+        single = answers_of(problem, problem.gather(outputs[chosen].copy(), alone, one), one)
         if single != answers[row : row + 1]:
             findings.add(
                 f"row {row} alone is answered by {single[0]!r}, among all rows by {answers[row]!r}: let `gather` and "
@@ -227,16 +233,15 @@ def _check_figures(problem: Problem, raw: np.ndarray, table: pa.Table, findings:
 
 def _check_majority(problem: Problem, raw: np.ndarray, table: pa.Table, findings: Findings) -> None:
     """Check that `majority_output` and `fallback_output` give one raw output, which can be decoded."""
-    for name, output in (
-        ("majority_output", problem.majority_output(table)),
-        ("fallback_output", problem.fallback_output()),
-    ):
+    outputs = {"majority_output": problem.majority_output(table), "fallback_output": problem.fallback_output()}
+    for name, output in outputs.items():
         if output is None:
             continue
         if np.shape(output) != raw.shape[1:]:
             findings.add(f"{name} has the shape {np.shape(output)}: give that of one raw output, {raw.shape[1:]}")
         else:
-            check_decoding(problem, np.repeat(np.asarray(output)[None], len(raw), axis=0), table, findings)
+            repeated = np.repeat(np.asarray(output)[None], len(raw), axis=0)
+            check_decoding(problem, repeated, table, findings)
 
 
 def _check_averages(
@@ -244,16 +249,14 @@ def _check_averages(
 ) -> None:
     """Check that equal outputs average to the same answers, and that the order of the fits does not matter."""
     with contextlib.suppress(RequestError):  # answers of some problems cannot be averaged
-        answers = problem.decode(raw, table, problem.decoding)
-        if problem.decode(problem.average([raw, raw]), table, problem.decoding) != answers:
+        answers = answers_of(problem, raw, table)
+        if answers_of(problem, problem.average([raw, raw]), table) != answers:
             findings.add(
                 "the average of two equal outputs gives different answers: let `average` keep what all fits agree on"
             )
         other = problem.gather(outputs[::-1].copy(), features, table)
-        left, right = (
-            problem.decode(problem.average(pair), table, problem.decoding) for pair in ([raw, other], [other, raw])
-        )
-        if left != right:
+        average = answers_of(problem, problem.average([raw, other]), table)
+        if average != answers_of(problem, problem.average([other, raw]), table):
             findings.add("average gives other answers for the same fits in another order: treat all fits alike")
 
 

@@ -4,19 +4,70 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 import torch
 
 from benchrunner import RequestError
-from benchrunner.engine import Dropout, Encoder, Features, Sequences, narrowed
+from benchrunner.engine import Dropout, Encoder, Features, FlatBatch, Sequences, collate, narrowed
 from benchrunner_kit.testing.contract import Findings
-from benchrunner_kit.testing.encoder_states import TOLERANCE, States, batch_of, distance, states
 
 BORDERS = (
     "let no layer mix sequences: attention from `attend`, or `batch.starts` and `batch.blocks`, know their borders"
 )
 """Advice for an encoder whose sequences depend on one another."""
+TOLERANCE = 1e-4
+"""Largest difference between states that should be equal but for rounding, as a share of the largest state."""
+
+
+@final
+@dataclass(frozen=True)
+class States:
+    """What an encoder computes for some sequences, in the order of the sequences."""
+
+    layers: list[list[torch.Tensor]]
+    """For each layer, the embeddings first, and each sequence: (tokens, hidden)."""
+    summaries: torch.Tensor
+    """What `summary` gives for the last states: (sequences, hidden)."""
+    summarized: torch.Tensor
+    """What `summarized` gives: (sequences, hidden)."""
+
+
+def batch_of(
+    sequences: Sequences, chosen: Sequence[int], *, dropout: Dropout | None = None, multiple: int = 1
+) -> FlatBatch:
+    """Make a batch of some of the sequences."""
+    features = Features.of(sequences)
+    return collate(features, np.array(chosen), torch.device("cpu"), dropout=dropout, multiple=multiple)
+
+
+def states(encoder: Encoder, batch: FlatBatch) -> States:
+    """Compute every layer of a batch, without gradients."""
+    with torch.no_grad():
+        layers = list(encoder.hidden_states(batch))
+        summaries = [encoder.summary(layers[-1], batch), encoder.summarized(batch)]
+    starts = batch.starts.tolist()
+    order = batch.restore.tolist()
+    of_sequences: list[list[torch.Tensor]] = []
+    for layer in layers:
+        of_sequences.append([layer[starts[place] : starts[place + 1]] for place in order])
+    for number, vectors in enumerate(summaries):
+        if len(vectors) == len(order):  # if they are too few, the check of shapes says so
+            summaries[number] = vectors[batch.restore]
+    return States(of_sequences, *summaries)
+
+
+def distance(left: torch.Tensor, right: torch.Tensor) -> float:
+    """Compute the largest difference, as a share of the largest value if this is above 1; infinite for other shapes."""
+    if left.shape != right.shape:
+        return float("inf")
+    if not left.numel():
+        return 0.0
+    scale = max(1.0, float(left.abs().max()))
+    gap = float((left.double() - right.double()).abs().max()) / scale
+    return gap if gap == gap else float("inf")
 
 
 def check_states(encoder: Encoder, sequences: Sequences, findings: Findings) -> None:
@@ -54,11 +105,12 @@ def check_states(encoder: Encoder, sequences: Sequences, findings: Findings) -> 
 
 def _check_shapes(encoder: Encoder, sequences: Sequences, found: States, findings: Findings) -> None:
     """Check the number, the shape, the type and the values of the states."""
-    count, hidden = len(sequences.starts) - 1, encoder.hidden_size
+    count = len(sequences.starts) - 1
+    hidden = encoder.hidden_size
     if len(found.layers) < 2:
         findings.add("`hidden_states` yields one tensor: it must yield the embeddings, then the states of every layer")
     for depth, layer in enumerate(found.layers):
-        lengths = [int(length) for length in torch.from_numpy(sequences.starts).diff()]
+        lengths = np.diff(sequences.starts).tolist()
         for length, state in zip(lengths, layer, strict=True):
             if tuple(state.shape) != (length, hidden):
                 findings.add(
@@ -121,14 +173,16 @@ def _check_summary_place(encoder: Encoder, sequences: Sequences, findings: Findi
     chosen = int(long_enough[lengths[long_enough].argmin()])
     far = -2 if encoder.summary_place == "first" else 1  # a special token may be at the very end
     place = 0 if encoder.summary_place == "first" else -1
-    begin, end = sequences.starts[chosen], sequences.starts[chosen + 1]
+    begin = sequences.starts[chosen]
+    end = sequences.starts[chosen + 1]
     tokens = sequences.tokens.copy()
     row = tokens[begin:end]
     row[far] = row[1] if row[far] != row[1] else row[2]
     if row[far] == sequences.tokens[begin:end][far]:
         return
     changed = Sequences(tokens, sequences.segments, sequences.starts)
-    before, after = (states(encoder, batch_of(given, [chosen])).layers[-1][0][place] for given in (sequences, changed))
+    before = states(encoder, batch_of(sequences, [chosen])).layers[-1][0][place]
+    after = states(encoder, batch_of(changed, [chosen])).layers[-1][0][place]
     if torch.equal(before, after):
         other = "last" if encoder.summary_place == "first" else "first"
         findings.add(
@@ -143,9 +197,8 @@ def check_dropout(encoder: Encoder, sequences: Sequences, findings: Findings) ->
     encoder.train()
     try:
         with findings.step("to compute states with dropout"):
-            first, second = (
-                states(encoder, batch_of(sequences, everything, dropout=Dropout(0, "check"))) for _ in range(2)
-            )
+            first = states(encoder, batch_of(sequences, everything, dropout=Dropout(0, "check")))
+            second = states(encoder, batch_of(sequences, everything, dropout=Dropout(0, "check")))
             is_repeated = _compare(
                 first,
                 second,
@@ -187,11 +240,13 @@ def check_layers(encoder: Encoder, findings: Findings) -> None:
     An encoder that does not say what its layers are, or does not initialise them, is not checked. Its weights change.
     """
     with findings.step("to initialise a layer"), contextlib.suppress(RequestError):
-        depths, count = encoder.depths(), len(encoder.layers)
+        depths = encoder.depths()
+        count = len(encoder.layers)
         if depths.keys() != dict(encoder.named_parameters()).keys():
             findings.add("depths does not give the names of named_parameters: give a depth for each weight by its name")
             return
-        source, before = torch.Generator().manual_seed(0), _weights(encoder)
+        source = torch.Generator().manual_seed(0)
+        before = _weights(encoder)
         encoder.draw_layer(count - 1, source)
         _check_drawn("draw_layer", encoder, before, depths, count, findings)
         before = _weights(encoder)
@@ -209,7 +264,8 @@ def _check_drawn(
 ) -> None:
     """Add a fault if other weights than those of a depth changed, or none of them."""
     changed = [name for name, weight in encoder.named_parameters() if not torch.equal(weight, before[name])]
-    if outside := [name for name in changed if depths[name] != depth]:
+    outside = [name for name in changed if depths[name] != depth]
+    if outside:
         findings.add(
             f"{method} changes a weight of another depth, {outside[0]}: change only weights of depth {depth}, or give "
             "this weight that depth in `depths`"

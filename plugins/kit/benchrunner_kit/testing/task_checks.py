@@ -11,6 +11,7 @@ import numpy as np
 
 from benchrunner import BenchrunnerError, Metric, Rows, Workspace
 from benchrunner_kit.testing.contract import Findings, described
+from benchrunner_kit.testing.loss_checks import output_shape
 from benchrunner_kit.testing.problem_checks import (
     check_decoding,
     check_features,
@@ -18,7 +19,7 @@ from benchrunner_kit.testing.problem_checks import (
     examine,
     unlabelled,
 )
-from benchrunner_kit.testing.sample_data import with_data
+from benchrunner_kit.testing.samples import with_data
 from benchrunner_kit.testing.tiny_encoder import TinyEncoder
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ def check_task(task: Task, folder: Path, *, workspace: Workspace | None = None) 
 
 def _check_split(task: Task, rows: Rows, findings: Findings, *, labelled: bool) -> None:
     """Check a split as a whole: encoding, gathering and decoding, then the labels and the metrics."""
-    problem, gold = task.problem, task.problem.gold(rows.table)
+    problem = task.problem
+    gold = problem.gold(rows.table)
     features = problem.encode(rows.table, TinyEncoder(), task.recipe, training=False)
     check_features(problem, features, rows.table, findings)
-    count = len(features.tokens if problem.head.level == "token" else features.owner)
-    raw = problem.gather(np.zeros((count, problem.head.width)), features, rows.table)
+    raw = problem.gather(np.zeros(output_shape(problem, features)), features, rows.table)
     check_decoding(problem, raw, rows.table, findings)
     positions, sequences = problem.recurrent_sequences(features, rows.table)
     if len(positions) != len(sequences.tokens):
@@ -73,10 +74,12 @@ def _check_split(task: Task, rows: Rows, findings: Findings, *, labelled: bool) 
         )
     _check_unlabelled(task, rows, findings)
     if gold is not None:
-        majority = np.repeat(problem.majority_output(rows.table)[None], problem.output_count(rows.table), axis=0)
+        output = problem.majority_output(rows.table)
+        majority = np.repeat(output[None], problem.output_count(rows.table), axis=0)
         check_decoding(problem, majority, rows.table, findings)
         check_spelling(problem, gold, findings)
-        _check_metrics(task, rows, gold, problem.extra_figures(majority, rows.table, problem.decoding), findings)
+        figures = problem.extra_figures(majority, rows.table, problem.decoding)
+        _check_metrics(task, rows, gold, figures, findings)
         _check_tuning(task, rows, majority, findings)
     elif labelled:
         findings.add("the rows have no labels; only the rows of a test split may have none")
@@ -84,7 +87,8 @@ def _check_split(task: Task, rows: Rows, findings: Findings, *, labelled: bool) 
 
 def _check_unlabelled(task: Task, rows: Rows, findings: Findings) -> None:
     """Check that rows without their labels can be encoded, since a user's own questions have none."""
-    problem, names = task.problem, ", ".join(task.problem.label_columns)
+    problem = task.problem
+    names = ", ".join(problem.label_columns)
     table = unlabelled(problem, rows.table)
     try:
         problem.encode(table, TinyEncoder(), task.recipe, training=False)
@@ -157,7 +161,8 @@ def _check_tuning(task: Task, rows: Rows, raw: np.ndarray, findings: Findings) -
     if problem.tunes:
         with findings.step("to tune settings"):
             settings = problem.tune(raw, rows.table, task.metrics[0])
-            if unknown := set(settings) - set(problem.decoding):
+            unknown = set(settings) - set(problem.decoding)
+            if unknown:
                 findings.add(
                     f"tune gives the setting '{min(unknown)}', which `decoding` lacks: give it a default there"
                 )

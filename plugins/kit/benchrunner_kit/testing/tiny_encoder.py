@@ -29,9 +29,15 @@ from benchrunner.engine import (
 
 WEIGHTS = "tiny.safetensors"
 """Name of the file that `TinyEncoder.save` writes."""
-HIDDEN, HEADS, VOCABULARY, LONGEST = 12, 2, 97, 64
-BEGIN, SEPARATOR, UNKNOWN, FIRST_WORD = 1, 2, 3, 4
-"""Token ids; words are hashed to ids from FIRST_WORD up."""
+HIDDEN = 12
+HEADS = 2
+VOCABULARY = 97
+LONGEST = 64
+BEGIN = 1
+SEPARATOR = 2
+UNKNOWN = 3
+FIRST_WORD = 4
+"""Words are hashed to token ids from this one up."""
 
 
 class TinyEncoder(Encoder):
@@ -39,7 +45,9 @@ class TinyEncoder(Encoder):
 
     def __init__(self, *, seed: int = 0, dropout: float = 0.1) -> None:
         super().__init__()
-        self.hidden_size, self.max_length, self.dropout = HIDDEN, LONGEST, dropout
+        self.hidden_size = HIDDEN
+        self.max_length = LONGEST
+        self.dropout = dropout
         self.tokenizer_fingerprint = f"words by crc32 in {VOCABULARY} buckets"
         self.word = nn.Embedding(VOCABULARY, HIDDEN)
         self.position = nn.Embedding(LONGEST, HIDDEN)
@@ -64,17 +72,19 @@ class TinyEncoder(Encoder):
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Make sequences of BEGIN, the words and SEPARATOR after each text; long sequences are cut at their end."""
-        rows: list[list[tuple[int, int]]] = []
-        for text in first:
-            words = [(_token(word), 0) for word in text.split()]
-            rows.append([(BEGIN, 0), *words, (SEPARATOR, 0)])
-        if second is not None:
-            for row, text in zip(rows, second, strict=True):
-                row += [*((_token(word), 1) for word in text.split()), (SEPARATOR, 1)]
-        rows = [row[:max_length] for row in rows]
-        tokens, segments = np.array([token for row in rows for token in row], dtype=np.int32).reshape(-1, 2).T
-        starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        return Sequences(np.ascontiguousarray(tokens), segments.astype(np.int8), starts)
+        tokens = list[int]()
+        segments = list[int]()
+        starts = [0]
+        for row, text in enumerate(first):
+            sequence = [BEGIN, *_tokens(text), SEPARATOR]
+            segment = [0] * len(sequence)
+            if second is not None:
+                sequence += [*_tokens(second[row]), SEPARATOR]
+                segment += [1] * (len(sequence) - len(segment))
+            tokens += sequence[:max_length]
+            segments += segment[:max_length]
+            starts.append(len(tokens))
+        return Sequences(np.array(tokens, np.int32), np.array(segments, np.int8), np.array(starts, np.int64))
 
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Give the words between blanks, each a piece."""
@@ -107,7 +117,8 @@ class TinyEncoder(Encoder):
         from safetensors.torch import save_file
 
         tensors = {name: weight.contiguous() for name, weight in self.state_dict().items()}
-        tensors |= {f"head.{name}": weight for name, weight in (head.tensors if head is not None else {}).items()}
+        if head is not None:
+            tensors |= {f"head.{name}": weight for name, weight in head.tensors.items()}
         save_file(tensors, folder / WEIGHTS)
 
     @classmethod
@@ -124,6 +135,10 @@ class TinyEncoder(Encoder):
 def _draw(module: nn.Module, source: torch.Generator) -> None:
     for weight in module.parameters():
         nn.init.normal_(weight, std=0.3, generator=source)
+
+
+def _tokens(text: str) -> list[int]:
+    return [_token(word) for word in text.split()]
 
 
 def _token(word: str) -> int:

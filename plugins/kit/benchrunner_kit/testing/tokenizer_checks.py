@@ -105,7 +105,8 @@ def _check_sequences(encoder: Encoder, second: Sequence[str] | None, length: int
 
 def _is_well_formed(pieces: Pieces, findings: Findings) -> bool:
     """Check the arrays of pieces."""
-    starts, count = np.asarray(pieces.starts), len(pieces.tokens)
+    starts = np.asarray(pieces.starts)
+    count = len(pieces.tokens)
     good = len(starts) == len(TEXTS) + 1 and starts[0] == 0 and starts[-1] == count and (np.diff(starts) >= 0).all()
     if not good:
         findings.add(
@@ -149,7 +150,8 @@ def _check_spans(pieces: Pieces, findings: Findings) -> None:
 def _check_pieces_alone(encoder: Encoder, pieces: Pieces, findings: Findings) -> None:
     """Compare the pieces of each text alone with those of all texts together."""
     for index, text in enumerate(TEXTS):
-        alone, place = encoder.pieces([text]), slice(pieces.starts[index], pieces.starts[index + 1])
+        alone = encoder.pieces([text])
+        place = slice(pieces.starts[index], pieces.starts[index + 1])
         for name in ("tokens", "spans"):
             if not np.array_equal(getattr(alone, name), getattr(pieces, name)[place]):
                 findings.add(
@@ -161,7 +163,8 @@ def _check_pieces_alone(encoder: Encoder, pieces: Pieces, findings: Findings) ->
 def _check_words(encoder: Encoder, findings: Findings) -> None:
     """Compare the pieces of single words with those of the sentence that they make."""
     words = TEXTS[-1].split()
-    single, whole = encoder.words(words), encoder.pieces([TEXTS[-1]])
+    single = encoder.words(words)
+    whole = encoder.pieces([TEXTS[-1]])
     if len(single.starts) != len(words) + 1:
         findings.add(f"words gives `starts` for {len(single.starts) - 1} words, not {len(words)}: each word is a text")
         return
@@ -184,7 +187,8 @@ def _check_frame(encoder: Encoder, pieces: Pieces, findings: Findings) -> None:
     others = encoder.pieces(OTHERS)
     parts = [Part(part.tokens, part.starts[:-1], part.counts) for part in (pieces, others)]
     for second, given in ((None, parts[:1]), (OTHERS, parts)):
-        joined, expected = frame.join(*given).sequences, encoder.assemble(TEXTS, second, encoder.max_length)
+        joined = frame.join(*given).sequences
+        expected = encoder.assemble(TEXTS, second, encoder.max_length)
         if np.diff(joined.starts).max() > encoder.max_length:
             continue  # `assemble` cuts, `join` does not
         name = _first_difference(joined, expected)

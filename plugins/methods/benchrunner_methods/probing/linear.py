@@ -70,7 +70,8 @@ class Scaling:
     @classmethod
     def of(cls, vectors: np.ndarray) -> Self:
         """Measure the vectors of all training rows."""
-        mean, deviation = vectors.mean(axis=0, dtype=np.float64), vectors.std(axis=0, dtype=np.float64)
+        mean = vectors.mean(axis=0, dtype=np.float64)
+        deviation = vectors.std(axis=0, dtype=np.float64)
         return cls(mean, np.where(deviation > CONSTANT * np.abs(mean), deviation, np.inf))
 
     def scaled(self, vectors: np.ndarray) -> np.ndarray:
@@ -91,16 +92,19 @@ class Scaling:
 
 def softmax_layer(inputs: np.ndarray, labels: np.ndarray, outputs: int, penalty: float) -> Layer:
     """Fit a multinomial logistic regression. Its outputs are the logits of all labels, absent ones included."""
-    weight, bias = np.zeros((outputs, inputs.shape[1])), np.full(outputs, ABSENT)
+    weight = np.zeros((outputs, inputs.shape[1]))
+    bias = np.full(outputs, ABSENT)
     present = np.unique(labels)
     if len(present) == 1:
         bias[present] = 0.0
         return Layer(weight, bias)
     model = _logistic(inputs, labels, penalty)
     if len(present) == 2:  # scikit-learn gives the difference between the logits of the two labels
-        weight[present[1]], bias[present] = model.coef_[0], (0.0, model.intercept_[0])
+        weight[present[1]] = model.coef_[0]
+        bias[present] = 0.0, model.intercept_[0]
     else:
-        weight[present], bias[present] = model.coef_, model.intercept_
+        weight[present] = model.coef_
+        bias[present] = model.intercept_
     return Layer(weight, bias)
 
 
@@ -109,22 +113,28 @@ def one_versus_rest_layer(inputs: np.ndarray, labels: np.ndarray, penalty: float
 
     A label that no sample has, or that every sample has, gets the logit of its smoothed share.
     """
-    weight, bias = np.zeros((labels.shape[1], inputs.shape[1])), np.zeros(labels.shape[1])
+    weight = np.zeros((labels.shape[1], inputs.shape[1]))
+    bias = np.zeros(labels.shape[1])
     for number, has_label in enumerate(labels.T > 0):
-        if has_label.all() or not has_label.any():
-            bias[number] = np.log((has_label.sum() + 0.5) / (len(has_label) - has_label.sum() + 0.5))
+        count = has_label.sum()
+        others = len(has_label) - count
+        if count == 0 or others == 0:
+            bias[number] = np.log((count + 0.5) / (others + 0.5))
         else:
             model = _logistic(inputs, has_label, penalty)
-            weight[number], bias[number] = model.coef_[0], model.intercept_[0]
+            weight[number] = model.coef_[0]
+            bias[number] = model.intercept_[0]
     return Layer(weight, bias)
 
 
 def difference_layer(differences: np.ndarray, labels: np.ndarray, penalty: float) -> Layer:
     """Fit a binary logistic regression without bias to differences of vectors."""
     if len(np.unique(labels)) == 1:  # a single pair of texts
-        differences, labels = np.concatenate([differences, -differences]), np.concatenate([labels, 1 - labels])
+        differences = np.concatenate([differences, -differences])
+        labels = np.concatenate([labels, 1 - labels])
         penalty = 2 * penalty
-    return Layer(_logistic(differences, labels, penalty, bias=False).coef_.astype(np.float64), np.zeros(1))
+    model = _logistic(differences, labels, penalty, bias=False)
+    return Layer(model.coef_.astype(np.float64), np.zeros(1))
 
 
 def ridge_layer(inputs: np.ndarray, numbers: np.ndarray, penalty: float) -> Layer:

@@ -35,7 +35,7 @@ class Probe(Method):
     recipe_defaults = {"features": "last", "summary": "pooler"}
 
     def check(self, problem: Problem) -> None:
-        from benchrunner_methods.probing.kinds import KINDS
+        from benchrunner_methods.probing.samples import KINDS
 
         if problem.export_kind is None or problem.export_kind.name not in KINDS:
             raise RequestError(
@@ -52,18 +52,18 @@ class Probe(Method):
 
     def fit(self, job: Job) -> Outcome:
         from benchrunner.engine import steps
-        from benchrunner_methods.probing import inputs, linear, strength
+        from benchrunner_methods.probing import linear, samples, strength
 
         assert job.train is not None
         encoder = steps.load_encoder(job, seed=0)  # the encoder is frozen: its weights do not depend on the seed
         started = time.monotonic()
-        read = inputs.read(encoder, job, job.train.table)
+        read = samples.read(encoder, job, job.train.table)
         encode_seconds = time.monotonic() - started
         started = time.monotonic()
         scaling = linear.Scaling.of(read.vectors)
-        samples = inputs.samples(read, scaling, job)
-        model = strength.fitted(samples, job)
-        layer = scaling.folded(model.layer, shifted=samples.kind.has_bias)
+        scaled = samples.samples(read, scaling, job)
+        model = strength.fitted(scaled, job)
+        layer = scaling.folded(model.layer, shifted=scaled.kind.has_bias)
         seconds = time.monotonic() - started
         steps.save(job, encoder, {"head": layer.as_module()})
         return Outcome(
@@ -79,9 +79,9 @@ class Probe(Method):
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
         from benchrunner.engine import steps
-        from benchrunner_methods.probing import inputs, linear
+        from benchrunner_methods.probing import linear, samples
 
-        read = inputs.read(steps.load_fitted_encoder(job), job, table)
+        read = samples.read(steps.load_fitted_encoder(job), job, table)
         module = linear.empty_module(read.vectors.shape[1], job.problem.head.width)
         steps.load_learned(job.model, {"head": module})
         return job.problem.gather(linear.Layer.of(module).outputs(read.vectors), read.sequences, table)

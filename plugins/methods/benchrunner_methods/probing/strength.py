@@ -12,8 +12,8 @@ from benchrunner.results import Event
 
 if TYPE_CHECKING:
     from benchrunner.engine import Job
-    from benchrunner_methods.probing.kinds import Samples
     from benchrunner_methods.probing.linear import Layer
+    from benchrunner_methods.probing.samples import Samples
 
 PENALTIES = (1e5, 1e4, 1e3, 1e2, 1e1, 1.0, 0.1)
 """Strengths to choose from, the strongest first: `alpha` of a ridge regression, 1 / `C` of a logistic regression, for
@@ -64,7 +64,8 @@ def _best_penalty(samples: Samples, folds: np.ndarray, job: Job) -> float:
         job.report(Event("step", number, len(PENALTIES) + 1))
         loss = _held_out_loss(samples, folds, penalty)
         if loss < lowest_loss:
-            best, lowest_loss = penalty, loss
+            best = penalty
+            lowest_loss = loss
             worse_in_a_row = 0
         else:
             worse_in_a_row += 1

@@ -102,7 +102,8 @@ def claim_folder(folder: Path, plan: Plan) -> None:
         return
     _check_sources(folder, earlier.sources, plan.sources)
     for name in ("tokenizer", "lowercase", "shard_tokens", "blank_lines"):
-        old, new = getattr(earlier, name), getattr(plan, name)
+        old = getattr(earlier, name)
+        new = getattr(plan, name)
         if old != new:
             raise RequestError(
                 f"{folder} was begun with {name.replace('_', ' ')} {old}, now it is {new}: "

@@ -42,7 +42,8 @@ _BORDER = re.compile(
 
 def split(text: str) -> list[str]:
     """Split a text with one paragraph per line into sentences. An empty line becomes an empty sentence."""
-    parts, start = [], 0
+    parts = []
+    start = 0
     for border in _BORDER.finditer(text):
         parts.append(text[start : border.end()].rstrip(" "))
         start = border.end()

@@ -129,17 +129,20 @@ class ShardFiles:
         """Write the index of the first token of each sentence, and the end."""
         count = sum(record.sentences for record in records)
         starts = np.lib.format.open_memmap(part, mode="w+", dtype=np.int64, shape=(count + 1,))
-        position, token = 1, 0
+        position = 1
+        token = 0
         starts[0] = 0
         for number, record in enumerate(records):
             lengths = np.load(self.folder / _lengths_name(number))
             starts[position : position + len(lengths)] = np.cumsum(lengths, dtype=np.int64) + token
-            position, token = position + len(lengths), token + record.tokens
+            position += len(lengths)
+            token += record.tokens
         starts.flush()
 
     def _join_documents(self, part: Path, records: list[Record]) -> None:
         """Write the index of the first sentence of each document, and the end. Empty documents are left out."""
-        starts, before = [np.zeros(1, dtype=np.int64)], 0
+        starts = [np.zeros(1, dtype=np.int64)]
+        before = 0
         for number, record in enumerate(records):
             starts.append(np.load(self.folder / _ends_name(number)) + before)
             before += record.sentences

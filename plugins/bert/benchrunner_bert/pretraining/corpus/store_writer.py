@@ -86,7 +86,9 @@ class _Writer:
     def __init__(
         self, files: ShardFiles, plan: Plan, tokenizer: BertTokenizer, report: Callable[[Progress], None]
     ) -> None:
-        self._files, self._plan, self._report = files, plan, report
+        self._files = files
+        self._plan = plan
+        self._report = report
         self._words = tokenizer.words
         self._characters = 0
 
@@ -94,7 +96,8 @@ class _Writer:
         """Write all shards that are missing, then complete the store."""
         records = self._files.whole_shards()
         begin = place = records[-1].next if records else Place()
-        tokens, shard = sum(record.tokens for record in records), Shard(self._plan.kind)
+        tokens = sum(record.tokens for record in records)
+        shard = Shard(self._plan.kind)
         for lines, place in self._chunks(sources, begin):
             before = shard.count
             shard.add(*self._encoded(lines))
@@ -114,7 +117,8 @@ class _Writer:
     def _chunks(self, sources: Sequence[Source], place: Place) -> Iterator[tuple[list[str], Place]]:
         """Give chunks of paragraphs, each with the place where the next chunk begins; small files share a chunk."""
         limit = min(_CHUNK, 4 * self._plan.shard_tokens)
-        lines, size = list[str](), 0
+        lines = list[str]()
+        size = 0
         for number in range(place.source, len(sources)):
             skipped = place.item if number == place.source else 0
             for item, line in enumerate(islice(sources[number].paragraphs(), skipped, None), start=skipped + 1):
@@ -123,7 +127,8 @@ class _Writer:
                 if size >= limit:
                     self._characters += size
                     yield lines, Place(number, item)
-                    lines, size = [], 0
+                    lines = []
+                    size = 0
         self._characters += size
         yield lines, Place(len(sources))
 
@@ -137,7 +142,7 @@ class _Writer:
         # A text that spells [MASK] means these characters, not the special token. The blank changes nothing else.
         encoded = self._words.tokens([sentence.replace("[", "[ ") for sentence in sentences])
         has_tokens = encoded.counts > 0
-        is_border = np.fromiter((not sentence for sentence in sentences), np.bool_, len(sentences))
+        is_border = np.array([not sentence for sentence in sentences], dtype=np.bool_)
         return encoded.tokens, encoded.counts[has_tokens], np.cumsum(has_tokens)[is_border]
 
     def _report_progress(self, sources: Sequence[Source], place: Place, tokens: int) -> None:

@@ -17,8 +17,10 @@ from benchrunner.engine import seals
 from benchrunner_bert.pretraining.corpus.manifest import PLAN, FileFacts, Manifest, read_store_file
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
-MANIFEST, VOCABULARY = "manifest.json", "vocab.txt"
-SENTENCES, DOCUMENTS = "sentence_starts.npy", "document_starts.npy"
+MANIFEST = "manifest.json"
+VOCABULARY = "vocab.txt"
+SENTENCES = "sentence_starts.npy"
+DOCUMENTS = "document_starts.npy"
 
 
 def shard_name(number: int) -> str:
@@ -31,8 +33,11 @@ class TokenStore:
     """A finished store. Its content is read from the disk when it is used."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self.folder, self.manifest = folder, manifest
-        self.documents, self.sentences, self.tokens = manifest.documents, manifest.sentences, manifest.tokens
+        self.folder = folder
+        self.manifest = manifest
+        self.documents = manifest.documents
+        self.sentences = manifest.sentences
+        self.tokens = manifest.tokens
         self.document_starts = self._array(DOCUMENTS)
         """int64 (documents + 1,): index of the first sentence of each document, and the end"""
         self.sentence_starts = self._array(SENTENCES)
@@ -82,7 +87,8 @@ class TokenStore:
         while first < last:
             stop = min(last, self._starts[shard + 1])
             parts.append(self._part(shard, first, stop))
-            first, shard = stop, shard + 1
+            first = stop
+            shard += 1
         return np.concatenate([np.empty(0, dtype=np.int32), *parts])
 
     def _part(self, shard: int, first: int, last: int) -> np.ndarray:

@@ -69,13 +69,15 @@ def _frequent_characters(paragraphs: Iterable[str], tokenizer: Tokenizer, most: 
 
 def _blocks(paragraphs: Iterable[str]) -> Iterator[str]:
     """Join paragraphs to blocks."""
-    block, size = list[str](), 0
+    block = list[str]()
+    size = 0
     for paragraph in paragraphs:
         block.append(paragraph)
         size += len(paragraph)
         if size > _BLOCK:
             yield " ".join(block)
-            block, size = [], 0
+            block = []
+            size = 0
     yield " ".join(block)
 
 

@@ -48,7 +48,8 @@ class Engine:
         format: see `stage_used`.
         """
         deepspeed = join_processes()
-        self.rank, self.world = torch.distributed.get_rank(), torch.distributed.get_world_size()
+        self.rank = torch.distributed.get_rank()
+        self.world = torch.distributed.get_world_size()
         self._adam = adam = PaperAdam(
             optimizer.decay_groups(
                 [weight for weight in model.parameters() if weight.requires_grad], settings.weight_decay

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,8 @@ class Weights:
 
 def read(folder: Path) -> Weights:
     """Read a folder that `find` found; raise a `CheckpointError` if a file is missing, cut or foreign."""
-    models, shares = dict(files_by_rank(folder, MODEL)), dict(files_by_rank(folder, SHARE))
+    models = dict(files_by_rank(folder, MODEL))
+    shares = dict(files_by_rank(folder, SHARE))
     if 0 not in models:
         raise CheckpointError(f"{folder}: the first process's *_model_states.pt is missing.")
     first = load(models[0])
@@ -56,7 +56,8 @@ def read(folder: Path) -> Weights:
         if stage == 3:
             check_ranks(folder, models, processes, "model_states.pt")
             rest = [load(models[rank]) for rank in range(1, processes)]
-            tensors, rounded = _partitioned(folder, [first, *rest], states), False
+            tensors = _partitioned(folder, [first, *rest], states)
+            rounded = False
         else:
             tensors, rounded = _whole(folder, first, states)
         tensors |= {name: tensors[source] for name, source in (first.get("shared_params") or {}).items()}
@@ -74,7 +75,8 @@ def _stage(folder: Path, states: Sequence[Mapping[str, Any]], processes: int) ->
     stages = {int(state.get("zero_stage", 1)) for state in states} or {0}
     for rank, state in enumerate(states):
         counts = state["partition_count"]
-        if max(counts if isinstance(counts, list) else [counts]) != processes:
+        count = max(counts) if isinstance(counts, list) else counts
+        if count != processes:
             raise CheckpointError(
                 f"{folder}: process {rank}'s share is one of {counts}, but {processes} wrote the checkpoint: the "
                 "files are of several checkpoints."
@@ -88,15 +90,17 @@ def _stage(folder: Path, states: Sequence[Mapping[str, Any]], processes: int) ->
 
 def _whole(folder: Path, first: Mapping[str, Any], states: Sequence[Mapping[str, Any]]) -> tuple[Tensors, bool]:
     """Read stages 0 to 2: the first process's file holds the whole module. Also say whether weights are rounded."""
-    tensors: Tensors = dict(first["module"])
+    rounded: Tensors = dict(first["module"])
     exact = _flat(folder, first, states) if states else _unsharded(first)
-    is_half = any(tensor.dtype in _HALVES for tensor in tensors.values())
-    return tensors | (exact or {}), exact is None and is_half
+    if exact is None:
+        return rounded, any(tensor.dtype in _HALVES for tensor in rounded.values())
+    return rounded | exact, False
 
 
 def _flat(folder: Path, first: Mapping[str, Any], states: Sequence[Mapping[str, Any]]) -> Tensors:
     """Read stages 1 and 2: a group of parameters is one row of numbers, padded at its end and cut into shares."""
-    tensors, align = Tensors(), 2 * len(states)  # DeepSpeed pads a group to a multiple of twice the processes
+    tensors = Tensors()
+    align = 2 * len(states)  # DeepSpeed pads a group to a multiple of twice the processes
     paddings = states[0].get("param_alignment_paddings") or [[0] * len(shapes) for shapes in first["param_shapes"]]
     for group, shapes in enumerate(first["param_shapes"]):
         row = torch.cat([state["single_partition_of_fp32_groups"][group].detach() for state in states])
@@ -106,9 +110,10 @@ def _flat(folder: Path, first: Mapping[str, Any], states: Sequence[Mapping[str, 
                 f"{folder}: group {group} of the parameters has {sum(sizes):,} numbers, its shares have {len(row):,}: "
                 "the files are of several checkpoints."
             )
-        starts = accumulate(sizes, initial=0)
-        for (name, shape), start in zip(shapes.items(), starts, strict=False):
+        start = 0
+        for (name, shape), size in zip(shapes.items(), sizes, strict=True):
             tensors[name] = row[start : start + math.prod(shape)].view(shape)
+            start += size
     return tensors
 
 
@@ -121,22 +126,31 @@ def _partitioned(folder: Path, models: Sequence[Mapping[str, Any]], states: Sequ
     tensors = {name: first["module"][name] for name in first["buffer_names"]}
     for name, shape in (first.get("frozen_param_shapes") or {}).items():
         parts = [model["frozen_param_fragments"][name].detach().flatten() for model in models]
-        tensors[name] = torch.cat(parts)[: math.prod(shape)].view(shape)
+        tensors[name] = _joined(parts, shape)
     rows: list[torch.Tensor] = []
     for state in states:
         groups = [group.detach() for group in state["fp32_flat_groups"]]
         rows.append(torch.cat(groups))
-    shapes = {name: shape for group in first["param_shapes"] for name, shape in group.items()}
+    shapes = dict[str, torch.Size]()
+    for group in first["param_shapes"]:
+        shapes |= group
     sizes = [math.ceil(math.prod(shape) / len(rows)) for shape in shapes.values()]
     if any(len(row) != sum(sizes) for row in rows):
+        counts = ", ".join(f"{len(row):,}" for row in rows)
         raise CheckpointError(
-            f"{folder}: the processes' shares have {', '.join(f'{len(row):,}' for row in rows)} numbers, "
-            f"{sum(sizes):,} were expected of each: the files are of several checkpoints."
+            f"{folder}: the processes' shares have {counts} numbers, {sum(sizes):,} were expected of each: the files "
+            "are of several checkpoints."
         )
-    starts = accumulate(sizes, initial=0)
-    for (name, shape), size, start in zip(shapes.items(), sizes, starts, strict=False):
-        tensors[name] = torch.cat([row[start : start + size] for row in rows])[: math.prod(shape)].view(shape)
+    start = 0
+    for (name, shape), size in zip(shapes.items(), sizes, strict=True):
+        tensors[name] = _joined([row[start : start + size] for row in rows], shape)
+        start += size
     return tensors
+
+
+def _joined(parts: Sequence[torch.Tensor], shape: torch.Size) -> torch.Tensor:
+    """Join the parts of a parameter, without the padding after the last."""
+    return torch.cat(list(parts))[: math.prod(shape)].view(shape)
 
 
 def _unsharded(first: Mapping[str, Any]) -> Tensors | None:
@@ -147,16 +161,21 @@ def _unsharded(first: Mapping[str, Any]) -> Tensors | None:
     optimizer = first.get("optimizer") or {}
     groups = optimizer.get("fp32_groups") or optimizer.get("fp32_groups_flat") or []
     rows = [_flat_row(group) for group in groups]
-    tensors, by_storage, used = Tensors(), dict[int, torch.Tensor](), [0] * len(rows)
+    tensors = Tensors()
+    by_storage = dict[int, torch.Tensor]()
+    used = [0] * len(rows)
     for name, weight in first["module"].items():
-        if weight.data_ptr() in by_storage:  # shared with an earlier weight
-            tensors[name] = by_storage[weight.data_ptr()]
+        storage = weight.data_ptr()
+        if storage in by_storage:  # shared with an earlier weight
+            tensors[name] = by_storage[storage]
             continue
+        size = weight.numel()
         for number, row in enumerate(rows):
-            part = row[used[number] : used[number] + weight.numel()]
-            if weight.numel() and torch.equal(part.to(weight.dtype), weight.flatten()):
-                tensors[name] = by_storage[weight.data_ptr()] = part.view(weight.shape)
-                used[number] += weight.numel()
+            part = row[used[number] : used[number] + size]
+            if size and torch.equal(part.to(weight.dtype), weight.flatten()):
+                tensors[name] = part.view(weight.shape)
+                by_storage[storage] = tensors[name]
+                used[number] += size
                 break
     return tensors if rows and used == [len(row) for row in rows] else None
 

@@ -54,7 +54,8 @@ class Card:
 
 def readme(card: Card, model: TrainedModel) -> str:
     """Write the card as the hub shows it."""
-    return "\n".join([*_head(card, model), *_facts(card, model), *_figures(card), *_corpus(card)]) + "\n"
+    lines = [*_head(card, model), *_facts(card, model), *_figures(card), *_corpus(card)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _head(card: Card, model: TrainedModel) -> Iterator[str]:
@@ -106,33 +107,41 @@ def _facts(card: Card, model: TrainedModel) -> Iterator[str]:
 
 def _figures(card: Card) -> Iterator[str]:
     if card.losses:
-        yield from _table(("figure", "at the end"), *((name, f"{value:.4g}") for name, value in card.losses.items()))
+        rows = [(name, f"{value:.4g}") for name, value in card.losses.items()]
+        yield from _table(("figure", "at the end"), *rows)
 
 
 def _corpus(card: Card) -> Iterator[str]:
     corpus = card.corpus
     totals = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
     yield from ("", "## Corpus", "", f"{len(corpus.sources):,} sources: {totals}.")
-    if bad_bytes := sum(source.bad_bytes for source in corpus.sources):
+    bad_bytes = sum(source.bad_bytes for source in corpus.sources)
+    if bad_bytes:
         yield f"Bytes that were not UTF-8 and were replaced: {bad_bytes:,}."
     if card.unread_documents:
         count = f"{card.unread_documents:,}"
         yield f"Documents of a single sentence, which were not read because they hold no pair of spans: {count}."
-    if filtered := sum(source.passages_only for source in corpus.sources):
+    filtered = sum(source.passages_only for source in corpus.sources)
+    if filtered:
         yield f"Text passages only, without headings and lists, of {filtered:,} of the sources."
     shown = corpus.sources[:SHOWN_SOURCES]
-    rows = (
-        (source.name, f"{source.size:,}" if source.size else "", source.sha256 or source.revision) for source in shown
-    )
+    rows = list[tuple[str, ...]]()
+    for source in shown:
+        size = f"{source.size:,}" if source.size else ""
+        rows.append((source.name, size, source.sha256 or source.revision))
     yield from _table(("source", "bytes", "sha256 or commit"), *rows)
-    if more := len(corpus.sources) - len(shown):
+    more = len(corpus.sources) - len(shown)
+    if more:
         yield from ("", f"... and {more:,} more: `corpus.json` lists all.")
 
 
 def _table(*rows: tuple[str, ...]) -> Iterator[str]:
     """Write a table with the first row as its head."""
-    head, *body = (f"| {' | '.join(map(_plain, row))} |" for row in rows)
-    yield from ("", head, f"|{'---|' * len(rows[0])}", *body)
+    yield ""
+    for number, row in enumerate(rows):
+        yield f"| {' | '.join(map(_plain, row))} |"
+        if number == 0:
+            yield f"|{'---|' * len(row)}"
 
 
 def _plain(text: str) -> str:

@@ -25,7 +25,8 @@ from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import published_weights
 
-_CONFIG, _VOCABULARIES = "config.json", ("tokenizer.json", "vocab.txt")
+_CONFIG = "config.json"
+_VOCABULARIES = ("tokenizer.json", "vocab.txt")
 _PREFIXES = ("module.", "_orig_mod.")
 """Prefixes that other libraries put before every name."""
 _COPIES = {
@@ -58,7 +59,8 @@ def convert(source: Path, target: Path) -> bool:
     if folder is None:
         return False
     weights = zero_checkpoint.read(folder)
-    if broken := not_finite(weights.tensors):
+    broken = not_finite(weights.tensors)
+    if broken:
         raise CheckpointError(
             f"{folder}: {len(broken)} tensors hold values that are no finite numbers, such as {broken[0]}: the "
             "training had diverged. Convert an earlier checkpoint."
@@ -66,14 +68,17 @@ def convert(source: Path, target: Path) -> bool:
     if zero_checkpoint.DESCRIPTION in weights.added:
         _convert_own(folder, weights, target)
     else:
-        places = (source.resolve(), source.resolve().parent, folder.resolve(), folder.resolve().parent)
+        source = source.resolve()
+        whole = folder.resolve()
+        places = (source, source.parent, whole, whole.parent)
         _convert_foreign(folder, weights, tuple(dict.fromkeys(places)), target)
     return True
 
 
 def _convert_own(folder: Path, weights: zero_checkpoint.Weights, target: Path) -> None:
     """Write the model that the run itself would have exported; raise an error that names a damaged file."""
-    if sealed := seals.find_sealed(folder / FACTS, remedy(folder)):
+    sealed = seals.find_sealed(folder / FACTS, remedy(folder))
+    if sealed:
         seals.check_files(folder, sealed["files"], remedy(folder))
     try:
         facts = json.loads(weights.added[zero_checkpoint.DESCRIPTION])
@@ -87,7 +92,8 @@ def _convert_own(folder: Path, weights: zero_checkpoint.Weights, target: Path) -
 
 def _described_model(facts: Mapping[str, Any]) -> TrainedModel:
     with TemporaryDirectory() as name:
-        config, vocabulary = Path(name) / _CONFIG, Path(name) / "vocab.txt"
+        config = Path(name) / _CONFIG
+        vocabulary = Path(name) / "vocab.txt"
         config.write_text(json.dumps(facts["config"]), encoding="utf-8")
         vocabulary.write_bytes(facts["vocabulary"].encode())
         tokenizer = BertTokenizer.from_vocabulary(vocabulary, lowercase=facts["lowercase"])

@@ -35,7 +35,8 @@ def collate(
     Padding at the end of the flat batch makes its number of tokens a multiple of `multiple`.
     """
     ordered = sorted(instances, key=lambda instance: len(instance.tokens))
-    starts = np.concatenate([[0], np.cumsum([len(instance.tokens) for instance in ordered])])
+    lengths = [len(instance.tokens) for instance in ordered]
+    starts = np.cumsum([0, *lengths])
     units = np.arange(len(ordered))
     features = Features(
         tokens=np.concatenate([instance.tokens for instance in ordered]),
@@ -45,8 +46,11 @@ def collate(
         owner=units,
         targets={},
     )
-    positions = np.concatenate([instance.positions + start for instance, start in zip(ordered, starts, strict=False)])
-    labels = np.concatenate([instance.labels for instance in ordered]).astype(np.int64)
-    is_next = np.array([instance.is_next for instance in ordered], dtype=np.int64)
     flat = collate_features(features, units, device, dropout=dropout, multiple=multiple)
-    return PretrainingBatch(flat, **on_device({"positions": positions, "labels": labels, "is_next": is_next}, device))
+    positions = [instance.positions + start for instance, start in zip(ordered, starts[:-1], strict=True)]
+    targets = {
+        "positions": np.concatenate(positions),
+        "labels": np.concatenate([instance.labels for instance in ordered]).astype(np.int64),
+        "is_next": np.array([instance.is_next for instance in ordered], dtype=np.int64),
+    }
+    return PretrainingBatch(flat, **on_device(targets, device))

@@ -29,9 +29,11 @@ class Instance:
 
 def assembled(frame: Frame, first: np.ndarray, second: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Give tokens and segments of [CLS] A [SEP] or [CLS] A [SEP] B [SEP]; `Frame.join` does it for many sequences."""
-    before, between, after = (np.array(ids, np.int32) for ids in (frame.before, frame.between, frame.after))
-    tokens = np.concatenate([before, first, after] if second is None else [before, first, between, second, after])
+    parts = [frame.before, first, frame.after]
+    if second is not None:
+        parts = [frame.before, first, frame.between, second, frame.after]
+    tokens = np.concatenate([np.asarray(part, np.int32) for part in parts])
     segments = np.full(len(tokens), frame.segments[0], dtype=np.int8)
     if second is not None:
-        segments[len(tokens) - len(second) - len(after) :] = frame.segments[1]
+        segments[len(tokens) - len(second) - len(frame.after) :] = frame.segments[1]
     return tokens, segments

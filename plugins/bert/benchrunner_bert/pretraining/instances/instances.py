@@ -53,8 +53,11 @@ class Instances:
     """The instances of a token store at one length. Their number is not limited: later epochs draw them differently."""
 
     def __init__(self, store: TokenStore, frame: Frame, vocabulary: Vocabulary, settings: Settings, seed: int) -> None:
-        self._store, self._settings, self._seed = store, settings, seed
-        self._objective, self._input = objectives.named(settings.objective), inputs.named(settings.input)
+        self._store = store
+        self._settings = settings
+        self._seed = seed
+        self._objective = objectives.named(settings.objective)
+        self._input = inputs.named(settings.input)
         self._frame = frame if self._input.special_tokens else Frame((), (), (), unknown=frame.unknown)
         self._room = settings.length - self._frame.size(pair=self._input.pairs)
         """Most tokens of a sequence, special tokens not included"""
@@ -84,30 +87,34 @@ class Instances:
 
     def _stretch(self, place: int, draw: np.random.Generator) -> np.ndarray:
         least = 1 if self._input.special_tokens else 2  # a token alone has no neighbour to predict
-        target, document = self._target(least, draw), self._places.document(place)
+        target = self._target(least, draw)
+        document = self._places.document(place)
         first = self._places.token(place, document, target, draw.random())
         end = int(self._store.sentence_starts[self._store.document_starts[document + 1]])
         return self._store.read(first, min(first + target, end))
 
     def _pair(self, place: int, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
-        target, document = self._target(2, draw), self._places.document(place)
+        target = self._target(2, draw)
+        document = self._places.document(place)
         last = int(self._store.document_starts[document + 1])
         # A starts before the last sentence, so that a sentence can follow. The same holds where B comes from another
         # document: nothing in A may tell which of the two cases it is.
         begin = min(self._places.sentence(place, document, target, draw.random()), last - 2)
         stop = max(self._stop(document, begin, target), begin + 2)
         middle = begin + int(draw.integers(1, stop - begin))
-        first, second = self._span(begin, middle), self._span(middle, stop)
+        first = self._span(begin, middle)
+        second = self._span(middle, stop)
         is_next = int(draw.random() < 0.5)
         if not is_next:
             second = self._random_span(document, max(1, target - first.tokens), draw)
         first, second = self._truncated(first, second, draw)
-        return self._store.read(*first[:2]), self._store.read(*second[:2]), is_next
+        return self._store.read(first.first, first.last), self._store.read(second.first, second.last), is_next
 
     def _random_span(self, document: int, target: int, draw: np.random.Generator) -> _Span:
         """Draw sentences of another document, starting at any but its first: only those could follow another span."""
-        source = self._places.elsewhere(document, draw.random(), by_length=self._settings.other_documents == "length")
-        begin, end = (int(sentence) for sentence in self._store.document_starts[source : source + 2])
+        by_length = self._settings.other_documents == "length"
+        source = self._places.elsewhere(document, draw.random(), by_length=by_length)
+        begin, end = self._store.document_starts[source : source + 2].tolist()
         sentence = int(draw.integers(begin + 1, end))
         return self._span(sentence, self._stop(source, sentence, target))
 
@@ -115,14 +122,19 @@ class Instances:
         starts = self._store.sentence_starts
         return _Span(int(starts[sentence]), int(starts[stop]), stop - sentence == 1)
 
-    def _truncated(self, first: _Span, second: _Span, draw: np.random.Generator) -> list[_Span]:
+    def _truncated(self, first: _Span, second: _Span, draw: np.random.Generator) -> tuple[_Span, _Span]:
         """Remove tokens from the longer span, or from B where the spans are equal, until both fit."""
         excess = max(0, first.tokens + second.tokens - self._room)
         from_longer = min(excess, abs(first.tokens - second.tokens))
         rest = excess - from_longer
-        is_first = first.tokens > second.tokens
-        losses = rest // 2 + from_longer * is_first, (rest + 1) // 2 + from_longer * (not is_first)
-        return [span.without(loss, draw) for span, loss in zip((first, second), losses, strict=True)]
+        loss_of_first = rest // 2
+        loss_of_second = rest - rest // 2
+        if first.tokens > second.tokens:
+            loss_of_first += from_longer
+        else:
+            loss_of_second += from_longer
+        shorter_first = first.without(loss_of_first, draw)
+        return shorter_first, second.without(loss_of_second, draw)
 
     def _stop(self, document: int, sentence: int, target: int) -> int:
         """Give the sentence after a span that starts at `sentence` and reaches the target or the document's end."""
@@ -130,7 +142,8 @@ class Instances:
         starts = self._store.sentence_starts
         # Every sentence has at least one token, so the span has at most `target` sentences.
         nearby = starts[sentence + 1 : min(end, sentence + target) + 1]
-        return min(sentence + 1 + int(nearby.searchsorted(starts[sentence] + target, "left")), end)
+        sentences = 1 + int(nearby.searchsorted(starts[sentence] + target, "left"))
+        return min(sentence + sentences, end)
 
     def _with_labels(
         self, first: np.ndarray, second: np.ndarray | None, is_next: int, draw: np.random.Generator

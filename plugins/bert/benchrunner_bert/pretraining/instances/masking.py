@@ -15,7 +15,9 @@ class Masking:
     """Masking for the masked language model (Devlin et al. 2019, 3.1 and Table 8), for one vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary, settings: Settings) -> None:
-        self._mask, self._chosen, self._rates = vocabulary.mask, settings.chosen, settings.mask_shares
+        self._mask = vocabulary.mask
+        self._chosen = settings.chosen
+        self._rates = settings.mask_shares
         everything = np.arange(vocabulary.size, dtype=np.int32)
         ordinary = np.setdiff1d(everything, vocabulary.special)
         self._replacements = everything if settings.random_tokens == "all" else ordinary
@@ -32,7 +34,8 @@ class Masking:
         masked = kind < self._rates[0]
         random = ~masked & (kind < self._rates[0] + self._rates[1])
         tokens[positions[masked]] = self._mask
-        tokens[positions[random]] = self._replacements[draw.integers(len(self._replacements), size=int(random.sum()))]
+        drawn = draw.integers(len(self._replacements), size=int(random.sum()))
+        tokens[positions[random]] = self._replacements[drawn]
         return positions, labels
 
     def _choose(self, count: int, draw: np.random.Generator) -> np.ndarray:
@@ -41,5 +44,7 @@ class Masking:
         A share that is no whole number is rounded up or down at random, so that its mean is the same at every length.
         """
         chosen = min(max(1, int(self._chosen * count + draw.random())), count)
-        order = draw.random(count).argpartition(chosen - 1)[:chosen] if chosen < count else np.arange(count)
-        return np.sort(order)
+        if chosen == count:
+            return np.arange(count)
+        order = draw.random(count).argpartition(chosen - 1)
+        return np.sort(order[:chosen])

@@ -12,7 +12,10 @@ import numpy as np
 
 from benchrunner import DataError
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
-from benchrunner_bert.pretraining.instances.shuffling import shuffled
+
+_ROUNDS = 4
+_WORD = (1 << 64) - 1
+"""Mask of 64 bits."""
 
 
 @final
@@ -21,7 +24,8 @@ class Places:
 
     def __init__(self, store: TokenStore, length: int, *, pairs: bool) -> None:
         """Count the places of each document; with `pairs`, a document of a single sentence gets none."""
-        self._store, self._length = store, length
+        self._store = store
+        self._length = length
         sentences = np.diff(store.document_starts)
         tokens = np.diff(store.sentence_starts[store.document_starts])
         counts = -(-tokens // length)
@@ -51,9 +55,10 @@ class Places:
         if not by_length:
             index = int(share * (len(self._documents) - 1))
             return int(self._documents[index + (index >= self._documents.searchsorted(document))])
-        first, stop = int(self._firsts[document]), int(self._firsts[document + 1])
-        place = int(share * (len(self) - (stop - first)))
-        return self.document(place if place < first else place + stop - first)
+        first, stop = self._places_of(document)
+        own = stop - first
+        place = int(share * (len(self) - own))
+        return self.document(place if place < first else place + own)
 
     def sentence(self, place: int, document: int, target: int, shift: float) -> int:
         """Give the sentence of a place, for an instance of `target` tokens; `shift` is random from 0 to below 1."""
@@ -76,19 +81,25 @@ class Places:
 
     def _aim(self, place: int, document: int, target: int, shift: float) -> tuple[int, int]:
         """Give the token of a place, and the sentence that holds the token: (sentence, token)."""
-        first, stop = int(self._firsts[document]), int(self._firsts[document + 1])
-        begin, end = int(self._store.document_starts[document]), int(self._store.document_starts[document + 1])
+        first, stop = self._places_of(document)
+        begin, end = self._store.document_starts[document : document + 2].tolist()
         starts = self._store.sentence_starts[begin : end + 1]
+        first_token = int(starts[0])
+        last_token = int(starts[-1])
         if place == first:
-            return begin, int(starts[0])
+            return begin, first_token
         if place == stop - 1:
-            token = int(starts[-1]) - target
+            token = last_token - target
         else:
-            token = int(starts[0]) + int((place - first + shift - 0.5) * int(starts[-1] - starts[0]) / (stop - first))
+            token = first_token + int((place - first + shift - 0.5) * (last_token - first_token) / (stop - first))
         return begin + int(starts.searchsorted(token, "right")) - 1, token
 
+    def _places_of(self, document: int) -> tuple[int, int]:
+        """Give the first place of a document, and the first place after it."""
+        return int(self._firsts[document]), int(self._firsts[document + 1])
+
     def _is_last(self, place: int, document: int) -> bool:
-        return place == int(self._firsts[document + 1]) - 1
+        return place == self._places_of(document)[1] - 1
 
 
 def _check_pairs(store: TokenStore, counts: np.ndarray) -> None:
@@ -101,3 +112,28 @@ def _check_pairs(store: TokenStore, counts: np.ndarray) -> None:
         f"{documents} and {store.sentences:,} sentences. Separate documents by blank lines, bring more text, or "
         "choose --input document with another objective than mlm+nsp."
     )
+
+
+def shuffled(index: int, size: int, key: int) -> int:
+    """Give the image of an index under a permutation of 0 to size - 1, which the key selects.
+
+    A Feistel network permutes a power of four that is at least `size`; it is repeated until the result is below `size`.
+    """
+    half = max(1, ((size - 1).bit_length() + 1) // 2)
+    mask = (1 << half) - 1
+    while True:
+        left = index >> half
+        right = index & mask
+        for turn in range(_ROUNDS):
+            left, right = right, left ^ (_mixed(right + (turn << half), key) & mask)
+        index = left << half | right
+        if index < size:
+            return index
+
+
+def _mixed(value: int, key: int) -> int:
+    """Mix value and key, so that each of 64 bits depends on all bits of both (splitmix64, Steele et al. 2014)."""
+    value = (value * 0x9E3779B97F4A7C15 + key) & _WORD
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _WORD
+    return value ^ (value >> 31)

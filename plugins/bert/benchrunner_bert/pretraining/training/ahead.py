@@ -20,7 +20,8 @@ class Ahead(Generic[T]):
 
     def __init__(self, make: Callable[[int], T], steps: int, *, in_thread: bool) -> None:
         """`steps` is the number of all steps; no value is made for later steps."""
-        self._make, self._steps = make, steps
+        self._make = make
+        self._steps = steps
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="next step") if in_thread else None
         self._waiting = dict[int, Future[T]]()
 

@@ -22,7 +22,8 @@ from benchrunner_bert.pretraining.deepspeed.zero_files import LATEST
 if TYPE_CHECKING:
     from benchrunner_bert.pretraining.deepspeed.engine import Engine
 
-STATE, FACTS = "state.safetensors", "state.json"
+STATE = "state.safetensors"
+FACTS = "state.json"
 
 Layout = dict[str, Any]
 """Number of processes and stage that wrote DeepSpeed's own files; only the same number and stage can read them."""
@@ -84,7 +85,9 @@ class Checkpoints:
 
     def __init__(self, folder: Path, *, keep: int = 2, shares: bool = False) -> None:
         """With `shares`, checkpoints have DeepSpeed's own format."""
-        self.folder, self._keep, self._shares = folder, keep, shares
+        self.folder = folder
+        self._keep = keep
+        self._shares = shares
 
     def save(
         self,
@@ -126,7 +129,8 @@ class Checkpoints:
         newest = folders[-1]
         facts = seals.read_sealed(newest / FACTS, remedy(newest))
         try:
-            step, pending = int(facts.pop("step")), tuple(float(total) for total in facts.pop("pending"))
+            step = int(facts.pop("step"))
+            pending = tuple(float(total) for total in facts.pop("pending"))
             if newest.name != _name(step):
                 raise ValueError(f"it is of step {step:,}")
             return Saved(newest, step, facts, dict(facts.pop("files")), facts.pop("deepspeed", None), pending)

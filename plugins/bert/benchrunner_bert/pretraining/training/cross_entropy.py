@@ -31,9 +31,11 @@ class _Summed(torch.autograd.Function):
     def forward(ctx, logits, targets):  # type: ignore[no-untyped-def]
         kind = torch.promote_types(logits.dtype, torch.float32)
         gradient = torch.empty_like(logits) if ctx.needs_input_grad[0] else None
-        loss, hits = logits.new_zeros((), dtype=kind), targets.new_zeros(())
+        loss = logits.new_zeros((), dtype=kind)
+        hits = targets.new_zeros(())
         for rows in _blocks(logits):
-            block, target = logits[rows].to(kind), targets[rows, None]
+            block = logits[rows].to(kind)
+            target = targets[rows, None]
             largest, guess = block.max(-1, keepdim=True)
             shares = torch.sub(block, largest).exp_()
             totals = shares.sum(-1, keepdim=True)

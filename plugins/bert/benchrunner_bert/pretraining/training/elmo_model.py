@@ -50,8 +50,10 @@ class ElmoPretrainingModel(TrainedModel):
 
     def __init__(self, elmo: Elmo, objective: Objective) -> None:
         super().__init__()
-        self.elmo, self.objective = elmo, objective
-        self.after, self.before = NextToken(elmo.left_to_right), NextToken(elmo.right_to_left)
+        self.elmo = elmo
+        self.objective = objective
+        self.after = NextToken(elmo.left_to_right)
+        self.before = NextToken(elmo.right_to_left)
 
     @classmethod
     def fresh(
@@ -60,7 +62,8 @@ class ElmoPretrainingModel(TrainedModel):
         """Draw a model from the seed."""
         model = cls(Elmo(config, tokenizer), objective)
         model.elmo.draw(randomness.generator(seed, "pre-training"))
-        nn.init.zeros_(model.after.output.bias), nn.init.zeros_(model.before.output.bias)
+        nn.init.zeros_(model.after.output.bias)
+        nn.init.zeros_(model.before.output.bias)
         return model
 
     @property
@@ -73,12 +76,13 @@ class ElmoPretrainingModel(TrainedModel):
 
     def sums(self, batch: PretrainingBatch) -> Sums:
         """Let each position predict the token after it, and the position after it predict this position's token."""
-        flat, places = batch.flat, batch.positions
-        loss, correct = self.after(self._states(self.elmo.left_to_right, batch, places), batch.labels)
-        more_loss, more_correct = self.before(
-            self._states(self.elmo.right_to_left, batch, places + 1), flat.tokens[places]
-        )
-        count, zero = (torch.full((), number, device=loss.device) for number in (2 * len(batch.labels), 0.0))
+        places = batch.positions
+        states = self._states(self.elmo.left_to_right, batch, places)
+        loss, correct = self.after(states, batch.labels)
+        states = self._states(self.elmo.right_to_left, batch, places + 1)
+        more_loss, more_correct = self.before(states, batch.flat.tokens[places])
+        count = torch.full((), 2 * len(batch.labels), device=loss.device)
+        zero = torch.zeros((), device=loss.device)
         return Sums(loss + more_loss, count, correct + more_correct, zero, zero, zero)
 
     def _states(self, network: OneWayLstm, batch: PretrainingBatch, places: torch.Tensor) -> torch.Tensor:
@@ -91,9 +95,10 @@ class ElmoPretrainingModel(TrainedModel):
 
     def published(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Give the encoder's weights, and the biases of the output layers."""
-        yield from ((name, weight.detach()) for name, weight in self.elmo.named_parameters())
-        for network, head in ((self.elmo.left_to_right, self.after), (self.elmo.right_to_left, self.before)):
-            yield f"{network.name}{OUTPUT}", head.output.bias.detach()
+        for name, weight in self.elmo.named_parameters():
+            yield name, weight.detach()
+        yield f"{self.elmo.left_to_right.name}{OUTPUT}", self.after.output.bias.detach()
+        yield f"{self.elmo.right_to_left.name}{OUTPUT}", self.before.output.bias.detach()
 
     def published_configuration(self) -> dict[str, Any]:
         return self.config.as_json()

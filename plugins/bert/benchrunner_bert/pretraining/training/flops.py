@@ -22,7 +22,8 @@ def step_flops(config: Configuration, lengths: np.ndarray, predictions: int, *, 
     The count is what the model needs, not what a kernel computes: where attention looks one way only, the other
     half does not count, and a layer that is computed twice to save memory counts once.
     """
-    hidden, tokens = config.hidden, int(lengths.sum())
+    hidden = config.hidden
+    tokens = int(lengths.sum())
     linear = 2 * tokens * (4 * hidden**2 + 2 * hidden * config.inner)
     attention = 2 * 2 * hidden * _pairs(config, lengths)  # queries by keys, then probabilities by values
     heads = 2 * predictions * (hidden**2 + hidden * config.vocabulary)
@@ -45,7 +46,8 @@ def _pairs(config: Configuration, lengths: np.ndarray) -> int:
     In a sequence of n tokens they are n * n pairs, or n * (n + 1) / 2 if a token attends to one direction only.
     """
     lengths = lengths.astype(np.int64)
-    return int((lengths * (lengths + 1) // 2 if config.direction != "both" else lengths**2).sum())
+    pairs = lengths**2 if config.direction == "both" else lengths * (lengths + 1) // 2
+    return int(pairs.sum())
 
 
 def utilisation(flops: float, seconds: float, peak: float) -> float:
@@ -60,8 +62,10 @@ def measured_peak(device: torch.device, kind: torch.dtype, *, repeats: int = 5) 
     """
     size = _PEAK_SIZE.get(device.type, 8192)
     source = torch.Generator(device).manual_seed(0)
-    left, right = (torch.randn(size, size, generator=source, device=device).to(kind) for _ in range(2))
-    return 2 * size**3 / min(_seconds(left, right) for _ in range(1 + repeats))
+    left = torch.randn(size, size, generator=source, device=device).to(kind)
+    right = torch.randn(size, size, generator=source, device=device).to(kind)
+    fastest = min(_seconds(left, right) for _ in range(1 + repeats))
+    return 2 * size**3 / fastest
 
 
 def _seconds(left: torch.Tensor, right: torch.Tensor) -> float:

@@ -28,9 +28,12 @@ class LogWindow:
     ) -> None:
         """`pending` holds the sums of the earlier process's window; it is empty where that window had no steps."""
         kind = torch.bfloat16 if settings.precision == "bf16" else torch.float32
-        self._settings, self._model, self._world = settings, model, engine.world
+        self._settings = settings
+        self._model = model
+        self._world = engine.world
         self._peak = measured_peak(engine.device, kind)
-        self._steps, self._began = 0, time.monotonic()
+        self._steps = 0
+        self._began = time.monotonic()
         self._sums = Sums(*torch.tensor(pending, device=engine.device)) if pending else None
         self._earlier_tokens = pending[1] if pending else 0.0
         self._lengths = list[np.ndarray]()
@@ -53,20 +56,28 @@ class LogWindow:
     def figures(self, done: int) -> dict[str, Any]:
         """Give the figures of the log's line for step `done`, and start a new window."""
         assert self._sums is not None
-        settings, seconds = self._settings, time.monotonic() - self._began
+        settings = self._settings
+        seconds = time.monotonic() - self._began
         loss, count, correct, nsp_loss, nsp_count, nsp_correct = self.pending
         lengths = np.concatenate(self._lengths)
         scale = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others' shares
         flops = scale * self._model.step_flops(lengths, 0, next_sentence=nsp_count > 0)
         flops += self._model.step_flops(lengths[:0], int(count - self._earlier_tokens), next_sentence=False)
-        figures: dict[str, Any] = {"loss": loss / count + (nsp_loss / nsp_count if nsp_count else 0.0)}
-        figures |= {"mlm_loss": loss / count, "mlm_accuracy": correct / count}
+        mlm_loss = loss / count
+        figures: dict[str, Any] = {"loss": mlm_loss, "mlm_loss": mlm_loss, "mlm_accuracy": correct / count}
         if nsp_count:
-            figures |= {"nsp_loss": nsp_loss / nsp_count, "nsp_accuracy": nsp_correct / nsp_count}
-        figures |= {"lr": settings.lr_at(done - 1), "sequences_per_second": self._steps * settings.batch_size / seconds}
-        figures |= {"tokens_per_second": scale * float(lengths.sum()) / seconds, "flops_per_second": flops / seconds}
-        figures |= {"utilisation": utilisation(flops / self._world, seconds, self._peak)}
-        figures |= {"seconds_left": seconds / self._steps * (settings.steps - done)}
-        self._sums, self._earlier_tokens = None, 0.0
-        self._lengths, self._steps, self._began = [], 0, time.monotonic()
+            figures["nsp_loss"] = nsp_loss / nsp_count
+            figures["nsp_accuracy"] = nsp_correct / nsp_count
+            figures["loss"] += figures["nsp_loss"]
+        figures["lr"] = settings.lr_at(done - 1)
+        figures["sequences_per_second"] = self._steps * settings.batch_size / seconds
+        figures["tokens_per_second"] = scale * float(lengths.sum()) / seconds
+        figures["flops_per_second"] = flops / seconds
+        figures["utilisation"] = utilisation(flops / self._world, seconds, self._peak)
+        figures["seconds_left"] = seconds / self._steps * (settings.steps - done)
+        self._sums = None
+        self._earlier_tokens = 0.0
+        self._lengths = []
+        self._steps = 0
+        self._began = time.monotonic()
         return figures

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,8 @@ class TrainingLoop:
                 self._export(first)
             for step in range(first, self.settings.steps):
                 sums, lengths, stop = self._learn(step, parts.of(step), stop_here=interrupt.asked)
-                done, last = step + 1, step + 1 == self.settings.steps
+                done = step + 1
+                last = done == self.settings.steps
                 window.add(sums, lengths)
                 if done % self.plan.log_steps == 0 or last:
                     self._write(done, window.figures(done))
@@ -118,9 +120,9 @@ class TrainingLoop:
         Give the sums over all processes, the lengths of this process's sequences, and whether any process was asked to
         stop.
         """
-        parts = self._parts(step)
-        tokens = sum(len(instance.positions) for part in parts for instance in part)
-        pairs = sum(instance.is_next >= 0 for part in parts for instance in part)
+        instances = list(chain.from_iterable(parts))
+        tokens = sum(len(instance.positions) for instance in instances)
+        pairs = sum(instance.is_next >= 0 for instance in instances)
         all_tokens, all_pairs, stops = self.engine.summed(tokens, pairs, float(stop_here))
         if not all_tokens:
             raise DataError(f"Step {step + 1} has no token to predict: the vocabulary knows no word of this text.")
@@ -133,7 +135,7 @@ class TrainingLoop:
             total = sums.detached() if total is None else total.plus(sums.detached())
         self.engine.step(step, self.settings.lr_at(step))
         assert total is not None
-        lengths = np.array([len(instance.tokens) for part in parts for instance in part])
+        lengths = np.array([len(instance.tokens) for instance in instances])
         return self._over_all_processes(total), lengths, stops > 0
 
     def _over_all_processes(self, sums: Sums) -> Sums:
@@ -143,16 +145,19 @@ class TrainingLoop:
 
     def _parts(self, step: int) -> list[list[Instance]]:
         """Make this process's instances of a step, in as many parts as every other process has."""
-        size, world, length = self.settings.batch_size, self.engine.world, self.settings.length_at(step)
+        size = self.settings.batch_size
+        length = self.settings.length_at(step)
         source = self.instances[length]
-        instances = [source.make(index) for index in range(step * size + self.engine.rank, (step + 1) * size, world)]
+        indices = range(step * size + self.engine.rank, (step + 1) * size, self.engine.world)
+        instances = [source.make(index) for index in indices]
         count = self._part_count(size, length)
         return [instances[start::count] for start in range(count)]
 
     def _part_count(self, sequences: int, length: int) -> int:
         """Give the number of parts in which every process computes its share; every part has a sequence or more."""
-        world, at_once = self.engine.world, max(1, self.settings.micro_tokens // length)
-        return min(sequences // world, math.ceil(math.ceil(sequences / world) / at_once))
+        at_once = max(1, self.settings.micro_tokens // length)
+        share = math.ceil(sequences / self.engine.world)
+        return min(sequences // self.engine.world, math.ceil(share / at_once))
 
     def _batch(self, instances: list[Instance], *, dropout: Dropout | None = None) -> PretrainingBatch:
         multiple = rounding(self.settings.precision, sum(len(instance.tokens) for instance in instances))
@@ -161,7 +166,8 @@ class TrainingLoop:
     def _evaluate(self, instances: InstancesByLength, step: int) -> None:
         """Evaluate on the same held-out instances every time; the processes share the work."""
         length = self.settings.length_at(step - 1)
-        source, count = instances[length], max(self.plan.held_out_instances, self.engine.world)
+        source = instances[length]
+        count = max(self.plan.held_out_instances, self.engine.world)
         indices = range(self.engine.rank, count, self.engine.world)
         parts = self._part_count(count, length)
 

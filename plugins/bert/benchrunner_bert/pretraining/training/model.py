@@ -75,7 +75,8 @@ class PretrainingModel(TrainedModel):
                 f"The objective {objective.name} needs attention that looks {LOOKS[objective.direction]}; "
                 f"this BERT's looks {LOOKS[bert.config.direction]}."
             )
-        self.bert, self.objective = bert, objective
+        self.bert = bert
+        self.objective = objective
         self.tokens = TokenHead(bert)
         self.next_sentence = nn.Linear(bert.config.hidden, 2) if objective.next_sentence else None
         if self.next_sentence is None:  # no loss depends on the pooler, and weight decay alone must not change it
@@ -97,7 +98,8 @@ class PretrainingModel(TrainedModel):
             if module is not None:
                 draw_weight(module.weight, self.bert.config, source)
                 nn.init.zeros_(module.bias)
-        nn.init.ones_(self.tokens.norm.weight), nn.init.zeros_(self.tokens.norm.bias)
+        nn.init.ones_(self.tokens.norm.weight)
+        nn.init.zeros_(self.tokens.norm.bias)
         nn.init.zeros_(self.tokens.output.bias)
 
     @property
@@ -111,12 +113,16 @@ class PretrainingModel(TrainedModel):
     def sums(self, batch: PretrainingBatch) -> Sums:
         hidden = self.bert(batch.flat)
         loss, correct = cross_entropy.summed(self.tokens(hidden[batch.positions]), batch.labels)
-        tokens = loss, torch.full((), len(batch.labels), device=hidden.device), correct
+        count = torch.full((), len(batch.labels), device=hidden.device)
         if self.next_sentence is None:
             zero = torch.zeros((), device=hidden.device)
-            return Sums(*tokens, zero, zero, zero)
+            return Sums(loss, count, correct, zero, zero, zero)
         logits = self.next_sentence(self.bert.summary(hidden, batch.flat))
-        return Sums(*tokens, *_next_sentence_sums(logits, batch.is_next))
+        # The first of the two outputs means IsNext, as in the released models.
+        targets = torch.where(batch.is_next < 0, IGNORED, 1 - batch.is_next)
+        nsp_loss = functional.cross_entropy(logits.float(), targets, ignore_index=IGNORED, reduction="sum")
+        nsp_correct = (logits.argmax(-1) == targets).sum()
+        return Sums(loss, count, correct, nsp_loss, (targets != IGNORED).sum(), nsp_correct)
 
     def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
         return step_flops(self.config, lengths, predictions, next_sentence=next_sentence)
@@ -134,8 +140,10 @@ class PretrainingModel(TrainedModel):
         yield "cls.predictions.bias", self.tokens.output.bias.detach()
 
     def published_configuration(self) -> dict[str, Any]:
-        architecture = self.objective.architecture
-        return self.config.as_json() | ({} if architecture is None else {"architectures": [architecture]})
+        configuration = self.config.as_json()
+        if self.objective.architecture is not None:
+            configuration["architectures"] = [self.objective.architecture]
+        return configuration
 
     @property
     def size(self) -> str:
@@ -155,10 +163,3 @@ class PretrainingModel(TrainedModel):
             yield from ("", *_RESTRICTIONS[objective.direction])
         if not objective.next_sentence:
             yield from ("", "Its objective trains no pooler, so the files have none: fine-tuning draws a new pooler.")
-
-
-def _next_sentence_sums(logits: torch.Tensor, is_next: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Give loss, count and hits. The first of the two outputs means IsNext, as in the released models."""
-    targets = torch.where(is_next < 0, IGNORED, 1 - is_next)
-    loss = functional.cross_entropy(logits.float(), targets, ignore_index=IGNORED, reduction="sum")
-    return loss, (targets != IGNORED).sum(), (logits.argmax(-1) == targets).sum()

@@ -15,8 +15,7 @@ from tokenizers import Encoding, Tokenizer
 
 from benchrunner import CheckpointError, RequestError
 from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, first_line, tokenizer_limits
-from benchrunner_transformers.text_spans import trimmed
-from benchrunner_transformers.tokenizer_files import read_configuration, read_tokenizer
+from benchrunner_transformers.checkpoint.tokenizer_files import read_configuration, read_tokenizer
 
 _CHUNK = 4096
 """Number of texts encoded at once: enough to keep all cores busy, few enough to limit the memory for token objects."""
@@ -43,7 +42,8 @@ class HubTokenizer:
 
     def __init__(self, tokenizer: Any, config: Any, origin: Path) -> None:
         """Take a tokenizer of transformers and the model's configuration. `origin` is named in error messages."""
-        self._tokenizer, self._origin = tokenizer, origin
+        self._tokenizer = tokenizer
+        self._origin = origin
         self._backend = _copy(tokenizer, origin)
         _check_unknown(self._backend, origin)
         self._cache = WordCache(self._backend, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
@@ -90,13 +90,15 @@ class HubTokenizer:
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Encode whole texts on all cores, without special tokens. Spans have no white space at their ends."""
         empty = np.empty(0, dtype=np.int32)  # np.concatenate needs at least one array
-        tokens, places, counts = [empty], [empty.reshape(0, 2)], [empty.astype(np.int64)]
+        tokens = [empty]
+        places = [empty.reshape(0, 2)]
+        counts = [empty.astype(np.int64)]
         for start in range(0, len(texts), _CHUNK):
             chunk = texts[start : start + _CHUNK]
             encodings = self._backend.encode_batch(chunk, add_special_tokens=False)
             ids = [encoding.ids for encoding in encodings]
             tokens.append(np.fromiter(chain.from_iterable(ids), dtype=np.int32))
-            counts.append(np.fromiter(map(len, ids), dtype=np.int64))
+            counts.append(np.array([len(pieces) for pieces in ids], dtype=np.int64))
             offsets = chain.from_iterable(encoding.offsets for encoding in encodings)
             flat = np.fromiter(chain.from_iterable(offsets), dtype=np.int32)
             places.append(trimmed(chunk, flat.reshape(-1, 2), counts[-1]))
@@ -113,10 +115,12 @@ class HubTokenizer:
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Encode texts or pairs of texts on all cores; pairs that are too long lose tokens of the longer text."""
-        room = max_length - self.frame.size(pair=second is not None)
-        if room < (shortest := 1 if second is None else 2):
+        special = self.frame.size(pair=second is not None)
+        room = max_length - special
+        shortest = 1 if second is None else 2
+        if room < shortest:
             raise RequestError(
-                f"A sequence needs at least {max_length - room + shortest} tokens here; max_length is {max_length}."
+                f"A sequence needs at least {special + shortest} tokens here; max_length is {max_length}."
             )
         firsts = self._cache.tokens(first)
         if second is None:
@@ -132,14 +136,15 @@ class HubTokenizer:
 
     def _frame(self) -> Frame:
         """Find the special tokens by encoding a short text, alone and in a pair."""
-        text = next((text for text in _PROBES if self._backend.encode(text, add_special_tokens=False).ids), _PROBES[0])
+        text = next((text for text in _PROBES if self._ids(text)), _PROBES[0])
         alone = _parts(self._backend.encode(text), texts=1)
         both = _parts(self._backend.encode(text, text), texts=2)
         if alone is None or both is None:
             raise CheckpointError(
                 f"{self._origin}: the tokenizer does not put the second text of a pair after the first text."
             )
-        frame, single = self._frame_of(both), self._frame_of([*alone[:2], [], alone[1], alone[2]])
+        frame = self._frame_of(both)
+        single = self._frame_of([*alone[:2], [], alone[1], alone[2]])
         as_single = Frame(
             frame.before, (), frame.after, frame.unknown, (frame.segments[0],) * 2, frame.special_segments
         )
@@ -147,7 +152,8 @@ class HubTokenizer:
 
     def _frame_of(self, parts: Sequence[Sequence[tuple[int, int]]]) -> Frame:
         """Make a frame of the tokens and segments before, in, between, in and after two texts."""
-        tokens, segments = list[tuple[int, ...]](), list[tuple[int, ...]]()
+        tokens = list[tuple[int, ...]]()
+        segments = list[tuple[int, ...]]()
         for part in parts:
             tokens.append(tuple(token for token, _ in part))
             segments.append(tuple(segment if self.reads_segments else 0 for _, segment in part))
@@ -228,3 +234,33 @@ def _parts(encoding: Encoding, *, texts: int) -> list[list[tuple[int, int]]] | N
         place = following
         parts[place].append((token, segment))
     return parts if all(parts[1::2]) else None
+
+
+_SPACE = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680"
+    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""The characters for which `str.isspace` is true, in order."""
+
+
+def trimmed(texts: Sequence[str], spans: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the spans without white space at their ends, int32 (pieces, 2).
+
+    Pieces of byte-level BPE and of sentencepiece may begin with a space, which is no part of an answer. The span of a
+    piece of white space is empty, at the end of the piece. `counts` holds the number of pieces of each text.
+    """
+    codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)  # the characters of all texts
+    is_space = np.zeros(ord(_SPACE[-1]) + 2, dtype=bool)  # by the character's number; the last for all further ones
+    is_space[[ord(character) for character in _SPACE]] = True
+    is_solid = ~is_space[np.minimum(codes, len(is_space) - 1)]
+    places = np.flatnonzero(is_solid)
+    before = np.append(0, np.cumsum(is_solid, dtype=np.int32))  # how many solid characters stand before each
+    sizes = np.array([len(text) for text in texts], dtype=np.int64)
+    offset = np.repeat(np.cumsum(sizes) - sizes, counts)  # of the text of each piece
+    begin = spans[:, 0] + offset
+    end = spans[:, 1] + offset
+    next_solid = np.append(places, len(codes))[before[begin]]
+    last_solid = np.append(-1, places)[before[end]]
+    first = np.minimum(next_solid, end)
+    stop = np.maximum(last_solid + 1, first)
+    return np.stack([first - offset, stop - offset], axis=1).astype(np.int32)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -16,12 +16,11 @@ import torch
 
 from benchrunner import CheckpointError
 from benchrunner.engine import first_line, tensor_files
-from benchrunner_transformers.configuration import configuration, mark, read_settings
-from benchrunner_transformers.habits import gives_states, without_cache
-from benchrunner_transformers.hub_kernels import forbid_kernels
-from benchrunner_transformers.quiet import quiet
-from benchrunner_transformers.tokenizer import HubTokenizer
-from benchrunner_transformers.weight_files import read_shapes, weight_files
+from benchrunner_transformers.checkpoint.configuration import configuration, mark, read_settings
+from benchrunner_transformers.checkpoint.habits import gives_states, without_cache
+from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
+from benchrunner_transformers.checkpoint.weight_files import read_shapes, weight_files
+from benchrunner_transformers.library_settings import forbid_kernels, quiet
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -181,44 +180,36 @@ def _check_weights(
     """Compare names and shapes of all weights with the model's; return the names of weights that are left out."""
     model, report = from_weights(model_class, config, shapes, torch.device("meta"))
     _check_types(folder, model, {name: shapes[name] for name in shapes.keys() - set(report["unexpected_keys"])})
-    inside = _names_inside(model)
-    missing = {name for name in report["missing_keys"] if not name.startswith(POOLER)}
-    unexpected = {name for name in report["unexpected_keys"] if inside(name)}
-    faults = [f"missing: {name}" for name in sorted(missing)]
-    faults += [f"unexpected: {name}" for name in sorted(unexpected)]
-    faults += [
-        f"{name}: {tuple(actual)} where the configuration asks for {tuple(expected)}"
-        for name, actual, expected in sorted(report["mismatched_keys"])
-    ]
+    parts = {name for name, _ in model.named_children()}
+    prefix = f"{model.base_model_prefix}."
+    heads = list[str]()
+    unexpected = list[str]()
+    for name in sorted(report["unexpected_keys"]):
+        part = name.removeprefix(prefix).partition(".")[0]
+        is_layer = part in parts and f"{part}." != POOLER
+        (unexpected if is_layer else heads).append(name)
+    faults = [f"missing: {name}" for name in sorted(report["missing_keys"]) if not name.startswith(POOLER)]
+    faults += [f"unexpected: {name}" for name in unexpected]
+    for name, actual, expected in sorted(report["mismatched_keys"]):
+        faults.append(f"{name}: {tuple(actual)} where the configuration asks for {tuple(expected)}")
     faults += report["error_msgs"]
     if faults:
         shown = faults[:SHOWN_FAULTS]
-        if more := len(faults) - len(shown):
+        more = len(faults) - len(shown)
+        if more:
             shown.append(f"... and {more} more")
         lines = "\n".join(f"  - {fault}" for fault in shown)
         raise CheckpointError(f"{folder}: the weights are not those of this {model_class.__name__}:\n{lines}")
-    heads = (name for name in report["unexpected_keys"] - unexpected if not name.startswith(_OTHER_HEADS))
-    parts = {name for name, _ in model.named_children()}
-    return sorted(name for name in heads if not ("decoder" not in parts and _DECODER.match(name)))
+    left_out = [name for name in heads if not name.startswith(_OTHER_HEADS)]
+    return left_out if "decoder" in parts else [name for name in left_out if not _DECODER.match(name)]
 
 
 def _check_types(folder: Path, model: PreTrainedModel, shapes: Mapping[str, torch.Tensor]) -> None:
     """Check the types of all weights that are read; buffers, such as the numbers of positions, may have any type."""
-    prefix, buffers = f"{model.base_model_prefix}.", {name for name, _ in model.named_buffers()}
-    tensor_files.check_types(
-        folder, {name: shape for name, shape in shapes.items() if name.removeprefix(prefix) not in buffers}
-    )
-
-
-def _names_inside(model: PreTrainedModel) -> Callable[[str], bool]:
-    """Return a function that tells whether a weight that the model lacks would be one of its layers."""
-    prefix, children = f"{model.base_model_prefix}.", {name for name, _ in model.named_children()}
-
-    def inside(name: str) -> bool:
-        part = name.removeprefix(prefix).partition(".")[0]
-        return part in children and part != POOLER.rstrip(".")
-
-    return inside
+    prefix = f"{model.base_model_prefix}."
+    buffers = {name for name, _ in model.named_buffers()}
+    read = {name: shape for name, shape in shapes.items() if name.removeprefix(prefix) not in buffers}
+    tensor_files.check_types(folder, read)
 
 
 def from_weights(
@@ -260,7 +251,8 @@ def renamed(
     if any(name.startswith("encoder.") for name in names.values()):
         inside = {name: new.removeprefix("encoder.") for name, new in names.items() if new.startswith("encoder.")}
         for shared, original in (whole._tied_weights_keys or {}).items():
-            if shared.startswith("encoder.") and (new := shared.removeprefix("encoder.")) not in inside.values():
+            new = shared.removeprefix("encoder.")
+            if shared != new and new not in inside.values():
                 inside |= {name: new for name in names if names[name] == original}
         names = inside
     return {new: weights[name] for name, new in names.items()}
@@ -284,9 +276,8 @@ def _without_other_prefix(
     with torch.device("meta"):
         names = model_class(config).state_dict().keys()
     if not names & weights.keys():
-        for prefix in sorted(
-            {name.partition(".")[0] + "." for name in weights} - {f"{model_class.base_model_prefix}."}
-        ):
+        prefixes = {f"{name.partition('.')[0]}." for name in weights}
+        for prefix in sorted(prefixes - {f"{model_class.base_model_prefix}."}):
             inside = {name.removeprefix(prefix): name for name in weights if name.startswith(prefix)}
             if names <= inside.keys():
                 heads = {name: weights[name] for name in weights.keys() - set(inside.values())}

@@ -1,4 +1,7 @@
-"""BigBird attends to all tokens of a short sequence, and to blocks of tokens of a long sequence."""
+"""Models that attend to a part of the tokens: BigBird to blocks of them, Longformer to a window and to global tokens.
+
+BigBird attends to all tokens of a short sequence.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from benchrunner_transformers.checkpoint.published_heads import Kind
+
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
-MODEL_TYPE = "big_bird"
+BIG_BIRD = "big_bird"
+LONGFORMER = "longformer"
 SPARSE = "block_sparse"
 """Kind of attention to blocks of tokens; the other kind is `original_full`."""
 
@@ -47,3 +53,19 @@ def set_attention(model: PreTrainedModel, kind: str) -> bool:
 def _longest_full(config: PreTrainedConfig) -> int:
     """Return the longest sequence that is too short for blocks: see the forward pass of `BigBirdModel`."""
     return int((5 + 2 * config.num_random_blocks) * config.block_size)
+
+
+def global_tokens(tokens: torch.Tensor, kind: Kind | None, separator: int) -> torch.Tensor | None:
+    """Return the mask of Longformer's tokens with global attention, int64 (sequences, length); None for none.
+
+    These are the question's tokens for spans, those of the second text for choices, and the first token otherwise.
+    Models for tags have none (Beltagy et al. 2020, and the library's classes).
+    """
+    if kind == "TOKEN_CLASSIFICATION":
+        return None
+    places = torch.arange(tokens.shape[1], device=tokens.device)
+    if kind in ("QUESTION_ANSWERING", "MULTIPLE_CHOICE"):
+        first_end = (tokens == separator).long().argmax(1, keepdim=True)
+        chosen = places < first_end if kind == "QUESTION_ANSWERING" else places > first_end + 1
+        return chosen.long()
+    return (places == 0).long().expand_as(tokens)

@@ -13,9 +13,9 @@ from torch import nn
 
 from benchrunner import CheckpointError
 from benchrunner.engine import Encoder, ExportedHead, Features, collate
-from benchrunner_transformers.published_heads import KINDS, Kind, made_on_meta, output_layer, published_class
-from benchrunner_transformers.summary import Summary
-from benchrunner_transformers.weight_files import SUMMARY
+from benchrunner_transformers.checkpoint.published_heads import KINDS, Kind, made_on_meta, output_layer, published_class
+from benchrunner_transformers.checkpoint.weight_files import SUMMARY
+from benchrunner_transformers.model.summary import Summary
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -123,7 +123,8 @@ def _configuration(config: PreTrainedConfig, head: ExportedHead, kind: Kind) -> 
 
 def _fill(published: PreTrainedModel, model: PreTrainedModel, summary: Summary, head: ExportedHead, kind: Kind) -> None:
     """Give the published model its weights; raise `CheckpointError` if it has other weights than these."""
-    name, base = type(published).__name__, f"{published.base_model_prefix}."
+    name = type(published).__name__
+    base = f"{published.base_model_prefix}."
     output = output_layer(published, len(head.tensors["weight"]), summary.head)
     if not output:
         raise CheckpointError(f"The head cannot be exported: {name} has no single output layer.")

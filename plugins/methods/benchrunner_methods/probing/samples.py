@@ -1,15 +1,19 @@
-"""The kinds of problems that a probe learns: how rows become samples, which model is fitted, and its loss."""
+"""What a probe reads and learns: vectors of the frozen encoder, samples made of them, and a model for each problem."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
+import torch
 from scipy.special import log_softmax
 
+from benchrunner import PluginError
+from benchrunner.engine import Features, steps
+from benchrunner_methods import frozen_states
 from benchrunner_methods.probing.linear import (
     Layer,
     difference_layer,
@@ -17,6 +21,12 @@ from benchrunner_methods.probing.linear import (
     ridge_layer,
     softmax_layer,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from benchrunner.engine import Encoder, Job
+    from benchrunner_methods.probing.linear import Scaling
 
 
 @final
@@ -76,7 +86,8 @@ class OneLabel(Kind):
 
     def losses(self, samples: Samples, outputs: np.ndarray) -> np.ndarray:
         logs = log_softmax(outputs, axis=1)
-        return np.asarray(-np.take_along_axis(logs, samples.targets[:, None], axis=1)[:, 0])
+        of_targets = np.take_along_axis(logs, samples.targets[:, None], axis=1)
+        return np.asarray(-of_targets[:, 0])
 
 
 @final
@@ -87,7 +98,8 @@ class SeveralLabels(Kind):
         return one_versus_rest_layer(samples.inputs, samples.targets, penalty)
 
     def losses(self, samples: Samples, outputs: np.ndarray) -> np.ndarray:
-        return np.asarray(np.logaddexp(0, np.where(samples.targets > 0, -outputs, outputs)).mean(axis=1))
+        losses = np.logaddexp(0, np.where(samples.targets > 0, -outputs, outputs))
+        return np.asarray(losses.mean(axis=1))
 
 
 @final
@@ -114,20 +126,25 @@ class Choice(Kind):
 
     def samples(self, inputs: np.ndarray, labels: np.ndarray, units: np.ndarray, outputs: int) -> Samples:
         """Make a sample for each wrong text. The signs of differences alternate: a regression needs two labels."""
-        rows = inputs.reshape(len(labels), -1, inputs.shape[1])
-        is_right = np.arange(rows.shape[1]) == labels[:, None]
-        wrong = rows[~is_right].reshape(len(rows), -1, inputs.shape[1])
-        differences = (rows[is_right][:, None] - wrong).reshape(-1, inputs.shape[1])
+        count = len(labels)
+        width = inputs.shape[1]
+        rows = inputs.reshape(count, -1, width)  # (rows, texts, width)
+        texts = rows.shape[1]
+        is_right = np.arange(texts) == labels[:, None]
+        right = rows[is_right].reshape(count, 1, width)
+        wrong = rows[~is_right].reshape(count, texts - 1, width)
+        differences = (right - wrong).reshape(-1, width)
         targets = np.arange(len(differences)) % 2
-        signs = np.where(targets, 1, -1)[:, None].astype(inputs.dtype)
-        owners = np.repeat(np.arange(len(rows)), rows.shape[1] - 1)
-        return Samples(differences * signs, targets, owners, outputs, self)
+        signs = np.where(targets, 1, -1).astype(inputs.dtype)
+        owners = np.repeat(np.arange(count), texts - 1)
+        return Samples(differences * signs[:, None], targets, owners, outputs, self)
 
     def fit(self, samples: Samples, penalty: float) -> Layer:
         return difference_layer(samples.inputs, samples.targets, penalty)
 
     def losses(self, samples: Samples, outputs: np.ndarray) -> np.ndarray:
-        return np.asarray(np.logaddexp(0, np.where(samples.targets > 0, -outputs[:, 0], outputs[:, 0])))
+        scores = outputs[:, 0]
+        return np.asarray(np.logaddexp(0, np.where(samples.targets > 0, -scores, scores)))
 
 
 KINDS: Mapping[str, Kind] = {
@@ -138,3 +155,64 @@ KINDS: Mapping[str, Kind] = {
     "multiple_choice": Choice(),
 }
 """Name of a problem's `ExportKind` -> how a probe learns it."""
+
+
+@final
+@dataclass(frozen=True)
+class Vectors:
+    """The vectors of one table."""
+
+    vectors: np.ndarray
+    """fp32 (sequences, width), or (words, width) of a task that labels words"""
+    sequences: Features
+    """The sequences of the vectors, with their targets; for a task that labels words, the words of each sentence."""
+    tokens: int
+    """Number of tokens that the encoder read."""
+
+
+def read(encoder: Encoder, job: Job, table: pa.Table) -> Vectors:
+    """Compute the vectors of a table, or read them from the cache.
+
+    The vectors of the layers that the recipe names are concatenated, or averaged if `features` is a weighted sum: a
+    probe does not train the weights of layers.
+    """
+    features = steps.encode(job, table, encoder, training=False)
+    device = torch.device(job.computing.device)
+    shape = job.problem.head
+    encoder.to(device).eval()
+    choice = job.fit.recipe.features
+    layers = frozen_states.chosen_layers(choice, frozen_states.depth(encoder, features, device))
+    if shape.level == "sequence":
+        sequences = features
+        summary = job.fit.recipe.summary if shape.reads_summary else "first"
+        parts = frozen_states.summaries(encoder, features, layers, job, summary)
+    else:
+        positions, sequences = job.problem.recurrent_sequences(features, table)
+        states = frozen_states.states(encoder, features, layers, job)
+        parts = [layer[positions] for layer in states]
+    vectors = [np.asarray(part, dtype=np.float32) for part in parts]
+    mixed = np.concatenate(vectors, axis=1) if choice.startswith("concat") else _mean(vectors)
+    return Vectors(mixed, sequences, len(features.tokens))
+
+
+def _mean(layers: list[np.ndarray]) -> np.ndarray:
+    """Return the mean of the layers' vectors; a single layer is not copied."""
+    return layers[0] if len(layers) == 1 else np.asarray(np.mean(layers, axis=0))
+
+
+def samples(read: Vectors, scaling: Scaling, job: Job) -> Samples:
+    """Return the training samples of a table, with scaled inputs."""
+    assert job.problem.export_kind is not None
+    targets = {**read.sequences.targets, **read.sequences.token_targets}
+    if "label" not in targets:
+        raise PluginError(
+            f"The problem '{job.problem.name}' has no target 'label' in its features, so that the method "
+            "'probe' cannot learn it. Choose --method finetune."
+        )
+    kind = KINDS[job.problem.export_kind.name]
+    if job.problem.head.level == "sequence":
+        units = np.arange(len(read.vectors))
+    else:
+        units = np.repeat(np.arange(read.sequences.units), read.sequences.unit_tokens)
+    labels = np.asarray(targets["label"])
+    return kind.samples(scaling.scaled(read.vectors), labels, units, job.problem.head.width)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from benchrunner.engine import FlatBatch
-from benchrunner_transformers.published_heads import (
+from benchrunner_transformers.checkpoint.published_heads import (
     BASE,
     Kind,
     PublishedHead,
@@ -31,7 +31,10 @@ class Summary(nn.Module):
     def __init__(self, head: PublishedHead, dense: nn.Linear | None, norm: nn.Module | None, deviation: float) -> None:
         """Take the layers. `deviation` is the standard deviation of fresh weights."""
         super().__init__()
-        self.head, self.dense, self.norm, self.deviation = head, dense, norm, deviation
+        self.head = head
+        self.dense = dense
+        self.norm = norm
+        self.deviation = deviation
         self.activation: nn.Module = nn.Identity()
         self.prepare_for(None)
         self.output_bias = True
@@ -58,7 +61,8 @@ class Summary(nn.Module):
         model = made_on_meta(model_class, config)
         base = f"{model.base_model_prefix}."
         modules = {name: module for name, module in model.named_modules() if name}
-        dense, norm = (modules.get(name.replace(BASE, base)) for name in (head.dense, head.norm))
+        dense = modules.get(head.dense.replace(BASE, base))
+        norm = modules.get(head.norm.replace(BASE, base))
         assert dense is None or isinstance(dense, nn.Linear)
         summary = cls(head, dense, norm, deviation)
         summary.to_empty(device="cpu")
@@ -80,9 +84,9 @@ class Summary(nn.Module):
         if self.dense is not None:
             limit = 2 * self.deviation
             nn.init.trunc_normal_(self.dense.weight, std=self.deviation, a=-limit, b=limit, generator=source)
-        for module, value in ((self.dense, 0.0), (self.norm, 0.0)):
+        for module in (self.dense, self.norm):
             if module is not None and isinstance(bias := module.bias, torch.Tensor):
-                nn.init.constant_(bias, value)
+                nn.init.zeros_(bias)
         if self.norm is not None and isinstance(weight := self.norm.weight, torch.Tensor):
             nn.init.ones_(weight)
 
@@ -95,11 +99,8 @@ class Summary(nn.Module):
         """
         places = dict[str, tuple[torch.Tensor, torch.Tensor]]()
         for own, weight in self.state_dict().items():
-            names = [
-                name
-                for name in self._names(own, choice=choice)
-                if name in weights and weights[name].shape == weight.shape
-            ]
+            shapes = {name: weights[name].shape for name in self._names(own, choice=choice) if name in weights}
+            names = [name for name, shape in shapes.items() if shape == weight.shape]
             if not names:
                 return set()
             places[names[0]] = weight, weights[names[0]]
@@ -117,7 +118,8 @@ class Summary(nn.Module):
         if self.head.token == "mean of layers":
             return _means(self.of_states(hidden, batch, rate), batch)
         tokens = self.tokens(batch)
-        return self.of_states(_means(hidden, batch) if tokens is None else hidden.index_select(0, tokens), batch, rate)
+        states = _means(hidden, batch) if tokens is None else hidden.index_select(0, tokens)
+        return self.of_states(states, batch, rate)
 
     def tokens(self, batch: FlatBatch) -> torch.Tensor | None:
         """Return the index of the token that is read in each sequence, (N,); None if all tokens are read."""
@@ -158,5 +160,8 @@ _LABELS = 3
 
 def _means(hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
     """Average the states of each sequence, in fp32: a mean in half precision would lose bits."""
-    blocks = (hidden[block.start : block.stop].float().view(block.count, block.length, -1) for block in batch.blocks)
-    return torch.cat([states.mean(1) for states in blocks]).to(hidden.dtype)
+    means = list[torch.Tensor]()
+    for block in batch.blocks:
+        states = hidden[block.start : block.stop].float()
+        means.append(states.view(block.count, block.length, -1).mean(1))
+    return torch.cat(means).to(hidden.dtype)

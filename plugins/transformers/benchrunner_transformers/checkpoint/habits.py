@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import torch
 
-from benchrunner_transformers.tokenizer import RELATIVE_SEGMENTS
+from benchrunner_transformers.checkpoint.tokenizer import RELATIVE_SEGMENTS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -94,7 +94,8 @@ def gives_states(model: PreTrainedModel, outputs: Mapping[str, Any]) -> bool:
     """
     if "last_hidden_state" not in outputs:
         return False
-    width, vocabulary = outputs["last_hidden_state"].shape[-1], len(model.get_input_embeddings().weight)
+    width = outputs["last_hidden_state"].shape[-1]
+    vocabulary = len(model.get_input_embeddings().weight)
     if width == getattr(model.config.get_text_config(), "hidden_size", width):
         return True
     return bool(width != vocabulary) and not getattr(model.config, "is_encoder_decoder", False)

@@ -29,9 +29,11 @@ SUMMARY = "summary.safetensors"
 def weight_files(folder: Path) -> list[Path]:
     """Find the files of a model's weights."""
     for name in WEIGHTS:
-        if (path := folder / name).is_file():
+        path = folder / name
+        if path.is_file():
             files = [folder / shard for shard in hub_files.shard_files(path)] or [path]
-            if missing := [file.name for file in files if not file.is_file()]:
+            missing = [file.name for file in files if not file.is_file()]
+            if missing:
                 raise CheckpointError(f"{path}: files of weights are missing: {', '.join(missing)}.")
             return files
     raise CheckpointError(f"{folder}: no weights; {WEIGHTS[0]} or {WEIGHTS[2]} was expected.")

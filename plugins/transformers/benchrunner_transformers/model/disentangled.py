@@ -48,17 +48,16 @@ class Distances:
         distances = build_relative_position(
             tokens, tokens, bucket_size=attention.position_buckets, max_position=attention.max_relative_positions
         )[0]
-        places, mirrored = ((sign * distances + span).clamp(0, 2 * span - 1) for sign in (1, -1))
-        first, stop = int(min(places.min(), mirrored.min())), int(max(places.max(), mirrored.max())) + 1
-        places, mirrored = ((rows - first).to(batch.tokens.device) for rows in (places, mirrored))
+        places = (span + distances).clamp(0, 2 * span - 1)
+        mirrored = (span - distances).clamp(0, 2 * span - 1)
+        first = int(min(places.min(), mirrored.min()))
+        last = int(max(places.max(), mirrored.max()))
+        places = (places - first).to(batch.tokens.device)
+        mirrored = (mirrored - first).to(batch.tokens.device)
         sizes = [bucket.longest for bucket in batch.attention_buckets]
-        return cls(
-            batch,
-            tuple(places[:size, :size] for size in sizes),
-            tuple(mirrored[:size, :size] for size in sizes),
-            first,
-            stop,
-        )
+        places_of_buckets = tuple(places[:size, :size] for size in sizes)
+        mirrored_of_buckets = tuple(mirrored[:size, :size] for size in sizes)
+        return cls(batch, places_of_buckets, mirrored_of_buckets, first, last + 1)
 
 
 def is_disentangled(model: PreTrainedModel) -> bool:
@@ -73,7 +72,8 @@ def disentangled_states(model: PreTrainedModel, batch: FlatBatch) -> Iterator[to
     segments = batch.segments[None] if model.config.type_vocab_size > 1 else None
     hidden = model.embeddings(input_ids=batch.tokens[None], token_type_ids=segments, position_ids=batch.positions[None])
     yield hidden[0]
-    distances, embeddings = Distances.of(model, batch), model.encoder.get_rel_embedding()
+    distances = Distances.of(model, batch)
+    embeddings = model.encoder.get_rel_embedding()
     for layer in model.encoder.layer:
         attention = layer.attention.self
         if "forward" not in vars(attention):
@@ -110,16 +110,23 @@ def _forward(
 
 def _attend(attention: Any, hidden: torch.Tensor, distances: Distances, embeddings: torch.Tensor) -> torch.Tensor:
     """Compute the attention of one layer over a flat batch: (T, hidden) -> (T, hidden)."""
-    heads, kinds = attention.num_attention_heads, attention.pos_att_type
+    heads = attention.num_attention_heads
     rows = attention.pos_dropout(embeddings[distances.first : distances.stop])
     shared = attention.share_att_key
-    of_keys = (attention.key_proj if shared else attention.pos_key_proj)(rows) if "c2p" in kinds else None
-    of_queries = (attention.query_proj if shared else attention.pos_query_proj)(rows) if "p2c" in kinds else None
-    scale = (attention.attention_head_size * (1 + ("c2p" in kinds) + ("p2c" in kinds))) ** -0.5
-    projections = (attention.query_proj, attention.key_proj, attention.value_proj)
-    query, key, value = (projection(hidden).unflatten(-1, (heads, -1)) for projection in projections)
+    of_keys = None
+    of_queries = None
+    terms = 1
+    if "c2p" in attention.pos_att_type:
+        of_keys = (attention.key_proj if shared else attention.pos_key_proj)(rows)
+        terms += 1
+    if "p2c" in attention.pos_att_type:
+        of_queries = (attention.query_proj if shared else attention.pos_query_proj)(rows)
+        terms += 1
+    scale = (attention.attention_head_size * terms) ** -0.5
     # Every score has the same scale, so that it is enough to scale the queries, and the keys' view of the distances.
-    query = query * scale
+    query = attention.query_proj(hidden).unflatten(-1, (heads, -1)) * scale
+    key = attention.key_proj(hidden).unflatten(-1, (heads, -1))
+    value = attention.value_proj(hidden).unflatten(-1, (heads, -1))
     parts = []
     buckets = zip(distances.batch.attention_buckets, distances.places, distances.mirrored, strict=True)
     for bucket, places, mirrored in buckets:
@@ -135,7 +142,8 @@ def _attend(attention: Any, hidden: torch.Tensor, distances: Distances, embeddin
         probabilities = attention.dropout(torch.softmax(scores, -1))
         context = probabilities.to(values.dtype) @ values
         parts.append(bucket.unpad(context.permute(1, 2, 0, 3)).flatten(1))
-    if filling := len(hidden) - distances.batch.real:
+    filling = len(hidden) - distances.batch.real
+    if filling:
         parts.append(hidden.new_zeros(filling, hidden.shape[-1], dtype=parts[0].dtype))
     return torch.cat(parts)
 
@@ -147,5 +155,6 @@ def _at(states: torch.Tensor, rows: torch.Tensor, places: torch.Tensor) -> torch
     """
     heads, count, longest, size = states.shape
     table = rows.view(len(rows), heads, size).permute(1, 2, 0)  # (heads, size, rows)
-    products = (states.reshape(heads, count * longest, size) @ table).view(heads, count, longest, -1)
+    products = states.reshape(heads, count * longest, size) @ table
+    products = products.view(heads, count, longest, -1)
     return products.gather(-1, places.expand(heads, count, longest, longest))

@@ -21,6 +21,7 @@ def padded_buckets(batch: FlatBatch, *, group: Callable[[int], int] = lambda len
 def join(parts: Sequence[torch.Tensor], batch: FlatBatch) -> torch.Tensor:
     """Join the states of all buckets to the flat states of the batch, with zeros for the filling: (T, H)."""
     states = torch.cat(list(parts))
-    if filling := len(batch.tokens) - batch.real:
+    filling = len(batch.tokens) - batch.real
+    if filling:
         states = torch.cat([states, states.new_zeros(filling, states.shape[1])])
     return states

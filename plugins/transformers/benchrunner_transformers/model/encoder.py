@@ -23,20 +23,25 @@ from benchrunner.engine import (
     blocks,
     recompute,
 )
-from benchrunner_transformers import big_bird, dropout, layers, longformer
-from benchrunner_transformers.configuration import MARK
-from benchrunner_transformers.export import check_logits, export_checkpoint
-from benchrunner_transformers.flat_attention import flat_states, last_flat_state, reads_flat, reads_last_tokens
-from benchrunner_transformers.habits import Habits
-from benchrunner_transformers.padding import join, padded_buckets
-from benchrunner_transformers.published_heads import KINDS, Kind
-from benchrunner_transformers.quiet import quiet
-from benchrunner_transformers.summary import Summary
+from benchrunner_transformers.checkpoint.configuration import MARK
+from benchrunner_transformers.checkpoint.habits import Habits
+from benchrunner_transformers.checkpoint.published_heads import KINDS, Kind
+from benchrunner_transformers.library_settings import quiet
+from benchrunner_transformers.model import dropout, layers, sparse_attention
+from benchrunner_transformers.model.export import check_logits, export_checkpoint
+from benchrunner_transformers.model.flat_attention import (
+    flat_states,
+    last_flat_state,
+    reads_flat,
+    reads_last_tokens,
+)
+from benchrunner_transformers.model.padding import join, padded_buckets
+from benchrunner_transformers.model.summary import Summary
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from benchrunner_transformers.tokenizer import HubTokenizer
+    from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 
 
 @final
@@ -57,15 +62,21 @@ class HubEncoder(Encoder):
         encoder_only: bool,
     ) -> None:
         super().__init__()
-        self.model, self.tokenizer, self.encoder_only = model, tokenizer, encoder_only
-        self.summary_layers, self.summary_head_bias = summary, summary.output_bias
+        self.model = model
+        self.tokenizer = tokenizer
+        self.encoder_only = encoder_only
+        self.summary_layers = summary
+        self.summary_head_bias = summary.output_bias
         self._kind: Kind | None = None
         self.config = model.config.get_text_config()
-        self.hidden_size, self.max_length = habits.width, max_length
+        self._is_big_bird = self.config.model_type == sparse_attention.BIG_BIRD
+        self.hidden_size = habits.width
+        self.max_length = max_length
         self.dropout = dropout.configured_rate(self.config)
         self.tokenizer_fingerprint = tokenizer.fingerprint
         self.summary_place = summary_place
-        self._habits, self._reads_flat = habits, reads_flat(model)
+        self._habits = habits
+        self._reads_flat = reads_flat(model)
         self._reads_last_tokens = self._reads_flat and reads_last_tokens(model)
         dropout.replace(model)
         self._rate: float | None = None  # of dropout, if it is not the configuration's
@@ -87,18 +98,17 @@ class HubEncoder(Encoder):
 
     @property
     def layers(self) -> Sequence[nn.Module]:
-        if modules := layers.layers_of(self.model):
-            return modules
-        raise layers.no_layers(self.model)
+        modules = layers.layers_of(self.model)
+        if not modules:
+            raise layers.no_layers(self.model)
+        return modules
 
     def depths(self) -> dict[str, int]:
         depths = super().depths()
         return {name: 0 if layers.is_below(name) else depth for name, depth in depths.items()}
 
     def recompute_layers(self) -> None:
-        again = (
-            self._with_attention_of_now if self.config.model_type == big_bird.MODEL_TYPE else lambda: nullcontext(None)
-        )
+        again = self._with_attention_of_now if self._is_big_bird else nullcontext
         modules = layers.repeated(self.model)
         if not modules:
             raise RequestError(
@@ -132,7 +142,8 @@ class HubEncoder(Encoder):
         if self._reads_flat:
             with self._ready(batch, "flat"):
                 return last_flat_state(self.model, batch)
-        return join([self._states(bucket, batch, every=False)[-1] for bucket in self._buckets(batch)], batch)
+        states = [self._states(bucket, batch, every=False)[-1] for bucket in self._buckets(batch)]
+        return join(states, batch)
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         if self._reads_flat:
@@ -167,9 +178,11 @@ class HubEncoder(Encoder):
     def draw_summary(self, source: torch.Generator) -> None:
         """Initialise the layers of the summary, and the norm above the model's layers if there is one."""
         self.summary_layers.draw(source)
-        depths, top = self.depths(), len(self.layers) + 1
+        depths = self.depths()
+        top = len(self.layers) + 1
         for name, module in self.model.named_modules():
-            if top in {depths.get(f"model.{name}.{weight}") for weight, _ in module.named_parameters(recurse=False)}:
+            weights = [weight for weight, _ in module.named_parameters(recurse=False)]
+            if any(depths.get(f"model.{name}.{weight}") == top for weight in weights):
                 layers.draw(self.model, module, source)
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
@@ -190,14 +203,14 @@ class HubEncoder(Encoder):
     def _buckets(self, batch: FlatBatch) -> list[blocks.Bucket]:
         if self._habits.mixes_padding:
             return padded_buckets(batch, group=lambda length: length)
-        if self.config.model_type == big_bird.MODEL_TYPE:
-            return padded_buckets(batch, group=big_bird.length_group(self.config))
+        if self._is_big_bird:
+            return padded_buckets(batch, group=sparse_attention.length_group(self.config))
         return padded_buckets(batch)
 
     def _states(self, bucket: blocks.Bucket, batch: FlatBatch, *, every: bool) -> list[torch.Tensor]:
         """Compute the states of a bucket's tokens: those of the last layer, or embeddings and all layers."""
-        if self.config.model_type == big_bird.MODEL_TYPE:
-            self._set_attention(big_bird.attention_for(self.model, bucket.longest))
+        if self._is_big_bird:
+            self._set_attention(sparse_attention.attention_for(self.model, bucket.longest))
         inputs: dict[str, Any] = {"input_ids": bucket.pad(batch.tokens, self._habits.padding)}
         if bucket.padded and self._habits.takes_mask:
             inputs["attention_mask"] = bucket.mask(batch.tokens.device)
@@ -205,9 +218,9 @@ class HubEncoder(Encoder):
             inputs["token_type_ids"] = bucket.pad(batch.segments, 0)
         if self._habits.takes_cache:
             inputs["use_cache"] = False
-        if self.config.model_type == longformer.MODEL_TYPE:
+        if self.config.model_type == sparse_attention.LONGFORMER:
             separator = self.config.sep_token_id
-            inputs["global_attention_mask"] = longformer.global_tokens(inputs["input_ids"], self._kind, separator)
+            inputs["global_attention_mask"] = sparse_attention.global_tokens(inputs["input_ids"], self._kind, separator)
         with self._ready(batch, f"bucket {bucket.start}"):
             outputs = self.model(**inputs, output_hidden_states=every)
         last = outputs[0]
@@ -218,7 +231,7 @@ class HubEncoder(Encoder):
 
     def _set_attention(self, kind: str) -> None:
         """Choose the kind of BigBird's attention; new modules of the library get the encoder's dropout."""
-        if big_bird.set_attention(self.model, kind):
+        if sparse_attention.set_attention(self.model, kind):
             dropout.replace(self.model)
             if self._rate is not None:
                 dropout.set_rate(self.model, self._rate)
@@ -242,9 +255,10 @@ class HubEncoder(Encoder):
         """
         if self.model.training != batch.dropping:
             self.model.train(batch.dropping)
-        drawing = dropout.drawn_from(batch.dropout, site, batch.tokens.device) if batch.dropping else nullcontext()
-        full = nullcontext() if self._runs_in_half() else torch.autocast(batch.tokens.device.type, enabled=False)
-        with quiet(), drawing, full:
+        device = batch.tokens.device
+        drawing = dropout.drawn_from(batch.dropout, site, device) if batch.dropping else nullcontext()
+        full_precision = nullcontext() if self._runs_in_half() else torch.autocast(device.type, enabled=False)
+        with quiet(), drawing, full_precision:
             yield
 
     def _runs_in_half(self) -> bool:
@@ -252,8 +266,8 @@ class HubEncoder(Encoder):
 
         DeBERTa's mask has the smallest number of fp32, and BigBird's sparse attention writes bf16 into fp32.
         """
-        if self.config.model_type == big_bird.MODEL_TYPE:
-            return bool(self.model.attention_type != big_bird.SPARSE)
+        if self._is_big_bird:
+            return bool(self.model.attention_type != sparse_attention.SPARSE)
         return bool(self.config.model_type != "deberta")
 
 

@@ -19,9 +19,9 @@ import numpy as np
 import torch
 
 from benchrunner.engine import FlatBatch, attend, blocks
-from benchrunner_transformers.disentangled import disentangled_states, is_disentangled
-from benchrunner_transformers.last_layer import ARGUMENT, Attended, FlatPass, narrow, widen
-from benchrunner_transformers.layers import layers_of
+from benchrunner_transformers.model.disentangled import disentangled_states, is_disentangled
+from benchrunner_transformers.model.last_layer import ARGUMENT, Attended, FlatPass, narrow, widen
+from benchrunner_transformers.model.layers import layers_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -66,13 +66,14 @@ def reads_last_tokens(model: PreTrainedModel) -> bool:
 
     The states of two tokens are computed in both ways and compared.
     """
-    if is_disentangled(model) or not (layers := layers_of(model)):
+    layers = layers_of(model)
+    if is_disentangled(model) or not layers:
         return False
     narrow(layers[-1])
-    if can := _narrows(model):
-        return can
-    widen(layers[-1])
-    return False
+    can = _narrows(model)
+    if not can:
+        widen(layers[-1])
+    return can
 
 
 def flat_states(model: PreTrainedModel, batch: FlatBatch) -> tuple[torch.Tensor, ...]:
@@ -165,7 +166,8 @@ def _mask(q_length: int, mask_function: Callable[..., torch.Tensor], use_vmap: b
     """
     if use_vmap:
         raise UnreadableError("The model changes the mask in ways of its own.")
-    rows, columns = torch.tensor([[0], [q_length // 2], [q_length - 1]]), torch.arange(q_length)[None]
+    rows = torch.tensor([[0], [q_length // 2], [q_length - 1]])
+    columns = torch.arange(q_length)[None]
     visible = mask_function(0, 0, rows, columns).expand(3, q_length)
     later, _, earlier = (visible.sum(1) - 1).tolist()
     if not torch.equal(visible, (columns >= rows - earlier) & (columns <= rows + later)):
@@ -194,20 +196,22 @@ def _attention(
 
     Keys and values may have fewer heads than queries.
     """
-    unknown = sorted(
-        name for name in options.keys() - HARMLESS if options[name] is not None and options[name] is not False
-    )
+    given = {name for name, value in options.items() if value is not None and value is not False}
+    unknown = sorted(given - HARMLESS)
     if flat_pass is None or not isinstance(attention_mask, Sight) or unknown or key.shape[-1] != value.shape[-1]:
         raise UnreadableError(f"Attention over a flat batch does not compute this model's attention: {unknown}.")
     if flat_pass.context is not None:
         return flat_pass.context, None
-    size, batch = query.shape[-1], flat_pass.batch
+    size = query.shape[-1]
+    batch = flat_pass.batch
     factor = 1.0 if scaling is None else scaling * size**0.5  # `attend` divides by the root of the size
     if not math.isclose(factor, 1.0):
         query = query * factor
-    groups = query.shape[1] // key.shape[1]
-    parts = [part.squeeze(0).transpose(0, 1).to(value.dtype) for part in (query, key, value)]  # (T, heads, size) each
-    parts = [part if part.shape[1] == query.shape[1] else part.repeat_interleave(groups, 1) for part in parts]
+    parts = []  # (T, heads, size) each
+    for states in (query, key, value):
+        part = states.squeeze(0).transpose(0, 1).to(value.dtype)
+        groups = query.shape[1] // part.shape[1]
+        parts.append(part if groups == 1 else part.repeat_interleave(groups, 1))
     # Layers may share a module (ALBERT), and layers may be computed again in the backward pass. A number drawn from
     # torch's generator names the place: it is new for each layer, and restored when the layer is computed again.
     site = f"attention {torch.randint(2**62, ()).item()}" if dropout and batch.dropping else ""
@@ -259,7 +263,8 @@ def _narrows(model: PreTrainedModel) -> bool:
     tokens = torch.tensor([3, 12], device=model.device)
     with _evaluating(model), torch.autocast(model.device.type, enabled=False):
         try:
-            expected, states = last_flat_state(model, batch)[tokens], last_flat_state(model, batch, tokens)
+            expected = last_flat_state(model, batch)[tokens]
+            states = last_flat_state(model, batch, tokens)
         except FAULTS:
             return False
     return states.shape == expected.shape and _is_near(states, expected)
@@ -271,14 +276,17 @@ def _is_near(state: torch.Tensor, expected: torch.Tensor) -> bool:
     In half precision, the limit is five hundredths.
     """
     tolerance = 1e-4 if expected.dtype == torch.float32 else 5e-2
-    return bool(torch.isfinite(state).all() and (state - expected).abs().max() <= tolerance * expected.abs().max())
+    gap = (state - expected).abs().max()
+    return bool(state.isfinite().all() and gap <= tolerance * expected.abs().max())
 
 
 def _examples(model: PreTrainedModel) -> tuple[FlatBatch, torch.Tensor, torch.Tensor]:
     """Make three short sequences: as a flat batch, as padded token ids (3, length), and the mask of the real tokens."""
-    lengths, device = torch.tensor([3, 5, 5]), model.device
+    lengths = torch.tensor([3, 5, 5])
+    device = model.device
     table = model.get_input_embeddings()
-    size, padding = len(table.weight), 0 if table.padding_idx is None else table.padding_idx
+    size = len(table.weight)
+    padding = 0 if table.padding_idx is None else table.padding_idx
     mask = torch.arange(5) < lengths[:, None]
     ids = (1 + padding + torch.arange(15) * 7919 % (size - 1)) % size  # any ids but that of the padding
     ids = torch.where(mask, ids.view(3, 5), padding)
@@ -299,7 +307,8 @@ def _examples(model: PreTrainedModel) -> tuple[FlatBatch, torch.Tensor, torch.Te
 @contextmanager
 def _evaluating(model: PreTrainedModel) -> Iterator[None]:
     """Set the model to evaluation; set its mode and its attention function back at the end."""
-    implementation, training = model.config._attn_implementation, [module.training for module in model.modules()]
+    implementation = model.config._attn_implementation
+    training = [module.training for module in model.modules()]
     model.eval()
     try:
         yield
