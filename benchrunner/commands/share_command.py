@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_json, reserved_for_json
 from benchrunner.console.printing import print_line
-from benchrunner.errors import UnknownName
-
-if TYPE_CHECKING:
-    from benchrunner.runs.runner import Runner
-    from benchrunner.studies.result import Result
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `share`."""
-    parser.add_argument(
-        "study",
-        nargs="+",
-        metavar="STUDY",
-        help="name of a kept study, or ids of finished runs, see 'benchrunner runs'",
-    )
+    options.add_kept_result(parser)
     parser.add_argument(
         "--out",
         type=Path,
@@ -52,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     runner = Runner(arguments.plugins, options.workspace(arguments))
     with reserved_for_json(arguments.json):
-        study = study_or_runs(arguments.study, runner)
+        study = options.kept_result(arguments, runner)
         shared = share_study(study, arguments.out, runner, url=arguments.url, with_rows=arguments.with_rows)
     if arguments.json:
         print_json(shared)
@@ -68,19 +56,3 @@ def run(arguments: argparse.Namespace) -> int:
     print_line(f"Whoever has the data verifies the folder with 'benchrunner verify {shared.folder} --data DIR'.")
     print_line(statements.FINGERPRINT_ADVICE)
     return DONE
-
-
-def study_or_runs(words: Sequence[str], runner: Runner) -> Result:
-    """Read the kept study that one word names, or the result of the runs that the words name."""
-    from benchrunner.studies.kept.finished_runs import result_of_runs
-    from benchrunner.studies.kept.kept_result import read_study
-
-    if len(words) > 1:
-        return result_of_runs(words, runner)
-    try:
-        return read_study(words[0], runner)
-    except UnknownName as unknown:
-        try:
-            return result_of_runs(words, runner)
-        except UnknownName:
-            raise unknown from None

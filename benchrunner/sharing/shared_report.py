@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from benchrunner.reports.gathering import gather
-from benchrunner.reports.rendering import rendered
 from benchrunner.runs.runner import Runner
 from benchrunner.sharing.private_texts import Private
 from benchrunner.studies.result import Result
@@ -16,6 +14,9 @@ def shared_report(
     result: Result, runner: Runner, private: Private, names: Mapping[str, str], *, with_rows: bool
 ) -> str:
     """Return the report of a study as HTML. `names` maps systems and backbones to their shared names."""
+    from benchrunner_report.gathering import gather
+    from benchrunner_report.rendering import rendered
+
     report = gather(renamed(result, names), runner)
     notes = tuple(dict.fromkeys(map(private.remark, report.notes)))
     sections = report.sections

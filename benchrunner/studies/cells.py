@@ -10,6 +10,7 @@ from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
+from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.predictions import Predictions
 from benchrunner.tasks.suites import Term
@@ -247,6 +248,12 @@ class CellResult:
             if candidate.recipe == self.chosen:
                 return tuple(fit for fit in candidate.fits if fit.id not in self.lost)
         return ()
+
+    def predicted(self, fit: Fit, split: str) -> Predicted:
+        """Return the answers of one of the cell's fits to a split, with their scores; raise a `FitError` without."""
+        if self.predictions is None:
+            raise FitError(f"The answers of the fit {fit.id} to {split} are not known: the result has no runner.")
+        return self.predictions.predict(fit, split)
 
 
 def selected_fit(result: CellResult) -> Fit:

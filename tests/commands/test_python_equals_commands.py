@@ -36,7 +36,6 @@ from benchrunner.results import (
     study_of_file,
     verify_folder,
     write_board_files,
-    write_report,
     write_submission,
 )
 from benchrunner.runs.inventory.summaries import chosen_runs, sorted_runs
@@ -267,14 +266,6 @@ def share_and_verify_are_equal(shell: Shell) -> None:
     assert printed_json(shell, "verify", "command", "--data", "data") == same_json(verified)
 
 
-def report_is_equal(shell: Shell) -> None:
-    own = kept(shell)
-    printed = printed_json(shell, "report", "two", "--out", "command.html", *shell.folders())
-    write_report(read_study("two", own), Path("python.html"), own)
-    assert printed == {"path": "command.html", "bytes": Path("command.html").stat().st_size}
-    assert Path("python.html").read_bytes() == Path("command.html").read_bytes()
-
-
 PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "list": list_is_equal,
     "doctor": doctor_is_equal,
@@ -291,7 +282,6 @@ PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "runs": runs_is_equal,
     "share": share_and_verify_are_equal,
     "verify": share_and_verify_are_equal,
-    "report": report_is_equal,
 }
 
 

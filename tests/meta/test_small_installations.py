@@ -23,6 +23,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
         (["list"], 0, ["tasks: none. Not installed: benchrunner-babylm,", "finetune", "majority"]),
         (["doctor"], 0, ["plugins: none", "Not installed: benchrunner-babylm,"]),
         (["new", "task", "mood"], 2, ["there is no command 'new'."]),
+        (["report", "first"], 2, ["there is no command 'report'.", "benchrunner-report"]),
         (["run", "glue/rte", "--backbone", "bert"], 2, ["There is no task 'glue/rte'."]),
     ],
 )

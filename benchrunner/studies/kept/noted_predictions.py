@@ -14,6 +14,7 @@ from benchrunner.metrics import Score
 from benchrunner.runs.folder import RunFolder, read_prediction
 from benchrunner.runs.predicting import Predicted, predict
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.predictions import Predictions
 
 Key = tuple[str, str, str]
 """Id of a fit, name of a task, and name of a split."""
@@ -104,6 +105,22 @@ class KeptPredictions:
             for prediction, date, path in _predictions(folder, fit.task, split)
         ]
         return max(kept, key=lambda candidate: candidate[:3])[3] if kept else None
+
+
+@final
+class ReadOnce:
+    """Gives predictions of others, and keeps each with its answers in memory, so that its files are read once."""
+
+    def __init__(self, predictions: Predictions) -> None:
+        self._predictions = predictions
+        self._read: dict[tuple[str, str], Predicted] = {}
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the fit's answers to a split; raise a `FitError` if there are none."""
+        key = (fit.id, split)
+        if key not in self._read:
+            self._read[key] = self._predictions.predict(fit, split)
+        return self._read[key]
 
 
 def _predictions(folder: RunFolder, task: str, split: str) -> Iterator[tuple[Prediction, float, Path]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, final
 
-from benchrunner.studies.answered_rows import AnsweredRows
+from benchrunner.results import AnsweredRows
 
 MOST_LABELS = 12
 """Largest number of labels for which a report shows a confusion matrix and right answers by label."""

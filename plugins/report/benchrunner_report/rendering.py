@@ -9,17 +9,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.io.files import write_atomically
-from benchrunner.io.output_places import check_place
-from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.reports import charts
-from benchrunner.reports.fit_figures import shown_recipe
-from benchrunner.reports.gathering import Report, duration, gather, published_texts
-from benchrunner.runs.runner import Runner
-from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED
-from benchrunner.studies.comparison.json_values import series
-from benchrunner.studies.comparison.layout import layout
-from benchrunner.studies.result import Result
+from benchrunner.engine import write_atomically
+from benchrunner.results import Result, Runner, command_line, comparison
+from benchrunner_report import charts
+from benchrunner_report.fit_figures import shown_recipe
+from benchrunner_report.gathering import Report, duration, gather, published_texts
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -39,7 +33,7 @@ def write_report(
     path: Path,
     runner: Runner,
     *,
-    published: PublishedChoice = NOTHING_PUBLISHED,
+    published: comparison.PublishedChoice = comparison.NOTHING_PUBLISHED,
     title: str = "",
 ) -> Path:
     """Write a report of a study as one HTML file, which opens without a network; return its path.
@@ -47,7 +41,7 @@ def write_report(
     `result` is what `run_study`, `read_study` or `result_of_runs` return. Nothing is fitted or predicted: where answers
     or logs are not kept on disk, the report says why a figure is absent.
     """
-    check_place(path, is_file=True)
+    command_line.output.check_place(path, is_file=True)
     text = rendered(gather(result, runner, published=published, title=title))
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8", errors="replace"))
     return path
@@ -64,7 +58,7 @@ def rendered(report: Report, shown: Callable[[str], str] = str) -> str:
     def finalized(value: Any) -> Any:
         return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    loader = PackageLoader("benchrunner.reports")
+    loader = PackageLoader("benchrunner_report")
     environment = Environment(
         loader=loader,
         autoescape=True,
@@ -83,8 +77,8 @@ def rendered(report: Report, shown: Callable[[str], str] = str) -> str:
         result=result,
         study=result.study,
         names=result.study.names,
-        layout=layout(result, NOTHING_PUBLISHED) if result.study.systems_down else None,
-        series=list(series(result)) if result.study.axis else [],
+        layout=comparison.layout(result, comparison.NOTHING_PUBLISHED) if result.study.systems_down else None,
+        series=list(comparison.series(result)) if result.study.axis else [],
         charts=charts,
         keys=charts.legend(result.study.names),
         style=Markup(style),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.reports.disagreement import Agreement
-from benchrunner.reports.fit_figures import Curve, GridPoint
-from benchrunner.reports.section import Section
-from benchrunner.reports.slices import Slice
-from benchrunner.reports.svg import SHAPES, Scale, element, marker, path, short
-from benchrunner.studies.result import Result
+from benchrunner.results import Result
+from benchrunner_report.disagreement import Agreement
+from benchrunner_report.fit_figures import Curve, GridPoint
+from benchrunner_report.section import Section
+from benchrunner_report.slices import Slice
+from benchrunner_report.svg import SHAPES, Scale, element, marker, path, short
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -61,12 +61,11 @@ def _left_axis(scale: Scale, left: float, right: float, label: str) -> Iterator[
 
 def restarts_chart(section: Section) -> Markup:
     """Draw the restarts of each system as points, with the mean and its interval over other examples."""
-    left, line, scores = 12.0, 44.0, section.values
-    values = [value for restarts in scores.values() for value in restarts]
-    for name, figure in section.figures.items():
-        interval = section.interval(name)
-        ends = () if interval is None else (interval.low, interval.high)
-        values += [value * figure.scale for value in (figure.mean.value, *ends) if value is not None]
+    left, line = 12.0, 44.0
+    scores, means, intervals = section.values, section.means, section.intervals
+    values = list(means.values())
+    for drawn in (*scores.values(), *intervals.values()):
+        values += drawn
     majority = [] if section.majority is None else [section.majority]
     spread = max(values, default=1.0) - min(values, default=0.0)
     # A majority far below all scores is not drawn: the scale would have no room left for the scores.
@@ -77,18 +76,17 @@ def restarts_chart(section: Section) -> Markup:
     if near:
         parts.append(element("line", x1=scale(near[0]), x2=scale(near[0]), y1=TOP, y2=height, class_="majority"))
         parts.append(element("text", "majority", x=scale(near[0]) + 4, y=height - 4, class_="tick"))
-    for number, (name, figure) in enumerate(section.figures.items()):
+    for number, name in enumerate(section.systems):
         y = TOP + line * number + 28
         parts.append(_named(name, left, y - 13, "name"))
-        interval = section.interval(name)
-        if interval is not None:
-            low, high = interval.low * figure.scale, interval.high * figure.scale
+        if name in intervals:
+            low, high = intervals[name]
             kind = f"interval l s{number % SHAPES}"
             parts.append(element("line", x1=scale(low), x2=scale(high), y1=y, y2=y, class_=kind))
         for score in scores.get(name, ()):
             parts.append(marker(scale(score), y, number, 4, class_="point"))
-        if figure.mean.value is not None:
-            mean = scale(figure.mean.value * figure.scale)
+        if name in means:
+            mean = scale(means[name])
             parts.append(element("line", x1=mean, x2=mean, y1=y - 9, y2=y + 9, class_="mean"))
     listed: list[str] = []
     for name, of_restarts in scores.items():
@@ -272,7 +270,7 @@ def agreement_bar(agreement: Agreement, backbones: Sequence[str]) -> Markup:
 
 
 Line = Mapping[str, Any]
-"""A line of `benchrunner.studies.comparison.json_values.series`: the figures of a series of systems along an axis."""
+"""A line of `comparison.series`: the figures of a series of systems along an axis."""
 
 
 def series_chart(column: str, lines: Sequence[Line], axis: str, number: int) -> Markup | None:

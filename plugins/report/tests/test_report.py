@@ -14,18 +14,26 @@ import pytest
 import finished_studies
 from benchrunner import PublishedRow
 from benchrunner.command_line.main import main
-from benchrunner.reports.disagreement import disagreement
-from benchrunner.reports.gathering import Report, gather
-from benchrunner.reports.rendering import rendered, write_report
-from benchrunner.reports.section import answered
-from benchrunner.reports.svg import Scale, element
-from benchrunner.reports.visible_text import visible
-from benchrunner.results import Grid, Prediction, Record, Runner, compared, run_study
+from benchrunner.results import (
+    AnsweredRows,
+    CellResult,
+    Grid,
+    Prediction,
+    Record,
+    Result,
+    Runner,
+    Study,
+    compared,
+    read_study,
+    run_study,
+)
 from benchrunner.runs.folder import answer_lines, write_prediction
-from benchrunner.studies.cells import CellResult
-from benchrunner.studies.kept.kept_result import read_study
-from benchrunner.studies.result import Result
-from benchrunner.studies.study import Column, Study, System
+from benchrunner.studies.study import Column, System
+from benchrunner_report.disagreement import disagreement
+from benchrunner_report.gathering import Report, gather
+from benchrunner_report.rendering import rendered, write_report
+from benchrunner_report.svg import Scale, element
+from benchrunner_report.visible_text import visible
 from finished_studies import finish, task
 
 NAMES = ("made/good", "made/poor")
@@ -148,7 +156,7 @@ def test_a_report_shows_the_predictions_that_were_scored(tmp_path: Path) -> None
 
 def test_rows_beyond_the_limit_are_counted(study: tuple[Result, Runner]) -> None:
     result, _ = study
-    rows = answered(result.cells[:2], "dev")
+    rows = AnsweredRows.kept(result.cells[:2], "dev")
     whole, part = disagreement(rows), disagreement(rows, most_bytes=3_000)
     assert 0 < len(part.rows) < len(whole.rows) == whole.differing
     assert part.rows == whole.rows[: len(part.rows)]
@@ -158,7 +166,7 @@ def test_rows_beyond_the_limit_are_counted(study: tuple[Result, Runner]) -> None
 def test_rows_of_places_are_shown(study: tuple[Result, Runner]) -> None:
     """Tasks about marked words keep numbers beside their texts."""
     result, _ = study
-    rows = answered(result.cells[:2], "dev")
+    rows = AnsweredRows.kept(result.cells[:2], "dev")
     table = rows.rows.table
     places = pa.array([[[0, 1], [2, 3]]] * len(table))
     marked = replace(rows, rows=replace(rows.rows, table=table.append_column("places", places)))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import browsers
-from benchrunner.reports.rendering import write_report
 from benchrunner.results import Grid, compared, run_study
+from benchrunner_report.rendering import write_report
 from finished_studies import finish, runner, task
 
 HOSTILE = (

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, final
 
-from benchrunner.data.iob_tags import OUTSIDE
-from benchrunner.reports.visible_text import visible
-from benchrunner.studies.answered_rows import AnsweredRows
+from benchrunner import iob_tags
+from benchrunner.results import AnsweredRows
+from benchrunner_report.visible_text import visible
 
 MOST_ROWS = 300
 """Largest number of rows of one task in a report."""
@@ -163,7 +163,7 @@ def _spelled(answer: Any, words: Sequence[str] | None) -> str:
     """Write an answer as text. Labels of words are written as `word/label`, and only where the label is not `O`."""
     if isinstance(answer, list):
         if words is not None and len(words) == len(answer):
-            answer = [f"{word}/{label}" for word, label in zip(words, answer, strict=True) if label != OUTSIDE]
+            answer = [f"{word}/{label}" for word, label in zip(words, answer, strict=True) if label != iob_tags.OUTSIDE]
             return visible(" ".join(answer) or "no labelled word", LONGEST_ANSWER)
         return visible(" | ".join(map(str, answer)) or "(none)", LONGEST_ANSWER)
     if isinstance(answer, float):

@@ -42,7 +42,7 @@ def test_a_report_of_two_thousand_fits_is_small_and_quick(tmp_path: Path) -> Non
     finish(study, made, dict(zip(NAMES, (0.8, 0.75, 0.7, 0.72), strict=True)), steps=1000)
     run_study(study, made, keep_as="large")
     page, here = tmp_path / "large.html", Path(__file__).parent
-    paths = os.pathsep.join([str(here), str(here.parent / "support")])
+    paths = os.pathsep.join([str(here), str(here.parents[2] / "tests" / "support")])
     done = subprocess.run(
         [sys.executable, "-c", CODE, str(tmp_path), str(page)],
         env={**os.environ, "PYTHONPATH": paths},

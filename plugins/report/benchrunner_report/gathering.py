@@ -7,20 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from benchrunner.errors import BenchrunnerError, UnknownName, first_line
-from benchrunner.fits.record import Record
-from benchrunner.leaderboards.published import PublishedFigure
-from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.reports.disagreement import ALL_BYTES, Disagreement
-from benchrunner.reports.fit_figures import Cost, cost, records_of
-from benchrunner.reports.section import Section, reported, sections
-from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import CellResult
-from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, footnotes, remarks
-from benchrunner.studies.comparison.conclusions import conclusions
-from benchrunner.studies.comparison.layout import Row, task_rows
-from benchrunner.studies.kept.kept_study import find_study
-from benchrunner.studies.result import Result
+from benchrunner import BenchrunnerError
+from benchrunner.engine import first_line
+from benchrunner.results import CellResult, Record, Result, Runner, comparison
+from benchrunner_report.disagreement import ALL_BYTES, Disagreement
+from benchrunner_report.fit_figures import Cost, cost, records_of
+from benchrunner_report.section import Section, sections
 
 
 @final
@@ -43,7 +35,7 @@ class Report:
     result: Result
     title: str
     sections: tuple[Section, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[comparison.Row, ...]
     """The rows of a table with tasks down, which have the published figures and the averages."""
     costs: tuple[Cost, ...]
     data: tuple[DataFacts, ...]
@@ -61,10 +53,14 @@ class Report:
 
 
 def gather(
-    result: Result, runner: Runner, *, published: PublishedChoice = NOTHING_PUBLISHED, title: str = ""
+    result: Result,
+    runner: Runner,
+    *,
+    published: comparison.PublishedChoice = comparison.NOTHING_PUBLISHED,
+    title: str = "",
 ) -> Report:
     """Collect the content of a report about a study."""
-    result = reported(result, result.runner or runner)
+    result = result.read_once(runner)
     study, costs = result.study, list[Cost]()
     listed, data = tuple(sections(result, most_bytes=ALL_BYTES)), dict[tuple[str, str], DataFacts]()
     records = dict[str, Record]()
@@ -73,19 +69,20 @@ def gather(
         of_cell = records_of(cell, runner)
         records |= of_cell
         costs.append(cost(cell, of_cell))
-    notes = remarks(result) if study.systems_down else footnotes(result, published)
+    conclusions = comparison.conclusions(result) if result.statistics.tests else []
+    notes = comparison.remarks(result) if study.systems_down else comparison.footnotes(result, published)
     return Report(
         result=result,
         title=title or study.title or _title(result),
         sections=listed,
-        rows=() if study.systems_down else tuple(task_rows(result, published)),
+        rows=() if study.systems_down else tuple(comparison.task_rows(result, published)),
         costs=tuple(costs),
         data=tuple(data.values()),
         facts=tuple(_facts(result, records)),
         versions=tuple(_versions(result, records)),
-        conclusion="" if study.systems_down or not result.statistics.tests else " ".join(conclusions(result)),
-        command=_command(result, runner),
-        notes=tuple(dict.fromkeys(notes)),
+        conclusion=" ".join(conclusions),
+        command=f"benchrunner {shlex.join(result.command)}" if result.command else "",
+        notes=tuple(note for note in dict.fromkeys(notes) if note not in conclusions),
     )
 
 
@@ -144,18 +141,9 @@ def _versions(result: Result, records: Mapping[str, Record]) -> Iterator[tuple[s
         yield name, ", ".join(versions)
 
 
-def _command(result: Result, runner: Runner) -> str:
-    """Return the command line that repeats the study; empty if Python code or single runs made it."""
-    try:
-        words = find_study(runner.workspace.runs, result.name).command if result.name else ()
-    except UnknownName:
-        words = ()
-    return f"benchrunner {shlex.join(words)}" if words else ""
-
-
-def published_texts(figures: Sequence[PublishedFigure]) -> dict[str, list[str]]:
-    """Group published figures by system, as texts that begin with `dev` or `test`."""
+def published_texts(row: comparison.Row) -> dict[str, list[str]]:
+    """Group the published figures beside a row by system, as texts that begin with `dev` or `test`."""
     systems = dict[str, list[str]]()
-    for figure in figures:
+    for figure in row.published:
         systems.setdefault(figure.row.name, []).append(f"{figure.measures.kind} {figure.as_text()}")
     return systems

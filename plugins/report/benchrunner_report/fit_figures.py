@@ -7,15 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner.errors import BenchrunnerError
-from benchrunner.fits.fit import Fit
-from benchrunner.fits.record import Record
-from benchrunner.metrics import Metric
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import CellResult
-from benchrunner.studies.predictions import Predictions
-from benchrunner.training import step_log
+from benchrunner import BenchrunnerError, Metric, Recipe
+from benchrunner.engine import step_log
+from benchrunner.results import CellResult, Fit, Record, Runner
 
 CURVE_POINTS = 48
 """Largest number of points of a learning curve. A point is the mean of neighbouring lines of the log."""
@@ -94,16 +88,15 @@ def grid_points(result: CellResult, split: str, metric: Metric) -> Iterator[Grid
     for candidate in result.cell.candidates:
         values = candidate.recipe.as_dict()
         label = ", ".join(f"{name} {_short(values[name])}" for name in varied) or f"lr {_short(candidate.recipe.lr)}"
-        scores = [_score(fit, split, metric, result.predictions) for fit in candidate.fits if fit.id not in result.lost]
+        scores = [_score(result, fit, split, metric) for fit in candidate.fits if fit.id not in result.lost]
         known = tuple(score for score in scores if score is not None)
         yield GridPoint(result.cell.system, label, known, candidate.recipe == result.chosen)
 
 
-def _score(fit: Fit, split: str, metric: Metric, answers: Predictions | None) -> float | None:
-    if answers is None:
-        return None
+def _score(result: CellResult, fit: Fit, split: str, metric: Metric) -> float | None:
+    """Return the score of a fit as tables show it; None if it has no kept answers, or no such score."""
     try:
-        value = answers.predict(fit, split).record.scores[metric.name].value
+        value = result.predicted(fit, split).record.scores[metric.name].value
     except (BenchrunnerError, KeyError):
         return None
     return None if value is None else value * metric.scale
