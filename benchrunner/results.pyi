@@ -15,7 +15,7 @@ from benchrunner.plugins.discovery import discover as discover
 from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process.interrupts import HeldBack as HeldBack
-from benchrunner.runs import inventory as inventory
+from benchrunner.runs import inventory as inventory, predicting as predicting
 from benchrunner.runs.answering import answer as answer, write_board_files as write_board_files
 from benchrunner.runs.exporting import export as export
 from benchrunner.runs.file_scores import score_file as score_file
@@ -24,9 +24,7 @@ from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder
 from benchrunner.runs.predicting import predict as predict
 from benchrunner.runs.runner import Runner as Runner
 from benchrunner.runs.sending import send_fits as send_fits
-from benchrunner.sharing.share import share_study as share_study
-from benchrunner.sharing.verify import verify_folder as verify_folder
-from benchrunner.studies import comparison as comparison
+from benchrunner.studies import cells as cells, comparison as comparison
 from benchrunner.studies.answered_rows import AnsweredRows as AnsweredRows
 from benchrunner.studies.cells import CellResult as CellResult
 from benchrunner.studies.kept import removal as removal
@@ -34,6 +32,7 @@ from benchrunner.studies.kept.finished_runs import result_of_runs as result_of_r
 from benchrunner.studies.kept.kept_result import read_study as read_study
 from benchrunner.studies.kept.kept_study import kept_studies as kept_studies
 from benchrunner.studies.result import Result as Result
+from benchrunner.studies.selection import select as select
 from benchrunner.studies.study import Study as Study, compared as compared
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study

@@ -28,13 +28,10 @@ from benchrunner.results import (
     inventory,
     kept_studies,
     list_offers,
-    read_study,
     removal,
     run_study,
     score_file,
-    share_study,
     study_of_file,
-    verify_folder,
     write_board_files,
     write_submission,
 )
@@ -255,17 +252,6 @@ def runs_is_equal(shell: Shell) -> None:
     assert not (runs / right).exists()
 
 
-def share_and_verify_are_equal(shell: Shell) -> None:
-    own = kept(shell)
-    printed = printed_json(shell, "share", "two", "--out", "command", *shell.folders())
-    shared = share_study(read_study("two", own), Path("python"), own)
-    ours = same_json({**same_json(shared), "folder": "command"})
-    assert printed.pop("fingerprint") and ours.pop("fingerprint")  # they differ: the files name their second
-    assert printed == ours
-    verified = verify_folder(Path("command"), shell.plugins, own.workspace)
-    assert printed_json(shell, "verify", "command", "--data", "data") == same_json(verified)
-
-
 PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "list": list_is_equal,
     "doctor": doctor_is_equal,
@@ -280,8 +266,6 @@ PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "check": check_is_equal,
     "score": score_is_equal,
     "runs": runs_is_equal,
-    "share": share_and_verify_are_equal,
-    "verify": share_and_verify_are_equal,
 }
 
 

@@ -31,7 +31,6 @@ ORDER = (
     "runs",
     "studies",
     "study_files",
-    "sharing",
     "command_line",
     "commands",
 )

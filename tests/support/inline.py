@@ -13,6 +13,7 @@ from typing import Any
 import benchrunner_kit
 import benchrunner_methods
 import benchrunner_report
+import benchrunner_share
 from benchrunner import (
     ACCURACY,
     MATTHEWS,
@@ -39,6 +40,7 @@ SUITE = Suite("mine")
 METHODS = ("methods", benchrunner_methods)
 KIT = ("kit", benchrunner_kit)
 REPORT = ("report", benchrunner_report)
+SHARE = ("share", benchrunner_share)
 """First-party plugins, for `discover`."""
 
 
@@ -111,7 +113,7 @@ def own(**hooks: Any) -> SimpleNamespace:
 
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
-    found = discover(extra=[("own", own(**hooks)), METHODS, KIT, REPORT], installed=False)
+    found = discover(extra=[("own", own(**hooks)), METHODS, KIT, REPORT, SHARE], installed=False)
     assert not found.set_aside, found.set_aside
     return found
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
-from benchrunner.io.decoding import from_json
-from benchrunner.io.files import read_regular_file
-from benchrunner.io.json_files import JSON_LIMIT
-from benchrunner.io.seals import read_sealed
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
+from benchrunner.runs.inventory import fits_of
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, CellResult
@@ -100,7 +96,7 @@ def _baseline(
 ) -> Iterator[tuple[Term, Score]]:
     """Yield the scores of the majority answer on every dev split, if a run of it on the same rows is kept."""
     data = {fit.data for fit in fits}
-    majority = {fit.task: fit for fit in majority_fits(runner.workspace.runs) if fit.data in data}
+    majority = {fit.task: fit for fit in fits_of(MAJORITY, runner.workspace.runs) if fit.data in data}
     for task in study.tasks:
         for split in task.named("dev"):
             scores: Mapping[str, Score] = {}
@@ -109,16 +105,3 @@ def _baseline(
             absent = Score(None, "no run of the majority answer is kept")
             for metric in task.metrics:
                 yield Term(task.name, split, metric.name), scores.get(metric.name, absent)
-
-
-def majority_fits(runs: Path) -> Iterator[Fit]:
-    """Yield the fits of majority answers in a runs folder; damaged folders are left out."""
-    for path in sorted(runs.glob("*/fit.json")):
-        try:
-            if f'"{MAJORITY}"'.encode() not in read_regular_file(path, JSON_LIMIT):
-                continue
-            fit = from_json(Fit, read_sealed(path, ""), path)
-        except (OSError, RequestError):
-            continue
-        if fit.method == MAJORITY:
-            yield fit

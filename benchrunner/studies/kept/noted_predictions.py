@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits.fit import Fit, Prediction
+from benchrunner.fits.fit import Fit
 from benchrunner.fits.record import Record
 from benchrunner.metrics import Score
-from benchrunner.runs.folder import RunFolder, read_prediction
+from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.predicting import Predicted, predict
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.predictions import Predictions
@@ -102,7 +101,7 @@ class KeptPredictions:
         tuned = {**self._runner.plugins.tasks.find(fit.task).problem.decoding, **folder.tuned("")}
         kept = [
             (prediction.limit_dev is None, prediction.settings == tuned, date, path)
-            for prediction, date, path in _predictions(folder, fit.task, split)
+            for prediction, date, path in folder.predictions(fit.task, split)
         ]
         return max(kept, key=lambda candidate: candidate[:3])[3] if kept else None
 
@@ -121,15 +120,3 @@ class ReadOnce:
         if key not in self._read:
             self._read[key] = self._predictions.predict(fit, split)
         return self._read[key]
-
-
-def _predictions(folder: RunFolder, task: str, split: str) -> Iterator[tuple[Prediction, float, Path]]:
-    """Yield the prediction, the date and the folder of every prediction of a split."""
-    home = folder.prediction("")
-    for kept in sorted(home.iterdir()) if home.is_dir() else ():
-        path = kept / "record.json"
-        if path.parent.name.startswith(".") or not path.is_file():
-            continue
-        prediction = read_prediction(path.parent)
-        if (prediction.task, prediction.split) == (task, split):
-            yield prediction, path.stat().st_mtime, path.parent

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner import DataError, quoted, read_json
+from benchrunner import DataError, json_files, quoted
 from benchrunner_squad.json_files import kind_of
 
 
@@ -31,7 +31,7 @@ def read_probabilities(path: Path) -> dict[str, float]:
 
 
 def _read_by_id(path: Path, content: str) -> dict[str, Any]:
-    values = read_json(path)
+    values = json_files.read_json(path)
     if not isinstance(values, dict):
         raise DataError(f"{path}: expected an object of {content} by question id, found {kind_of(values)}.")
     return values
