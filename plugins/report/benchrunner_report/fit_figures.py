@@ -41,6 +41,11 @@ class GridPoint:
     scores: tuple[float, ...]
     is_chosen: bool
 
+    @property
+    def mean(self) -> float | None:
+        """The mean of the scores; None if there are none."""
+        return sum(self.scores) / len(self.scores) if self.scores else None
+
 
 @final
 @dataclass(frozen=True)

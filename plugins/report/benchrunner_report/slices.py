@@ -25,6 +25,11 @@ class Slice:
     shares: Mapping[str, float]
     """Backbone -> share of right answers, over the rows and restarts."""
 
+    @property
+    def percentages(self) -> dict[str, float]:
+        """The shares in percent."""
+        return {backbone: 100 * share for backbone, share in self.shares.items()}
+
 
 @final
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, final
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+Point = tuple[float, float]
+"""Coordinates of a drawing: x from the left, y from the top."""
 SHAPES = 6
 """Number of shapes and colours of series; further series repeat them."""
 
@@ -55,7 +57,13 @@ def _polygon(x: float, y: float, radius: float, count: int, turn: float) -> str:
     return " ".join(f"{x + radius * math.cos(angle):.1f},{y + radius * math.sin(angle):.1f}" for angle in angles)
 
 
-def path(points: Sequence[tuple[float, float]], **attributes: str | float | None) -> Markup:
+def line(start: Point, end: Point, kind: str) -> Markup:
+    """Draw a straight line; `kind` is its class."""
+    (x1, y1), (x2, y2) = start, end
+    return element("line", x1=x1, x2=x2, y1=y1, y2=y2, class_=kind)
+
+
+def path(points: Sequence[Point], **attributes: str | float | None) -> Markup:
     """Draw a line through points."""
     steps = " ".join(f"{'L' if number else 'M'}{x:.1f} {y:.1f}" for number, (x, y) in enumerate(points))
     return element("path", d=steps, **attributes)
