@@ -173,7 +173,7 @@ def _draw_grid_point(drawing: Drawing, point: GridPoint, y: float, series: int, 
     if point.mean is not None:
         chosen = ", chosen" if point.is_chosen else ""
         title = f"{point.system}, {point.label}: {point.mean:.1f}{chosen}"
-        drawing.mark(title, scale(point.mean), y, series, 6, "hollow chosen" if point.is_chosen else "hollow ")
+        drawing.mark(title, scale(point.mean), y, series, 6, "hollow chosen" if point.is_chosen else "hollow")
 
 
 def trials_chart(section: Section) -> Markup | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, final
+from collections.abc import Sequence
+from typing import final
 
 from benchrunner import FitError, Rows, Task
 from benchrunner.results import Fit, Prediction, Runner, inventory, predict, predicting
@@ -72,20 +72,17 @@ class KeptAnswers:
         key = (task.name, fit.recipe.limit_train, fit.recipe.sample, *splits)
         if key not in self._majority:
             planned = self._runner.planner.plan(task, "", method=predicting.MAJORITY, recipe=fit.recipe)
-            fits = (known for known in (planned, *self._older(planned)) if self._has_all(known, task, splits))
-            self._majority[key] = next(fits, None) or self._computed(planned, splits)
+            self._majority[key] = self._found_majority(planned, task, splits)
         return self._majority[key]
 
-    def _older(self, planned: Fit) -> Iterable[Fit]:
+    def _found_majority(self, planned: Fit, task: Task, splits: Sequence[str]) -> Fit:
+        """Return a fit of the majority answer that has answered all splits: the planned fit, or an older one."""
         if self._kept_majority is None:
             self._kept_majority = list(inventory.fits_of(predicting.MAJORITY, self._runner.workspace.runs))
-        same: dict[str, Any] = {"data": planned.data, "problem": planned.problem}
-        return (fit for fit in self._kept_majority if {"data": fit.data, "problem": fit.problem} == same)
-
-    def _has_all(self, fit: Fit, task: Task, splits: Iterable[str]) -> bool:
-        return all(self._find(fit, task, split) is not None for split in splits)
-
-    def _computed(self, planned: Fit, splits: Iterable[str]) -> Fit:
+        for fit in (planned, *self._kept_majority):
+            is_same = (fit.data, fit.problem) == (planned.data, planned.problem)
+            if is_same and all(self._find(fit, task, split) is not None for split in splits):
+                return fit
         for split in splits:
             predict(planned, split, self._runner)
         return planned

@@ -15,16 +15,9 @@ def shared_report(
     result: Result, runner: Runner, private: Private, names: Mapping[str, str], *, with_rows: bool
 ) -> str:
     """Return the report of a study as HTML. `names` maps systems and backbones to their shared names."""
-    report = gather(renamed(result, names), runner)
+    report = gather(renamed(result, names), runner, with_rows=with_rows)
     notes = tuple(dict.fromkeys(map(private.remark, report.notes)))
-    sections = report.sections
-    if not with_rows:
-        without = []
-        for section in sections:
-            rows = section.disagreement
-            without.append(replace(section, disagreement=None if rows is None else replace(rows, rows=())))
-        sections = tuple(without)
-    return rendered(replace(report, notes=notes, sections=sections), private.without)
+    return rendered(replace(report, notes=notes), private.without)
 
 
 def renamed(result: Result, names: Mapping[str, str]) -> Result:
