@@ -22,7 +22,9 @@ Line = Mapping[str, Any]
 
 def restarts_chart(section: Section) -> Markup:
     """Draw the restarts of each system as points, with the mean and its interval over other examples."""
-    scores, means, intervals = section.values, section.means, section.intervals
+    scores = section.values
+    means = section.means
+    intervals = section.intervals
     values = list(means.values())
     for drawn in (*scores.values(), *intervals.values()):
         values += drawn
@@ -63,13 +65,15 @@ def _near_majority(section: Section, values: Sequence[float]) -> float | None:
 
 def differences_chart(result: Result) -> Markup | None:
     """Draw the tested differences from the first system with their intervals; None if nothing was tested."""
-    tests, names = result.statistics.tests, result.study.names
+    tests = result.statistics.tests
+    names = result.study.names
     if not tests:
         return None
     titles = {column.name: column.title for column in result.study.columns}
     first = names[0] if len(set(result.statistics.firsts.values())) == 1 else "the first system"
     drawing = Drawing("differences", f"Differences from {first}", width=WIDTH * 1.5, kind="chart wide")
-    bounds, order = [0.0], list(titles)
+    bounds = [0.0]
+    order = list(titles)
     for system, column in tests:
         difference, low, high = _scaled(result, system, column)
         bounds += (difference, low, high)
@@ -81,7 +85,8 @@ def differences_chart(result: Result) -> Markup | None:
     drawing.line((scale(0), TOP), (scale(0), bottom), "zero")
     last = ""
     for (system, column), y in zip(by_column, heights, strict=True):
-        test, number = tests[system, column], names.index(system)
+        test = tests[system, column]
+        number = names.index(system)
         difference, low, high = _scaled(result, system, column)
         if column != last:
             drawing.named(titles[column], 0, y + 4, "name")
@@ -102,7 +107,9 @@ def _scaled(result: Result, system: str, column: str) -> tuple[float, float, flo
 
 def _heights(columns: Iterable[str]) -> tuple[list[float], float]:
     """Place a line for each entry, with more room where another column begins; return the bottom, too."""
-    heights, y, last = list[float](), TOP, ""
+    heights = list[float]()
+    y = TOP
+    last = ""
     for column in columns:
         y += 20 if column == last else 30
         heights.append(y)
@@ -121,7 +128,8 @@ def curves_chart(section: Section) -> Markup | None:
     """Draw the training losses of all restarts over the steps; None if no log was kept."""
     if not section.curves:
         return None
-    steps, losses = [0.0], list[float]()
+    steps = [0.0]
+    losses = list[float]()
     for curve in section.curves:
         for step, loss in curve.points:
             steps.append(step)
@@ -178,7 +186,8 @@ def _draw_grid_point(drawing: Drawing, point: GridPoint, y: float, series: int, 
 
 def trials_chart(section: Section) -> Markup | None:
     """Draw the best score to expect after 1, 2, ... trials; None for fewer than two trials."""
-    longest, scores = 0, list[float]()
+    longest = 0
+    scores = list[float]()
     for values in section.trials.values():
         longest = max(longest, len(values))
         scores += values
@@ -250,7 +259,8 @@ def series_chart(column: str, lines: Sequence[Line], axis: str, number: int) -> 
 
     `number` makes the ids of the drawing unique. None for fewer than two points.
     """
-    places, bounds = list[float](), list[float]()
+    places = list[float]()
+    bounds = list[float]()
     for series in lines:
         for at, mean, deviation in _points(series):
             places.append(at)
@@ -258,12 +268,14 @@ def series_chart(column: str, lines: Sequence[Line], axis: str, number: int) -> 
     if len(places) < 2:
         return None
     bottom = 230.0
-    horizontal, vertical = Scale.of(places, LEFT, WIDTH - RIGHT), Scale.of(bounds, bottom, TOP + 12)
+    horizontal = Scale.of(places, LEFT, WIDTH - RIGHT)
+    vertical = Scale.of(bounds, bottom, TOP + 12)
     drawing = Drawing(f"series-{number}", f"{column} along {axis}")
     drawing.bottom_axis(horizontal, TOP + 12, bottom, axis)
     drawing.left_axis(vertical, column)
     for place, series in enumerate(lines):
-        points, listed = list[Point](), list[str]()
+        points = list[Point]()
+        listed = list[str]()
         bars: list[Markup] = []
         for at, mean, deviation in _points(series):
             x = horizontal(at)

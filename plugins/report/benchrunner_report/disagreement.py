@@ -87,12 +87,15 @@ def disagreement(rows: AnsweredRows, *, most_bytes: int = ALL_BYTES) -> Disagree
     stacked = np.stack(list(shares.values()))
     decided = stacked > 0.5
     if len(stacked) == 1:
-        differ, strength = ~decided[0], 1 - stacked[0]
+        differ = ~decided[0]
+        strength = 1 - stacked[0]
     else:
-        differ, strength = decided.any(axis=0) & ~decided.all(axis=0), stacked.max(axis=0) - stacked.min(axis=0)
+        differ = decided.any(axis=0) & ~decided.all(axis=0)
+        strength = stacked.max(axis=0) - stacked.min(axis=0)
     order = sorted(np.flatnonzero(differ).tolist(), key=lambda row: (-strength[row], row))
     columns = _shown_columns(rows)
-    chosen, left = list[Row](), most_bytes
+    chosen = list[Row]()
+    left = most_bytes
     for number in order[:MOST_ROWS]:
         row = _row(rows, columns, number, float(strength[number]))
         left -= len(json.dumps(row, ensure_ascii=False).encode(errors="replace"))
@@ -122,7 +125,8 @@ def _agreements(names: Sequence[str], decided: Any) -> Iterator[Agreement]:
 
 def _shown_columns(rows: AnsweredRows) -> list[str]:
     """Name the columns of texts that a reader needs. Beside the column `words`, other lists are left out."""
-    table, names = rows.rows.table, rows.text_columns
+    table = rows.rows.table
+    names = rows.text_columns
     firsts = {name: table.column(name)[0].as_py() for name in names}
     lists = [name for name in names if isinstance(firsts[name], list)]
     left_out = {"id", *([name for name in lists if name != "words"] if "words" in lists else ())}
@@ -130,7 +134,8 @@ def _shown_columns(rows: AnsweredRows) -> list[str]:
 
 
 def _row(rows: AnsweredRows, columns: Sequence[str], number: int, strength: float) -> Row:
-    table, gold = rows.rows.table, (rows.gold or ())[number]
+    table = rows.rows.table
+    gold = (rows.gold or ())[number]
     values = {name: table.column(name)[number].as_py() for name in columns}
     words = values.get("words")
     answers = []

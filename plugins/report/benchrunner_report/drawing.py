@@ -24,7 +24,10 @@ class Drawing:
 
     def __init__(self, name: str, title: str, *, width: float = WIDTH, kind: str = "chart") -> None:
         """`name` is the beginning of the ids in the drawing."""
-        self._name, self._title, self._width, self._kind = name, title, width, kind
+        self._name = name
+        self._title = title
+        self._width = width
+        self._kind = kind
         self._parts: list[Markup] = []
         self._about: list[str] = []
 

@@ -62,8 +62,10 @@ def gather(
 ) -> Report:
     """Collect the content of a report about a study; `with_rows` asks for rows of the data, with their texts."""
     result = result.read_once(runner)
-    study, costs = result.study, list[Cost]()
-    listed, data = tuple(sections(result, most_bytes=ALL_BYTES if with_rows else 0)), dict[tuple[str, str], DataFacts]()
+    study = result.study
+    costs = list[Cost]()
+    listed = tuple(sections(result, most_bytes=ALL_BYTES if with_rows else 0))
+    data = dict[tuple[str, str], DataFacts]()
     records = dict[str, Record]()
     for cell in result.cells:
         data |= {(fact.task, fact.split): fact for fact in _data(cell, runner)}  # while the rows are in memory

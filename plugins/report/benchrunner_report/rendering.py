@@ -94,7 +94,8 @@ def _rows(report: Report) -> Mapping[str, Any]:
     tasks = []
     for part in report.differing:
         numbers = [names.index(name) for name in part.backbones]
-        columns, rows = list(part.columns), list(part.rows)
+        columns = list(part.columns)
+        rows = list(part.rows)
         tasks.append({"name": part.task, "backbones": numbers, "columns": columns, "rows": rows})
     return {"backbones": names, "tasks": tasks}
 

@@ -59,7 +59,8 @@ def _polygon(x: float, y: float, radius: float, count: int, turn: float) -> str:
 
 def line(start: Point, end: Point, kind: str) -> Markup:
     """Draw a straight line; `kind` is its class."""
-    (x1, y1), (x2, y2) = start, end
+    (x1, y1) = start
+    (x2, y2) = end
     return element("line", x1=x1, x2=x2, y1=y1, y2=y2, class_=kind)
 
 

@@ -17,7 +17,8 @@ def visible(text: str, longest: int = LONGEST) -> str:
     Control and format characters, such as marks that change the direction of writing, are replaced by their code
     points, for example ⟨U+202E⟩.
     """
-    cut, more = text[:longest], len(text) - longest
+    cut = text[:longest]
+    more = len(text) - longest
     shown = cut if cut.isprintable() else "".join(map(_shown, cut))
     return f"{shown} … [{more:,} more characters]" if more > 0 else shown
 

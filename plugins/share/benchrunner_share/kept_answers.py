@@ -41,7 +41,8 @@ class KeptAnswers:
         return kept
 
     def _find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted] | None:
-        folder, data = self._runner.folder(fit), self.rows(task, split).fingerprint
+        folder = self._runner.folder(fit)
+        data = self.rows(task, split).fingerprint
         tuned = {**task.problem.decoding, **folder.tuned("")}
         kept = []
         for prediction, date, path in folder.predictions(task.name, split):

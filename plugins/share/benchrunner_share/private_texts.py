@@ -100,7 +100,8 @@ def shared_names(backbones: Iterable[str], *, namespaces: Collection[str] = ()) 
         name = base = _shared_name(backbone, namespaces)
         number = 2
         while name in names.values():
-            name, number = f"{base}-{number}", number + 1
+            name = f"{base}-{number}"
+            number = number + 1
         names[backbone] = name
     return names
 

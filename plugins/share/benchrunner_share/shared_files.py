@@ -46,8 +46,13 @@ class SharedFiles:
         report: str,
     ) -> None:
         """Take the result, and the HTML of its report; it may be empty. `names` are those of `result_json`."""
-        self._result, self._runner, self._private, self._names = result, runner, private, names
-        self._name, self._url, self._report = name, url, report
+        self._result = result
+        self._runner = runner
+        self._private = private
+        self._names = names
+        self._name = name
+        self._url = url
+        self._report = report
         self._kept = KeptAnswers(runner)
         self._index: dict[str, dict[str, dict[str, str]]] = {}
         self._majority: dict[str, dict[str, str]] = {}
@@ -75,7 +80,8 @@ class SharedFiles:
 
     def _texts_of_cell(self, result: CellResult) -> Iterator[tuple[str, str]]:
         """Yield the files of all fits and predictions of a cell, and note their ids."""
-        task, tests = result.cell.task, _scored_tests(result)
+        task = result.cell.task
+        tests = _scored_tests(result)
         self._tasks[task.name] = task
         for fit in result.cell.fits:
             yield fit_name(fit.id), _json(self._fit_json(fit, result.lost))
@@ -110,15 +116,18 @@ class SharedFiles:
                 yield answers_name(prediction.id), _answers_text(fit, predicted, figures)
 
     def _content(self) -> dict[str, Any]:
-        reasons, revisions = dict[str, str](), dict[str, str]()
-        plugins, names = self._runner.plugins, self._names
+        reasons = dict[str, str]()
+        revisions = dict[str, str]()
+        plugins = self._runner.plugins
+        names = self._names
         for cell in self._result.cells:
             for fit_id, reason in cell.lost.items():
                 reasons[fit_id] = self._private.remark(reason.partition(": ")[2])
             for fit in cell.cell.fits:
                 if fit.revision:
                     revisions[names[cell.cell.backbone]] = fit.revision
-        tasks, data = dict[str, Any](), dict[str, Any]()
+        tasks = dict[str, Any]()
+        data = dict[str, Any]()
         for name, task in self._tasks.items():
             rows = {split: self._kept.rows(task, split) for split in self._splits[name]}
             tasks[name] = task_json(task, {split: len(of_split) for split, of_split in rows.items()})
@@ -149,7 +158,8 @@ def _answers_text(fit: Fit, predicted: predicting.Predicted, figures: Figures) -
 
 def _scored_tests(result: CellResult) -> dict[str, list[str]]:
     """Map the fits of the chosen grid point to the test splits whose answers are scored."""
-    cell, scored = result.cell, {term.split for term in result.figures}
+    cell = result.cell
+    scored = {term.split for term in result.figures}
     tests = [split for split in cell.tests if split in scored]
     return {fit.id: tests for fit in result.restarts}
 

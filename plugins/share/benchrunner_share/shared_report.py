@@ -22,7 +22,8 @@ def shared_report(
 
 def renamed(result: Result, names: Mapping[str, str]) -> Result:
     """Return a result with the shared names of its systems and backbones."""
-    systems, cells = [], []
+    systems = []
+    cells = []
     for system in result.study.systems:
         systems.append(replace(system, name=names[system.name], backbone=names[system.backbone]))
     for cell in result.cells:

@@ -37,7 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
         f"from {verified.answers:,} answers"
     )
     if not verified.is_equal:
-        count, absent = len(verified.differences), len(verified.unverified)
+        count = len(verified.differences)
+        absent = len(verified.unverified)
         found = [f"{count:,} {'thing differs' if count == 1 else 'things differ'}"] if count or not absent else []
         found += [f"{absent:,} {'thing' if absent == 1 else 'things'} could not be computed here"] if absent else []
         print_line(f"{arguments.folder}: {'; '.join(found)}. {counted}.")

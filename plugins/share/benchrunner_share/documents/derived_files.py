@@ -20,7 +20,9 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
     scores = list(card_scores(content))
     files = {README: _readme(content, scores)}
     folders = _folders(score.backbone for score in scores)
-    created, version, url = content["created"], content["benchrunner"], content["url"]
+    created = content["created"]
+    version = content["benchrunner"]
+    url = content["url"]
     for backbone, folder in folders.items():
         own = [score for score in scores if score.backbone == backbone]
         files[f"model_cards/{folder}/README.md"] = hub_metadata.model_card(

@@ -45,7 +45,8 @@ def model_index(backbone: str, scores: Iterable[CardScore]) -> list[dict[str, An
 
 
 def _result(scores: Sequence[CardScore]) -> dict[str, Any]:
-    score, hub = scores[0], scores[0].hub
+    score = scores[0]
+    hub = scores[0].hub
     data_set: dict[str, Any] = {"type": score.task, "name": f"{score.task} ({score.split})", "split": score.split}
     if hub is not None:
         data_set |= {"type": hub["repository"], "split": hub["split"]}
@@ -69,7 +70,8 @@ def eval_results(scores: Iterable[CardScore], *, date: str, url: str | None, ver
 
     Empty if no data is on the hub. Values are on the scale of tables, such as 91.2 for an accuracy of 0.912.
     """
-    entries, known = [], set[tuple[str | None, str | None]]()
+    entries = []
+    known = set[tuple[str | None, str | None]]()
     for score in scores:
         if score.hub is None or not score.is_headline:
             continue

@@ -22,7 +22,8 @@ def read_answers(folder: ReceivedFolder, prediction: str, rows: int, problem: Pr
     if len(lines) != rows:
         count = f"more than {rows:,}" if len(lines) > rows else f"{len(lines):,}"
         raise UnreadableFile(f"{name}: wrong number of rows: {count} answers, and the data here has {rows:,} rows.")
-    answers, figures = list[Any](), dict[str, list[Any]]()
+    answers = list[Any]()
+    figures = dict[str, list[Any]]()
     for index, line in enumerate(lines):
         if line.get("index") != index or "answer" not in line or line.keys() - {"index", "answer", "figures"}:
             raise UnreadableFile(

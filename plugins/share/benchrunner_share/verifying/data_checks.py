@@ -22,7 +22,8 @@ class OwnData:
         leaves_out = workspace.settings.leave_out_bad_rows or content["left_out_bad_rows"] is True
         settings = dataclasses.replace(workspace.settings, leave_out_bad_rows=leaves_out)
         self._workspace = dataclasses.replace(workspace, settings=settings)
-        self._content, self._findings = content, findings
+        self._content = content
+        self._findings = findings
         self._rows: dict[tuple[str, str], Rows | None] = {}
         self.tasks: dict[str, Task] = {}
         """Installed tasks by name."""
@@ -37,7 +38,8 @@ class OwnData:
     def check(self) -> None:
         """Compare the descriptions of all tasks, and the fingerprints of all rows."""
         for name, task in self.tasks.items():
-            claimed, data = self._content["tasks"][name], self._content["data"][name]
+            claimed = self._content["tasks"][name]
+            data = self._content["data"][name]
             counts = {split: data[split]["rows"] for split in claimed["splits"] if split in task.splits}
             self._findings.differ_all(value_differences(claimed, task_json(task, counts), (f"task {name}",)))
             for split in counts:

@@ -37,7 +37,8 @@ def checked_id(value: Any) -> str:
 
 def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -> cells.Cell:
     """Make a cell of a known task; a fit that is not in `fits` raises a `KeyError`."""
-    system, backbone = _expect(data["system"], str, "system"), _expect(data["backbone"], str, "backbone")
+    system = _expect(data["system"], str, "system")
+    backbone = _expect(data["backbone"], str, "backbone")
     candidates: list[cells.Candidate] = []
     for point in data["candidates"]:
         recipe = Recipe.from_json(point["recipe"])

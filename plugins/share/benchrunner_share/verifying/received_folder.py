@@ -47,12 +47,16 @@ class ReceivedFolder:
 
     def _list(self) -> None:
         """Find all files. Raise a `RequestError` if there are more than `MOST_FILES`, or too many levels of folders."""
-        names, others, waiting, count = set[str](), list[str](), [(self.path, PurePosixPath(), 0)], 0
+        names = set[str]()
+        others = list[str]()
+        waiting = [(self.path, PurePosixPath(), 0)]
+        count = 0
         while waiting:
             folder, relative, depth = waiting.pop()
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    count, name = count + 1, relative / entry.name
+                    count = count + 1
+                    name = relative / entry.name
                     if count > MOST_FILES or depth > DEEPEST:
                         raise RequestError(
                             f"{self.path}: has more than {MOST_FILES:,} files or {DEEPEST} folders inside one another; "
@@ -65,7 +69,8 @@ class ReceivedFolder:
                     else:
                         kind = "a symbolic link" if entry.is_symlink() else "no ordinary file"
                         others.append(f"{quoted(name)} is {kind}, and is not read.")
-        self.names, self.other_entries = frozenset(names), tuple(sorted(others))
+        self.names = frozenset(names)
+        self.other_entries = tuple(sorted(others))
 
     def _open(self, name: str) -> BufferedReader:
         if name not in self.names:
@@ -102,7 +107,8 @@ class ReceivedFolder:
         with self._open(name) as file:
             number = size = 0
             while line := file.readline(LONGEST_LINE + 1):
-                number, size = number + 1, size + len(line)
+                number = number + 1
+                size = size + len(line)
                 if len(line) > LONGEST_LINE:
                     most = LONGEST_LINE // 2**20
                     raise UnreadableFile(f"{quoted(name)}, line {number:,}: longer than {most} MiB, and is not read.")

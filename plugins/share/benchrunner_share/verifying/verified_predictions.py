@@ -33,7 +33,11 @@ class VerifiedPredictions:
         `index` maps the id of a fit, the name of a task and the name of a split to the id of the prediction. `majority`
         maps the id of a fit and the name of a task to the fit of the majority answer of its training rows.
         """
-        self._folder, self._data, self._fits, self._index, self._majority = folder, data, fits, index, majority
+        self._folder = folder
+        self._data = data
+        self._fits = fits
+        self._index = index
+        self._majority = majority
         self.differences: list[str] = []
         self.scores = 0
         """Number of scores that were computed again."""
@@ -61,7 +65,8 @@ class VerifiedPredictions:
         return self._records[key]
 
     def _scored(self, fit: str, task_name: str, split: str) -> Record | None:
-        task, rows = self._data.tasks.get(task_name), self._data.rows(task_name, split)
+        task = self._data.tasks.get(task_name)
+        rows = self._data.rows(task_name, split)
         if task is None or rows is None:
             return None
         prediction_id = self._index.get(fit, {}).get(task_name, {}).get(split)
@@ -84,7 +89,8 @@ class VerifiedPredictions:
         except Exception as error:  # metrics and problems of plugins may fail in any way on edited answers
             reason = quoted(f"{type(error).__name__}: {error}", 200)
             raise UnreadableFile(f"{name}: the answers cannot be scored: {reason}.") from None
-        self.scores, self.answers = self.scores + len(record.scores), self.answers + len(answers)
+        self.scores = self.scores + len(record.scores)
+        self.answers = self.answers + len(answers)
         with understood(name):
             claimed: dict[str, Any] = {"scores": data["scores"], "flags": data["flags"]}
             computed = {"scores": scores_json(record.scores), "flags": list(record.flags)}

@@ -154,12 +154,19 @@ class _ClaimedResult:
         content: Mapping[str, Any],
         findings: Findings,
     ) -> None:
-        self._claimed, self._fits, self._predictions = content["result"], fits, predictions
-        self._data, self._tasks, self._content, self._findings = data, data.tasks, content, findings
+        self._claimed = content["result"]
+        self._fits = fits
+        self._predictions = predictions
+        self._data = data
+        self._tasks = data.tasks
+        self._content = content
+        self._findings = findings
 
     def check(self) -> int:
         """Compare everything; return how many figures were computed again."""
-        part, results, claimed_cells = self._claimed, list[CellResult](), list[Mapping[str, Any]]()
+        part = self._claimed
+        results = list[CellResult]()
+        claimed_cells = list[Mapping[str, Any]]()
         self._check_tasks()
         for claimed in part["cells"]:
             if claimed["task"] in self._tasks and (result := self._cell_result(claimed)) is not None:
@@ -171,7 +178,8 @@ class _ClaimedResult:
         systems = [{"name": name, "backbone": ""} for name in part["systems"]]
         study = decoding.from_json(Study, {"systems": systems, "columns": []}, STUDY)
         study = replace(study, cells=tuple(result.cell for result in results))
-        baseline, names = dict(self._baseline(tasks)), {name: name for name in study.names}
+        baseline = dict(self._baseline(tasks))
+        names = {name: name for name in study.names}
         for cell in study.cells:
             names |= {cell.system: cell.system, cell.backbone: cell.backbone}
         computed = result_json(Result(study, tuple(results), baseline), names, {})
