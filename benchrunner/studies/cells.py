@@ -222,7 +222,7 @@ class Figure:
 @final
 @dataclass(frozen=True)
 class CellResult:
-    """The result of one cell of a study: its selected fit, and its figures over the restarts of the chosen grid point."""
+    """The result of one cell of a study: its selected fit, and its figures over restarts."""
 
     cell: Cell
     selected: Fit | None
