@@ -28,6 +28,7 @@ from benchrunner.results import (
     inventory,
     kept_studies,
     list_offers,
+    read_study,
     removal,
     run_study,
     score_file,
@@ -235,7 +236,10 @@ def runs_is_equal(shell: Shell) -> None:
     listed = printed_json(shell, "runs", *places, "--sort", "id")
     assert listed["runs"] == same_json(sorted_runs(summaries, "id"))
     assert listed["notes"] == notes == []
-    left, right = [run.id for run in chosen_runs(summaries, backbones=["words"])]
+    [cell] = read_study("two", own).cells
+    assert cell.selected is not None
+    left = cell.selected.id
+    [right] = [run.id for run in chosen_runs(summaries, backbones=["words"]) if run.id != left]
     shown = printed_json(shell, "runs", "show", left, *places)
     assert shown.pop("selected_by") == ["two"]
     assert shown == same_json(inventory.run_details(runs, left))
