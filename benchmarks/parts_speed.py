@@ -27,7 +27,7 @@ import torch
 from benchrunner import Recipe, Workspace
 from benchrunner.features.arrays import Features
 from benchrunner.methods.heads import LinearHead
-from benchrunner.problems.choose import Choose
+from benchrunner.problems.choices import Choose
 from benchrunner.problems.problem import Problem
 from benchrunner.results import Computing, Runner, discover
 from benchrunner.training.checkpoints import Checkpoint

@@ -56,12 +56,12 @@ def instances(asked: argparse.Namespace, home: Path, length: int) -> tuple[Any, 
     from benchrunner_bert.pretraining.corpus import store_writer
     from benchrunner_bert.pretraining.corpus.corpus import Corpus
     from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
-    from benchrunner_bert.pretraining.instances.instance import InstanceSettings
     from benchrunner_bert.pretraining.instances.instances import Instances
+    from benchrunner_bert.pretraining.settings import Settings
 
     vocabulary = Vocabulary.read(Path(asked.vocab))
     store = store_writer.write(home / "tokens", Corpus.named((asked.corpus,), blank_lines=0), vocabulary)
-    settings = InstanceSettings("mlm", length, input="document")
+    settings = Settings("mlm", "document", length=length)
     maker, size = Instances(store, vocabulary.tokenizer().frame, vocabulary, settings, 0), asked.tokens // length
     steps = range(asked.steps + 1)
     return vocabulary, [[maker.make(index) for index in range(at * size, (at + 1) * size)] for at in steps]

@@ -30,8 +30,8 @@ from benchrunner_bert.pretraining.corpus.sources import Source
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.instances.batches import collate
-from benchrunner_bert.pretraining.instances.instance import InstanceSettings
 from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 
@@ -78,7 +78,7 @@ def miniature(store: TokenStore, vocabulary: Vocabulary, steps: int, batch_size:
     model = PretrainingModel.fresh(
         Configuration.of_size("2/128", vocabulary.size), vocabulary.tokenizer(), objective, seed=0
     )
-    maker = Instances(store, model.bert.frame, vocabulary, InstanceSettings(), 0)
+    maker = Instances(store, model.bert.frame, vocabulary, Settings(), 0)
     making, learning = list[float](), list[float]()
     for step in range(steps):
         began = time.process_time()

@@ -29,9 +29,10 @@ from benchrunner.errors import (
     UnknownName as UnknownName,
 )
 from benchrunner.fits.estimates import CommandEstimate as CommandEstimate
+from benchrunner.io import json_files as json_files
 from benchrunner.io.file_faults import Faults as Faults, quoted as quoted
 from benchrunner.io.files import read_text as read_text
-from benchrunner.io.json_files import read_json as read_json, read_json_object as read_json_object
+from benchrunner.io.json_files import read_json_object as read_json_object
 from benchrunner.leaderboards.board_toml import read_leaderboard as read_leaderboard
 from benchrunner.leaderboards.file_kinds.file_kind import (
     Answers as Answers,

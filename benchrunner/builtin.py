@@ -23,9 +23,6 @@ COMMANDS = {
     "submit": "fit what is not fitted, answer every test file, write the submission",
     "check": "find every fault of a submission, whoever wrote it",
     "runs": "list, show, compare and remove the fits in the runs folder",
-    "report": "write a kept study, or finished runs, as one file of HTML that opens without a network",
-    "share": "write a kept study to a folder that anybody verifies, with metadata for model cards; no upload",
-    "verify": "compute every score of a shared folder again from its answers and your data; say what differs",
     "score": "score a prediction file against labelled rows, by the official rules",
 }
 """Built-in command -> what it does. Its code is in `benchrunner/commands`, in the module NAME_command."""

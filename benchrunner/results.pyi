@@ -1,13 +1,12 @@
 """The public names of `benchrunner.results`, each with its module."""
 
-from benchrunner import command_line as command_line
+from benchrunner import command_line as command_line, statistics as statistics
 from benchrunner.errors import last_line as last_line
 from benchrunner.fits.computing import Computing as Computing
 from benchrunner.fits.executor import Executor as Executor, FitRunner as FitRunner
 from benchrunner.fits.fit import Fit as Fit, Prediction as Prediction
 from benchrunner.fits.progress import Event as Event
 from benchrunner.fits.record import Record as Record
-from benchrunner.leaderboards.published_choice import choose_published as choose_published
 from benchrunner.leaderboards.writing import write_answers as write_answers
 from benchrunner.parameters.declared import Declared as Declared, parameter as parameter
 from benchrunner.parameters.recipes import Grid as Grid
@@ -16,8 +15,7 @@ from benchrunner.plugins.discovery import discover as discover
 from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process.interrupts import HeldBack as HeldBack
-from benchrunner.reports.rendering import write_report as write_report
-from benchrunner.runs import inventory as inventory
+from benchrunner.runs import inventory as inventory, predicting as predicting
 from benchrunner.runs.answering import answer as answer, write_board_files as write_board_files
 from benchrunner.runs.exporting import export as export
 from benchrunner.runs.file_scores import score_file as score_file
@@ -26,13 +24,14 @@ from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder
 from benchrunner.runs.predicting import predict as predict
 from benchrunner.runs.runner import Runner as Runner
 from benchrunner.runs.sending import send_fits as send_fits
-from benchrunner.sharing.share import share_study as share_study
-from benchrunner.sharing.verify import verify_folder as verify_folder
-from benchrunner.statistics import expected_best as expected_best, paired_test as paired_test
+from benchrunner.studies import cells as cells, comparison as comparison
+from benchrunner.studies.answered_rows import AnsweredRows as AnsweredRows
+from benchrunner.studies.cells import CellResult as CellResult
 from benchrunner.studies.kept import removal as removal
 from benchrunner.studies.kept.kept_results import read_study as read_study, result_of_runs as result_of_runs
 from benchrunner.studies.kept.kept_study import kept_studies as kept_studies
 from benchrunner.studies.result import Result as Result
+from benchrunner.studies.selection import select as select
 from benchrunner.studies.study import Study as Study, compared as compared
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.console.printing import print_note
-from benchrunner.errors import RequestError
+from benchrunner.errors import RequestError, UnknownName
 from benchrunner.fits.computing import Computing
 from benchrunner.parameters.declared import name_value_pairs, parameters_of
 from benchrunner.parameters.recipes import STEPS
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.progress import Event
     from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.runs.runner import Runner
+    from benchrunner.studies.result import Result
     from benchrunner.tasks.task import Task
 
 BACKBONES = (
@@ -101,6 +102,32 @@ def published(arguments: argparse.Namespace, backbones: Collection[str] = ()) ->
     names = None if arguments.published is None else arguments.published.split(",")
     models = [without_prefix(name, arguments.plugins) for name in backbones]
     return choose_published(arguments.plugins.leaderboards.values(), names, backbones=models)
+
+
+def add_kept_result(parser: argparse.ArgumentParser) -> None:
+    """Add the words that name a kept study, or finished runs; `kept_result` reads it."""
+    parser.add_argument(
+        "study",
+        nargs="+",
+        metavar="STUDY",
+        help="name of a kept study, or ids of finished runs, see 'benchrunner runs'",
+    )
+
+
+def kept_result(arguments: argparse.Namespace, runner: Runner) -> Result:
+    """Read the kept study that one word names, or the result of the runs that the words name."""
+    from benchrunner.studies.kept.kept_results import read_study, result_of_runs
+
+    words: list[str] = arguments.study
+    if len(words) > 1:
+        return result_of_runs(words, runner)
+    try:
+        return read_study(words[0], runner)
+    except UnknownName as unknown:
+        try:
+            return result_of_runs(words, runner)
+        except UnknownName:
+            raise unknown from None
 
 
 def add_planning(parser: argparse.ArgumentParser) -> None:

@@ -96,6 +96,11 @@ class Rows:
         """Hash of the content alone, so that equal rows from a file and from the hub are the same data."""
         return fingerprint(self.table)
 
+    @property
+    def column_fingerprints(self) -> dict[str, str]:
+        """Hash of the content of each column, by its name."""
+        return {name: fingerprint(self.table.select([name])) for name in self.table.column_names}
+
 
 def fingerprint(table: pa.Table) -> str:
     """Hash the column names, types and values of a table. The division into chunks does not matter."""

@@ -215,6 +215,11 @@ class Recipe(Declared):
         """Give the values of all fields by their names, and those of methods' parameters as `METHOD.NAME`."""
         return {**{name: getattr(self, name) for name in RECIPE_FIELDS}, **self.parameters}
 
+    @property
+    def general(self) -> dict[str, Any]:
+        """The values of `as_dict`, but for those of fields that only some problems or methods read."""
+        return {name: value for name, value in self.as_dict().items() if name not in SPECIAL}
+
     def as_json(self) -> dict[str, Any]:
         """Give what is not the default, named as by `as_dict`: only these values are part of a fit's identity."""
         return {**self.changes(), **self.parameters}

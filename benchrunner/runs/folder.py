@@ -7,7 +7,7 @@ import dataclasses
 import json
 import shutil
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -161,6 +161,17 @@ class RunFolder:
             check_is_folder(folder)
         remedy = _prediction_remedy(path.parent)
         return _of(prediction, path, _read(Record, path, remedy), remedy)
+
+    def predictions(self, task: str, split: str) -> Iterator[tuple[Prediction, float, Path]]:
+        """Yield every finished prediction of a split, with its date in seconds since 1970 and its folder."""
+        home = self.prediction("")
+        for folder in sorted(home.iterdir()) if home.is_dir() else ():
+            record = folder / "record.json"
+            if folder.name.startswith(".") or not record.is_file():
+                continue
+            prediction = read_prediction(folder)
+            if (prediction.task, prediction.split) == (task, split):
+                yield prediction, record.stat().st_mtime, folder
 
     def outputs(self, outputs: str) -> Path:
         """Return the file of raw outputs with this id."""

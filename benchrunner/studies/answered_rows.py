@@ -8,10 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.rows import Rows
+from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.metrics import ANSWERS, GoldRow, gold_rows
+from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.cells import CellResult
 from benchrunner.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -113,6 +116,27 @@ class AnsweredRows:
         """Names of the columns that hold the questions: all but the labels and what the task keeps besides."""
         others = (*self.task.problem.label_columns, *self.task.kept_columns)
         return [name for name in self.rows.table.column_names if name not in others]
+
+    @classmethod
+    def kept(cls, cells: Sequence[CellResult], split: str) -> AnsweredRows:
+        """Collect the kept answers of every system's restarts to a split; `cells` are the systems' results on a task.
+
+        Raises a `RequestError` if the data is missing or changed since the fits answered it, and a `FitError` if a fit
+        has no kept answers.
+        """
+        task, runner = cells[0].cell.task, cells[0].runner
+        if runner is None:
+            raise RequestError("The result has no runner, so that answers cannot be read.")
+        fingerprint = runner.planner.rows(task, split).fingerprint
+        answers = dict[str, list[Any]]()
+        for cell in cells:
+            for fit in cell.restarts:
+                predicted = cell.predicted(fit, split)
+                if read_prediction(predicted.folder).data != fingerprint:
+                    raise RequestError(f"The data of {task.name} ({split}) changed since the fit {fit.id} answered it.")
+                answers[fit.id] = predicted.answers
+        fits = {cell.cell.system: cell.restarts for cell in cells}
+        return answered_rows(task, split, fits, runner, lambda fit, _: answers[fit.id])
 
     def frame(self) -> pandas.DataFrame:
         """Return a table with a line for each row: its texts, gold, every answer, and the share of right restarts."""

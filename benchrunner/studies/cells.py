@@ -237,7 +237,7 @@ class Predictions(Protocol):
 @final
 @dataclass(frozen=True)
 class CellResult:
-    """The result of one cell."""
+    """The result of one cell of a study: its selected fit, and its figures over restarts."""
 
     cell: Cell
     selected: Fit | None
@@ -263,6 +263,12 @@ class CellResult:
             if candidate.recipe == self.chosen:
                 return tuple(fit for fit in candidate.fits if fit.id not in self.lost)
         return ()
+
+    def predicted(self, fit: Fit, split: str) -> Predicted:
+        """Return the answers of one of the cell's fits to a split, with their scores; raise a `FitError` without."""
+        if self.predictions is None:
+            raise FitError(f"The answers of the fit {fit.id} to {split} are not known: the result has no runner.")
+        return self.predictions.predict(fit, split)
 
 
 def selected_fit(result: CellResult) -> Fit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -13,6 +13,8 @@ from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import answered_rows
 from benchrunner.studies.cells import CellResult, Figure, different_fits
+from benchrunner.studies.kept.kept_study import find_study
+from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds, ReadOnce
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
 from benchrunner.tasks.suites import Term
@@ -134,6 +136,31 @@ class Result:
                 known = versions.get(library, ())
                 versions[library] = known if str(version) in known else (*known, str(version))
         return Computing(seconds, tuple(devices), versions)
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Words of the command line that repeats the study, without `benchrunner`; empty if there is none.
+
+        A study that Python code ran has none, nor has a result of runs that were named one by one.
+        """
+        if self.runner is None or not self.name:
+            return ()
+        try:
+            return find_study(self.runner.workspace.runs, self.name).command
+        except UnknownName:
+            return ()
+
+    def read_once(self, runner: Runner) -> Result:
+        """Return this result with predictions that are read from disk at most once, for code that asks for them often.
+
+        Cells without a runner get this one, and the newest kept predictions of their fits.
+        """
+        cells = list[CellResult]()
+        for cell in self.cells:
+            own = cell.runner or runner
+            predictions = ReadOnce(cell.predictions or KeptPredictions(own, PredictionIds()))
+            cells.append(replace(cell, runner=own, predictions=predictions))
+        return replace(self, cells=tuple(cells), runner=self.runner or runner)
 
     def averages(self, system: str) -> dict[str, tuple[float | None, float | None]]:
         """Map each average's name to its value over the best scores and over the means; None if a term is missing."""

@@ -136,7 +136,8 @@ def test_the_command_line_works_from_wheels_alone(environment: Path, tmp_path: P
     assert listed["leaderboards"] and listed["studies"]
     assert "--corpus" in told("benchrunner", "pretrain", "--help")
 
-    code = "import pathlib, benchrunner as b; b.discover().tasks.find('glue/rte').demo_files(0, pathlib.Path('data'))"
+    code = "import pathlib; from benchrunner.results import discover\n"
+    code += "discover().tasks.find('glue/rte').demo_files(0, pathlib.Path('data'))"
     told("python", "-c", code)
     fit = ("--backbone", "bert/novels", "--data", "data", "--epochs", "1", "--limit-train", "32", "--device", "cpu")
     [cell] = json.loads(told("benchrunner", "run", "rte", *fit, "--json"))["cells"]

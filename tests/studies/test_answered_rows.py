@@ -10,7 +10,7 @@ import pytest
 
 import finished_studies
 from benchrunner import ACCURACY, EXACT_MATCH, PEARSON, Metric, RequestError, Span, UnknownName
-from benchrunner.results import Grid, Runner, compared, run_study
+from benchrunner.results import AnsweredRows, Grid, Runner, compared, run_study
 from benchrunner.studies.answered_rows import right_answers
 from benchrunner.studies.result import Result
 from finished_studies import finish, task
@@ -46,6 +46,17 @@ def test_rows_hold_texts_gold_and_every_answer(study: tuple[Result, Runner]) -> 
             [path] = (made.folder(fit).path / "predictions").glob("*/answers.jsonl")
             kept = [json.loads(line)["answer"] for line in path.read_text().splitlines()]
             assert frame[f"{backbone} seed {fit.seed}"].tolist() == kept
+
+
+def test_kept_rows_are_those_of_the_data_that_was_answered(tmp_path: Path) -> None:
+    result, _ = small_study(tmp_path)
+    rows = AnsweredRows.kept(result.cells, "dev")
+    assert rows.frame().equals(result.rows("pairs"))
+    changed = task("made/pairs", rows=50)
+    made = finished_studies.runner(tmp_path, (changed,), result.study.names)
+    cells = [replace(cell, cell=replace(cell.cell, task=changed), runner=made) for cell in result.cells]
+    with pytest.raises(RequestError, match=r"The data of made/pairs \(dev\) changed since the fit"):
+        AnsweredRows.kept(cells, "dev")
 
 
 def test_shares_of_right_rows_average_to_the_accuracy(study: tuple[Result, Runner]) -> None:

@@ -9,10 +9,10 @@ import pytest
 from benchrunner import ACCURACY, MATTHEWS, Workspace
 from benchrunner.fits.computing import Computing
 from benchrunner.io import decoding
-from benchrunner.results import Result, Runner, discover, paired_test, read_study
+from benchrunner.results import Result, Runner, discover, read_study
 from benchrunner.runs.predicting import predict
+from benchrunner.statistics import holm, paired_test
 from benchrunner.statistics.intervals import example_interval
-from benchrunner.statistics.paired_test import holm
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner_kit.testing import tiny_family
 from chancy import Chancy

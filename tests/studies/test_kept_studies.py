@@ -62,6 +62,28 @@ def test_a_study_is_read_without_data_and_backbones(tmp_path: Path) -> None:
     assert [len(read.cells), len(list(read.cells[0].cell.fits))] == [1, 6]
 
 
+def test_a_result_knows_the_command_that_repeats_it(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    words = ("compare", "words", "--tasks", "mood")
+    assert run_study(small(made), made, keep_as="typed", command=words).command == words
+    assert read_study("typed", made).command == words
+    result = run_study(small(made), made, keep_as="from-python")
+    assert result.command == replace(result, runner=None).command == replace(result, name="removed").command == ()
+
+
+def test_predictions_are_read_once_if_asked(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    run_study(small(made), made, keep_as="kept")
+    [cell] = read_study("kept", made).read_once(made).cells
+    assert cell.selected is not None
+    kept = cell.predicted(cell.selected, "dev")
+    answers = kept.answers
+    shutil.rmtree(kept.folder)
+    assert cell.predicted(cell.selected, "dev").answers is answers
+    with pytest.raises(FitError, match="are not known: the result has no runner"):
+        replace(cell, predictions=None).predicted(cell.selected, "dev")
+
+
 def test_a_lost_fit_is_read_with_its_reason(tmp_path: Path) -> None:
     made = chancy(tmp_path, {1: FitError("the oven is cold")})
     result = run_study(small(made), made, keep_as="lost")

@@ -36,7 +36,7 @@ from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.runs.predicting import judged
 from benchrunner.studies.cells import LimitedRunners
 from benchrunner.studies.planning import planned
-from inline import plugin
+from inline import REPORT, plugin
 
 WORDS = """the river was calm and bright while seven old boats went slowly home under a pale sky of early
 spring""".split()  # noqa: SIM905
@@ -147,7 +147,7 @@ ROWS: Mapping[str, Any] = {
 def plugins(tasks: Iterable[Task], backbones: Sequence[str]) -> Plugins:
     """Return plugins with these tasks and backbones alone."""
     made = plugin(register_tasks=list(tasks), register_backbones=[Family(backbones)])
-    found = discover(extra=[("made", made)], installed=False)
+    found = discover(extra=[("made", made), REPORT], installed=False)
     assert not found.set_aside, found.set_aside
     return found
 

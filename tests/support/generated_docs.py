@@ -21,6 +21,8 @@ import benchrunner.engine
 import benchrunner.results
 import benchrunner_kit
 import benchrunner_kit.testing
+import benchrunner_report
+import benchrunner_share
 from benchrunner.command_line.main import parser
 from benchrunner.parameters.declared import parameters_of
 from benchrunner.parameters.parameter import Parameter
@@ -44,8 +46,9 @@ def pages() -> tuple[Path, ...]:
 
 
 def commands() -> str:
-    """List the commands of the core and of the kit with their help."""
-    plugins = discover(extra=[("kit", benchrunner_kit)], installed=False)
+    """List the commands of the core and of the plugins that most users install, with their help."""
+    extra = [("kit", benchrunner_kit), ("report", benchrunner_report), ("share", benchrunner_share)]
+    plugins = discover(extra=extra, installed=False)
     [chosen] = [action for action in parser(plugins)._actions if isinstance(action, argparse._SubParsersAction)]
     return table(("command", "what it does"), [(f"`{act.dest}`", act.help or "") for act in chosen._choices_actions])
 

@@ -31,8 +31,6 @@ ORDER = (
     "runs",
     "studies",
     "study_files",
-    "reports",
-    "sharing",
     "command_line",
     "commands",
 )

@@ -1,6 +1,6 @@
 """A task, a backbone and a board that live nowhere but here; `python inline.py WORDS` is a command line of them alone.
 
-What the core's tests work with: of the installed plugins, only the methods and the kit are asked, and no network.
+What the core's tests work with: no network, and of the installed plugins those that know no benchmark.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 import benchrunner_kit
 import benchrunner_methods
+import benchrunner_report
+import benchrunner_share
 from benchrunner import (
     ACCURACY,
     MATTHEWS,
@@ -37,6 +39,8 @@ QUICK = Recipe(lr=0.02, epochs=2, batch_size=8, bilstm_width=32)
 SUITE = Suite("mine")
 METHODS = ("methods", benchrunner_methods)
 KIT = ("kit", benchrunner_kit)
+REPORT = ("report", benchrunner_report)
+SHARE = ("share", benchrunner_share)
 """First-party plugins, for `discover`."""
 
 
@@ -108,8 +112,8 @@ def own(**hooks: Any) -> SimpleNamespace:
 
 
 def plugins(**hooks: Any) -> Plugins:
-    """That plugin, its hooks replaced by those given, the first-party methods and the kit; no other plugin."""
-    found = discover(extra=[("own", own(**hooks)), METHODS, KIT], installed=False)
+    """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
+    found = discover(extra=[("own", own(**hooks)), METHODS, KIT, REPORT, SHARE], installed=False)
     assert not found.set_aside, found.set_aside
     return found
 

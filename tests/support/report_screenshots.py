@@ -16,8 +16,9 @@ from pathlib import Path
 
 import browsers
 from benchrunner.fits.computing import Computing
-from benchrunner.results import Grid, Result, Runner, compared, discover, run_study, write_report
+from benchrunner.results import Grid, Result, Runner, compared, discover, run_study
 from benchrunner_kit.demo import Demo
+from benchrunner_report.rendering import write_report
 from distributions import ROOT
 
 TASKS = ("glue/rte", "glue/mnli", "glue/stsb", "conll/ner", "squad/2.0")

@@ -1,1 +1,23 @@
-"""Comparisons: the table of a study in every format, its legend and its conclusion in words."""
+"""Comparisons: the table of a study with published figures beside ours, its legend and its conclusion in words."""
+
+from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
+from benchrunner.studies.comparison.formats import as_text
+from benchrunner.studies.comparison.json_values import as_json, series
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, Layout, Row, layout, task_rows
+from benchrunner.studies.comparison.remarks import conclusions, footnotes, remarks
+
+__all__ = [
+    "NOTHING_PUBLISHED",
+    "Layout",
+    "PublishedChoice",
+    "Row",
+    "as_json",
+    "as_text",
+    "choose_published",
+    "conclusions",
+    "footnotes",
+    "layout",
+    "remarks",
+    "series",
+    "task_rows",
+]

@@ -5,20 +5,16 @@ Nothing is fitted or predicted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.record import Record
-from benchrunner.io.decoding import from_json
-from benchrunner.io.files import read_regular_file
-from benchrunner.io.json_files import JSON_LIMIT
-from benchrunner.io.seals import read_sealed
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
+from benchrunner.runs.inventory import fits_of
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, LimitedRunners
@@ -109,7 +105,7 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
         )
         results.append(_cell_result(cell, predictions, runner, {}))
     data = {fit.data for fit in fits.values()}
-    majority = {fit.task: fit for fit in majority_fits(runner.workspace.runs) if fit.data in data}
+    majority = {fit.task: fit for fit in fits_of(MAJORITY, runner.workspace.runs) if fit.data in data}
     absent = Score(None, "no run of the majority answer is kept")
     baseline: dict[Term, Score] = {}
     for task in study.tasks:
@@ -208,16 +204,3 @@ def _candidates(fits: Iterable[Fit]) -> tuple[Candidate, ...]:
     for fit in sorted(fits, key=lambda fit: fit.seed):
         points.setdefault(fit.recipe, []).append(fit)
     return tuple(Candidate(recipe, tuple(restarts)) for recipe, restarts in points.items())
-
-
-def majority_fits(runs: Path) -> Iterator[Fit]:
-    """Yield the fits of majority answers in a runs folder; damaged folders are left out."""
-    for path in sorted(runs.glob("*/fit.json")):
-        try:
-            if f'"{MAJORITY}"'.encode() not in read_regular_file(path, JSON_LIMIT):
-                continue
-            fit = from_json(Fit, read_sealed(path, ""), path)
-        except (OSError, RequestError):
-            continue
-        if fit.method == MAJORITY:
-            yield fit

@@ -10,9 +10,9 @@ from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.record import Record
 from benchrunner.metrics import Score
-from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import Predicted, predict
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.cells import Predictions
 
 Key = tuple[str, str, str]
 """Id of a fit, name of a task, and name of a split."""
@@ -106,12 +106,24 @@ class KeptPredictions:
         problem = self._runner.plugins.tasks.find(fit.task).problem
         tuned = {**problem.decoding, **folder.tuned("")}
         best_path, best_rank = None, (False, False, 0.0)
-        for record in sorted(folder.prediction("").glob("[!.]*/record.json")):
-            prediction = read_prediction(record.parent)
-            if (prediction.task, prediction.split) != (fit.task, split):
-                continue
-            has_all_rows, is_tuned = prediction.limit_dev is None, prediction.settings == tuned
-            rank = (has_all_rows, is_tuned, record.stat().st_mtime)
+        for prediction, date, path in folder.predictions(fit.task, split):
+            rank = (prediction.limit_dev is None, prediction.settings == tuned, date)
             if best_path is None or rank > best_rank:
-                best_path, best_rank = record.parent, rank
+                best_path, best_rank = path, rank
         return best_path
+
+
+@final
+class ReadOnce:
+    """Gives predictions of others, and keeps each with its answers in memory, so that its files are read once."""
+
+    def __init__(self, predictions: Predictions) -> None:
+        self._predictions = predictions
+        self._read: dict[tuple[str, str], Predicted] = {}
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the fit's answers to a split; raise a `FitError` if there are none."""
+        key = (fit.id, split)
+        if key not in self._read:
+            self._read[key] = self._predictions.predict(fit, split)
+        return self._read[key]

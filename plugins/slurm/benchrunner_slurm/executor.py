@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import FitError, RequestError, read_json
+from benchrunner import FitError, RequestError, json_files
 from benchrunner.results import Event, Executor, Fit, FitAnswer, FitOrder, FitRunner, Record, last_line, send_fits
 from benchrunner_slurm.settings import SlurmSettings
 
@@ -160,7 +160,7 @@ class _Jobs:
         """Report the last progress that each job has written."""
         for fit, _ in self._running:
             with contextlib.suppress(RequestError, KeyError, TypeError):  # no progress yet
-                progress = read_json(self._progress(fit))
+                progress = json_files.read_json(self._progress(fit))
                 event = Event(progress["kind"], progress["done"], progress["total"], progress["text"])
                 if progress["fit"] == fit.id:
                     self._runner.report(fit, event)

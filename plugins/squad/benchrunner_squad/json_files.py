@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, final
 
-from benchrunner import DataError, Rows, Source, Workspace, find_file, read_json, searched_paths
+from benchrunner import DataError, Rows, Source, Workspace, find_file, json_files, searched_paths
 
 T = TypeVar("T")
 
@@ -103,4 +103,4 @@ class JsonFile(Source):
 
     def read(self, workspace: Workspace) -> Rows:
         path = find_file(workspace if self.is_in_data_folder else replace(workspace, data=Path()), self.path)
-        return self.rows(JsonValue(path, read_json(path)))
+        return self.rows(JsonValue(path, json_files.read_json(path)))

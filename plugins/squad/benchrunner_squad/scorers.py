@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DataError, Rows, Score, Scored, Scorer, quoted, read_json
+from benchrunner import DataError, Rows, Score, Scored, Scorer, json_files, quoted
 from benchrunner_squad.comparing import EXACT_OR_NONE, F1_OR_NONE, Comparison, exact, f1, percent
 from benchrunner_squad.json_files import kind_of
 
@@ -172,7 +172,7 @@ def read_probabilities(path: Path) -> dict[str, float]:
 
 
 def _read_by_id(path: Path, content: str) -> dict[str, Any]:
-    values = read_json(path)
+    values = json_files.read_json(path)
     if not isinstance(values, dict):
         raise DataError(f"{path}: expected an object of {content} by question id, found {kind_of(values)}.")
     return values

@@ -1,1 +1,0 @@
-"""Reports: a study as one file of HTML that opens without a network."""

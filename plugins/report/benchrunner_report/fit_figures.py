@@ -1,0 +1,151 @@
+"""Figures that a report reads from the folders of fits: learning curves, grid points, costs and recipes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from benchrunner import BenchrunnerError, Metric, Recipe
+from benchrunner.engine import step_log
+from benchrunner.results import CellResult, Fit, Record, Runner
+
+CURVE_POINTS = 48
+"""Largest number of points of a learning curve. A point is the mean of neighbouring lines of the log."""
+FLOPS_PER_WEIGHT = 6
+"""Floating-point operations of training for each token and weight: 2 forward, 4 backward (Kaplan et al. 2020, 2.1)."""
+FLOPS_PER_FROZEN_WEIGHT = 4
+"""The same for a weight that is not trained: 2 forward, 2 for the gradient of the states below it."""
+
+
+@final
+@dataclass(frozen=True)
+class Curve:
+    """The loss of a fit over its steps."""
+
+    system: str
+    seed: int
+    points: tuple[tuple[float, float], ...]
+    """Steps and losses, each loss the mean of some neighbouring lines of the log."""
+
+
+@final
+@dataclass(frozen=True)
+class GridPoint:
+    """A grid point of a system with the scores of its restarts."""
+
+    system: str
+    label: str
+    """Values of the recipe fields in which the grid points differ."""
+    scores: tuple[float, ...]
+    is_chosen: bool
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the scores; None if there are none."""
+        return sum(self.scores) / len(self.scores) if self.scores else None
+
+
+@final
+@dataclass(frozen=True)
+class Cost:
+    """Cost of the fits of a cell, all grid points and restarts together."""
+
+    cell: CellResult
+    fits: int
+    seconds: float
+    tokens: float | None
+    """Tokens read while training; None if a fit did not count them."""
+    flops: float | None
+    """Six floating-point operations for each token and trained weight; None if a fit did not count them."""
+    devices: tuple[str, ...]
+
+
+def curves(result: CellResult) -> Iterator[Curve]:
+    """Yield the loss of every restart at the chosen grid point."""
+    if result.runner is None:
+        return
+    for fit in result.restarts:
+        lines = step_log.read(result.runner.folder(fit).log)
+        points = [(float(line["step"]), line["loss"]) for line in lines if isinstance(line.get("loss"), float)]
+        if points:
+            yield Curve(result.cell.system, fit.seed, tuple(_thinned(points)))
+
+
+def _thinned(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Yield at most `CURVE_POINTS` points: means of neighbouring points."""
+    size = math.ceil(len(points) / CURVE_POINTS)
+    for start in range(0, len(points), size):
+        part = points[start : start + size]
+        yield round(sum(step for step, _ in part) / len(part), 1), round(sum(loss for _, loss in part) / len(part), 4)
+
+
+def grid_points(result: CellResult, split: str, metric: Metric) -> Iterator[GridPoint]:
+    """Yield the grid points of a cell with the scores of their restarts."""
+    recipes = [candidate.recipe.as_dict() for candidate in result.cell.candidates]
+    names = dict.fromkeys(name for recipe in recipes for name in recipe)
+    varied: list[str] = []
+    for name in names:
+        texts = {str(recipe.get(name)) for recipe in recipes}
+        if len(texts) > 1:
+            varied.append(name)
+    for candidate in result.cell.candidates:
+        values = candidate.recipe.as_dict()
+        label = ", ".join(f"{name} {_short(values[name])}" for name in varied) or f"lr {_short(candidate.recipe.lr)}"
+        scores = [_score(result, fit, split, metric) for fit in candidate.fits if fit.id not in result.lost]
+        known = tuple(score for score in scores if score is not None)
+        yield GridPoint(result.cell.system, label, known, candidate.recipe == result.chosen)
+
+
+def _score(result: CellResult, fit: Fit, split: str, metric: Metric) -> float | None:
+    """Return the score of a fit as tables show it; None if it has no kept answers, or no such score."""
+    try:
+        value = result.predicted(fit, split).record.scores[metric.name].value
+    except (BenchrunnerError, KeyError):
+        return None
+    return None if value is None else value * metric.scale
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def records_of(result: CellResult, runner: Runner) -> dict[str, Record]:
+    """Read the records of all fits of a cell that have one."""
+    records = {fit.id: runner.folder(fit).record() for fit in result.cell.fits}
+    return {fit: record for fit, record in records.items() if record is not None}
+
+
+def cost(result: CellResult, records: Mapping[str, Record]) -> Cost:
+    """Add up what the fits of a cell cost, over all grid points and restarts."""
+    listed = [records[fit.id] for fit in result.cell.fits if fit.id in records]
+    works = [record.work for record in listed]
+    is_counted = bool(works) and all("train_tokens" in work for work in works)
+    return Cost(
+        cell=result,
+        fits=len(listed),
+        seconds=sum(record.timings.get("seconds", 0.0) for record in listed),
+        tokens=sum(work["train_tokens"] for work in works) if is_counted else None,
+        flops=sum(map(_flops, works)) if is_counted else None,
+        devices=tuple(sorted({_device(record) for record in listed} - {""})),
+    )
+
+
+def _flops(work: Mapping[str, float]) -> float:
+    """Estimate the floating-point operations of a training. Fits of earlier versions do not count frozen weights."""
+    trained = FLOPS_PER_WEIGHT * work["trained_weights"]
+    frozen = FLOPS_PER_FROZEN_WEIGHT * work.get("frozen_weights", 0)
+    return work["train_tokens"] * (trained + frozen)
+
+
+def _device(record: Record) -> str:
+    numerics = record.numerics
+    threads = f", {numerics['threads']} thread(s)" if numerics.get("device") == "cpu" else ""
+    return f"{numerics.get('device', '')} {numerics.get('device_name', '')}{threads}".strip()
+
+
+def shown_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Return the fields of a recipe that a report shows: those that differ from the defaults, and some always."""
+    always = ("lr", "epochs", "batch_size", "max_length", "precision")
+    return {**{name: getattr(recipe, name) for name in always}, **recipe.as_json()}

@@ -1,0 +1,159 @@
+"""The content of a shared study as JSON values: what was compared, and every score that is claimed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchrunner import Filtered, HubTable, Reshaped, Rows, Score, Split, Task
+from benchrunner.engine import decoding
+from benchrunner.results import CellResult, Fit, Prediction, Record, Result
+
+FORMAT = 1
+"""Format of shared folders. `verify` refuses folders of another format."""
+STUDY, MANIFEST, REPORT, README = "study.json", "manifest.json", "report.html", "README.md"
+"""Names of files of a shared folder."""
+
+Figures = Mapping[str, Sequence[Any]]
+"""Further figures of each row by name, for metrics that are computed from figures, see `Metric.computed_from`."""
+
+
+def fit_name(fit: str) -> str:
+    """Return the name of the file with a fit and its record."""
+    return f"fits/{fit}.json"
+
+
+def prediction_name(prediction: str) -> str:
+    """Return the name of the file with a prediction and its scores."""
+    return f"predictions/{prediction}.json"
+
+
+def answers_name(prediction: str) -> str:
+    """Return the name of the file with the answers of a prediction."""
+    return f"predictions/{prediction}.answers.jsonl"
+
+
+def result_json(result: Result, names: Mapping[str, str], reasons: Mapping[str, str]) -> dict[str, Any]:
+    """Return a result as JSON values.
+
+    `names` maps systems and backbones to their shared names, `reasons` maps fits without scores to the reason that may
+    be shared.
+    """
+    averages = dict[str, Any]()
+    for system in result.study.names:
+        values = result.averages(system)
+        averages[names[system]] = {name: {"best": best, "mean": mean} for name, (best, mean) in values.items()}
+    return {
+        "systems": [names[system] for system in result.study.names],
+        "cells": [_cell_json(cell, names, reasons) for cell in result.cells],
+        "majority": [
+            {"task": term.task, "split": term.split, "metric": term.metric, "score": score_json(score)}
+            for term, score in result.baseline.items()
+        ],
+        "averages": averages,
+    }
+
+
+def _cell_json(result: CellResult, names: Mapping[str, str], reasons: Mapping[str, str]) -> dict[str, Any]:
+    cell = result.cell
+    return {
+        "system": names[cell.system],
+        "backbone": names[cell.backbone],
+        "task": cell.task.name,
+        "method": next(cell.fits).method,
+        "columns": list(cell.columns),
+        "fitting": decoding.as_json(cell.fitting, defaults=False),
+        "selection": decoding.as_json(cell.selection),
+        "tests": list(cell.tests),
+        "candidates": [
+            {"recipe": point.recipe.as_dict(), "fits": list(map(_id, point.fits))} for point in cell.candidates
+        ],
+        "selected": result.selected.id if result.selected is not None else None,
+        "chosen": result.chosen.as_dict() if result.chosen is not None else None,
+        "scores": [
+            {
+                "split": term.split,
+                "metric": term.metric,
+                "best": score_json(figure.best),
+                "mean": score_json(figure.mean),
+                "deviation": figure.deviation,
+                "restarts": list(figure.values),
+            }
+            for term, figure in result.figures.items()
+        ],
+        "flags": dict(sorted(result.flagged.items())),
+        "lost": {fit: [reason.partition(": ")[0], reasons.get(fit, "")] for fit, reason in result.lost.items()},
+    }
+
+
+def _id(fit: Fit) -> str:
+    return fit.id
+
+
+def score_json(score: Score) -> float | None:
+    """Return the value of a score; reasons of absent scores are not shared, because they may quote rows."""
+    return score.value
+
+
+def scores_json(scores: Mapping[str, Score]) -> dict[str, float | None]:
+    """Return the values of scores by the names of their metrics."""
+    return {name: score_json(score) for name, score in scores.items()}
+
+
+def task_json(task: Task, counts: Mapping[str, int]) -> dict[str, Any]:
+    """Describe what the scores of a task are: its kind of question, its metrics, and its data sets on the hub.
+
+    `counts` maps the splits to their numbers of rows.
+    """
+    kind = task.problem.export_kind
+    return {
+        "problem": task.problem.name,
+        "kind": None if kind is None else kind.name,
+        "metrics": [{"name": metric.name, "scale": metric.scale, "detail": metric.detail} for metric in task.metrics],
+        "splits": {
+            name: {"role": task.splits[name].role, "hub": _hub_data_set(task.splits[name], rows)}
+            for name, rows in counts.items()
+        },
+    }
+
+
+def _hub_data_set(split: Split, rows: int) -> dict[str, str | None] | None:
+    """Return where the rows of a split are on the hub; None if no source reads them from there.
+
+    Also None if the number of rows is not the official one: made-up or cut data must not pass as the data set.
+    """
+    if split.rows not in (None, rows):
+        return None
+    for source in split.sources:
+        while isinstance(source, Filtered | Reshaped):
+            source = source.source
+        if isinstance(source, HubTable):
+            place = {"repository": source.repository, "configuration": source.configuration or None}
+            return {**place, "split": source.split, "revision": source.revision}
+    return None
+
+
+def data_json(rows: Rows) -> dict[str, Any]:
+    """Return the number of rows and the fingerprints of all columns together and of each column, gold included."""
+    return {"rows": len(rows), "fingerprint": rows.fingerprint, "columns": rows.column_fingerprints}
+
+
+def prediction_json(prediction: Prediction, record: Record) -> dict[str, Any]:
+    """Return the content of the file of a prediction."""
+    return {
+        "prediction": decoding.as_json(prediction),
+        "scores": scores_json(record.scores),
+        "flags": list(record.flags),
+    }
+
+
+def answers_text(answers: Sequence[Any], figures: Figures) -> str:
+    """Return answers with their further figures as lines of JSON."""
+    lines: list[str] = []
+    for index, answer in enumerate(answers):
+        line = {"index": index, "answer": answer}
+        if figures:
+            line["figures"] = {name: values[index] for name, values in figures.items()}
+        lines.append(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+    return "".join(lines)

@@ -1,0 +1,93 @@
+"""Files of a shared folder that follow from its study alone: the README and the metadata of each backbone.
+
+`verify` writes these files again and compares every byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from benchrunner_share.documents import every_eval_ever, hub_metadata, statements
+from benchrunner_share.documents.card_scores import CardScore, card_scores
+from benchrunner_share.documents.contents import README
+
+
+def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
+    """Map the names of all derived files of a study to their texts."""
+    scores = list(card_scores(content))
+    files = {README: _readme(content, scores)}
+    folders = _folders(score.backbone for score in scores)
+    created = content["created"]
+    version = content["benchrunner"]
+    url = content["url"]
+    for backbone, folder in folders.items():
+        own = [score for score in scores if score.backbone == backbone]
+        files[f"model_cards/{folder}/README.md"] = hub_metadata.model_card(
+            backbone, [score for score in own if not score.is_detail]
+        )
+        if results := hub_metadata.eval_results(own, date=created, url=url, version=version):
+            files[f"model_cards/{folder}/.eval_results/benchrunner.yaml"] = results
+        evaluation = every_eval_ever.evaluation(
+            backbone, own, study=content["name"], created=created, version=version, url=url
+        )
+        files[f"every_eval_ever/{folder}.json"] = json.dumps(evaluation, indent=2, ensure_ascii=False) + "\n"
+    return files
+
+
+def _folders(backbones: Iterable[str]) -> dict[str, str]:
+    """Map each backbone to a name for its files; no two names are equal, also if case is ignored."""
+    folders: dict[str, str] = {}
+    for backbone in dict.fromkeys(backbones):
+        base = re.sub(r"[^A-Za-z0-9._-]+", "--", backbone)[:100].strip(".-") or "backbone"
+        numbers = (f"{base}-{number}" for number in range(2, len(folders) + 3))
+        used = {name.casefold() for name in folders.values()}
+        folders[backbone] = next(name for name in (base, *numbers) if name.casefold() not in used)
+    return folders
+
+
+def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
+    lines = [
+        f"# Results of the study {_cell(content['name'])}",
+        "",
+        f"Written by benchrunner {_cell(content['benchrunner'])} on {_cell(content['created'])}. To verify it, install "
+        "benchrunner with the",
+        "plugins of the tasks, get the data, and run `benchrunner verify FOLDER --data DIR`.",
+        "",
+        *_table(scores),
+        "",
+        "The mean is over the restarts at the grid point that dev selected. The best restart was chosen on dev",
+        "itself, so that its score is optimistic.",
+        "",
+        "## What a verification proves",
+        "",
+        *statements.lines(),
+        "",
+        "## Files",
+        "",
+        "- `study.json`: what was compared, and every score.",
+        "- `fits/`, `predictions/`: each fit with its record; each prediction with one answer for each row, in the",
+        "  order of the rows. No text of the data is here, except where an answer itself is text.",
+        "- `model_cards/`: metadata for model cards of the Hugging Face hub.",
+        "- `every_eval_ever/`: the same scores in the format of Every Eval Ever.",
+        "- `manifest.json`: the SHA-256 of every file.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _table(scores: Sequence[CardScore]) -> Iterator[str]:
+    yield "| backbone | task | split | metric | mean | deviation | restarts | best on dev |"
+    yield "|---|---|---|---|---:|---:|---:|---:|"
+    for score in (score for score in scores if not score.is_detail):
+        deviation = "" if score.deviation is None else f"{score.deviation * score.scale:.2f}"
+        best = "" if score.best is None else f"{score.best * score.scale:.2f}"
+        names = (score.backbone, f"{score.task} ({score.method})", score.split, score.metric)
+        figures = (f"{score.mean * score.scale:.2f}", deviation, str(len(score.restarts)), best)
+        yield f"| {' | '.join((*map(_cell, names), *figures))} |"
+
+
+def _cell(text: object) -> str:
+    """Return a text for Markdown: on one line, without marks that end a cell or begin HTML."""
+    return re.sub(r"([|<>`*_\[\]\\])", r"\\\1", " ".join(str(text).split()))

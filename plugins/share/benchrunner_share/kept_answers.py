@@ -1,0 +1,89 @@
+"""Finds the kept answers of fits, and those of the majority answers that the fits are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from benchrunner import FitError, Rows, Task
+from benchrunner.results import Fit, Prediction, Runner, inventory, predict, predicting
+from benchrunner_share.documents.contents import Figures
+
+
+@final
+class KeptAnswers:
+    """The answers that fits have given to the rows as the data has them now. Reading them needs no backbone."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._rows: dict[tuple[str, str], Rows] = {}
+        self._majority: dict[tuple[object, ...], Fit] = {}
+        self._kept_majority: list[Fit] | None = None
+
+    def rows(self, task: Task, split: str) -> Rows:
+        """Load the rows of a split once."""
+        key = (task.name, split)
+        if key not in self._rows:
+            self._rows[key] = self._runner.planner.rows(task, split)
+        return self._rows[key]
+
+    def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
+        """Return the newest kept prediction of a fit on a split, if possible one with the tuned settings.
+
+        Raises a `FitError` if there is none.
+        """
+        kept = self._find(fit, task, split)
+        if kept is None:
+            raise FitError(
+                f"The fit {fit.id} has no kept answers to {task.name} ({split}) as {self.rows(task, split).origin} is "
+                "now. Repeat the command of the study, then share it again."
+            )
+        return kept
+
+    def _find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted] | None:
+        folder = self._runner.folder(fit)
+        data = self.rows(task, split).fingerprint
+        tuned = {**task.problem.decoding, **folder.tuned("")}
+        kept = []
+        for prediction, date, path in folder.predictions(task.name, split):
+            if prediction.data == data and (record := folder.prediction_record(prediction.id)) is not None:
+                order = (prediction.settings == tuned, date)
+                kept.append((order, prediction, predicting.Predicted(record, path)))
+        if not kept:
+            return None
+        _, prediction, predicted = max(kept, key=lambda entry: entry[0])
+        return prediction, predicted
+
+    def figures(self, fit: Fit, task: Task, prediction: Prediction) -> Figures:
+        """Return the figures from which some metrics are computed, such as probabilities; usually empty."""
+        if not task.scores_extra_figures:
+            return {}
+        if fit.method != predicting.MAJORITY and not any((self._runner.folder(fit).path / "outputs").glob("*.npy")):
+            raise FitError(f"The fit {fit.id} has no kept outputs, from which metrics of {task.name} are computed.")
+        rows = self.rows(task, prediction.split)
+        outputs = predicting.raw_outputs(fit, rows, self._runner)
+        return task.problem.extra_figures(outputs, rows.table, prediction.settings)
+
+    def majority(self, fit: Fit, task: Task, splits: Sequence[str]) -> Fit:
+        """Return the fit of the majority answer that a fit is compared with.
+
+        An update of a plugin changes the ids of fits. So a kept fit of the majority answer of the same training rows
+        serves; if there is none, the majority answer is computed, which takes no training.
+        """
+        key = (task.name, fit.recipe.limit_train, fit.recipe.sample, *splits)
+        if key not in self._majority:
+            planned = self._runner.planner.plan(task, "", method=predicting.MAJORITY, recipe=fit.recipe)
+            self._majority[key] = self._found_majority(planned, task, splits)
+        return self._majority[key]
+
+    def _found_majority(self, planned: Fit, task: Task, splits: Sequence[str]) -> Fit:
+        """Return a fit of the majority answer that has answered all splits: the planned fit, or an older one."""
+        if self._kept_majority is None:
+            self._kept_majority = list(inventory.fits_of(predicting.MAJORITY, self._runner.workspace.runs))
+        for fit in (planned, *self._kept_majority):
+            is_same = (fit.data, fit.problem) == (planned.data, planned.problem)
+            if is_same and all(self._find(fit, task, split) is not None for split in splits):
+                return fit
+        for split in splits:
+            predict(planned, split, self._runner)
+        return planned

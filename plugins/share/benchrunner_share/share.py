@@ -1,0 +1,129 @@
+"""Writes a study to a folder that anybody verifies: scores, answers, fingerprints of the data, and metadata."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from benchrunner import BenchrunnerError, DataError, RequestError, read_json_object
+from benchrunner.engine import write_folder_atomically
+from benchrunner.results import Result, Runner, command_line
+from benchrunner_share.documents.contents import MANIFEST
+from benchrunner_share.private_texts import Private, shared_names
+from benchrunner_share.shared_files import SharedFiles
+from benchrunner_share.shared_report import shared_report
+from benchrunner_share.verifying.verify import Verification, verify_folder
+
+SHOWN = 10
+"""Number of differences that an error shows."""
+
+
+@final
+@dataclass(frozen=True)
+class Shared:
+    """A folder that was written."""
+
+    folder: Path
+    verification: Verification
+    """The verification of the folder with the data of the machine that wrote it."""
+    files: int
+    """Number of files."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was written as JSON values."""
+        facts = {"folder": self.folder, "files": self.files, "fingerprint": self.verification.fingerprint}
+        return facts | {name: getattr(self.verification, name) for name in ("name", "scores", "figures", "answers")}
+
+
+def share_study(
+    study: Result,
+    out: Path,
+    runner: Runner,
+    *,
+    name: str = "",
+    url: str | None = None,
+    report: bool = True,
+    with_rows: bool = False,
+) -> Shared:
+    """Write a finished study to the folder `out`, and verify the folder.
+
+    Nothing is trained: the kept answers of all fits are written, with the fingerprints of their data. Texts of the data
+    are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name` is the
+    study's name, by default that under which it is kept. `url` is where the folder will be published, for the metadata.
+    `report` asks for a report of the study, `with_rows` for rows of the data in the report.
+    """
+    if url is not None and not url.startswith(("https://", "http://")):
+        raise RequestError(f"The address of a shared folder begins with https://, not '{url}'.")
+    _check_place(out)
+    for cell in study.cells:
+        limit = cell.cell.fitting.limit_dev
+        if limit is not None:
+            raise RequestError(
+                f"The study scores only {limit:,} rows of each dev split (--limit-dev), which are not the rows of "
+                "other people's scores. Repeat it without --limit-dev, which fits nothing again, and share that."
+            )
+    private = Private(runner.workspace)
+    names = _names(study, runner, private)
+    page = shared_report(study, runner, private, names, with_rows=with_rows) if report else ""
+    files = SharedFiles(study, runner, private, names, name or study.name or "study", url, page)
+    written: dict[str, None] = {}  # cells may share fits
+    verifications: list[Verification] = []
+
+    def write(part: Path) -> None:
+        for file, content in files.files():
+            if not file.endswith(".jsonl") and (private_name := next(private.found_in(content.decode("utf-8")), None)):
+                raise BenchrunnerError(
+                    f"Nothing was written: {file} would hold '{private_name}', a name of this machine."
+                )
+            path = part / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            written[file] = None
+        verifications.append(_verified(part, out, runner))
+
+    write_folder_atomically(out, write)
+    return Shared(out, verifications[0], len(written))
+
+
+def _names(result: Result, runner: Runner, private: Private) -> dict[str, str]:
+    """Map the systems and the backbones of a study, and those of fits that have another name there, to shared names."""
+    backbones = dict.fromkeys(result.study.backbones)
+    for cell in result.cells:
+        backbones |= dict.fromkeys([cell.cell.backbone, *(fit.backbone for fit in cell.cell.fits if fit.backbone)])
+    namespaces = {name.partition("/")[0] for name in runner.plugins.backbones}
+    names = shared_names(backbones, namespaces=namespaces)
+    for system in result.study.systems:
+        suffix = f" ({system.method})"  # a system of `compare --method A,B` is named by both
+        if system.name == system.backbone + suffix:
+            names[system.name] = names[system.backbone] + suffix
+        names.setdefault(system.name, private.without(system.name))
+    return names
+
+
+def _verified(part: Path, out: Path, runner: Runner) -> Verification:
+    """Verify the written folder; raise a `BenchrunnerError` if anything differs or is not verified."""
+    verification = verify_folder(part, runner.plugins, runner.workspace)
+    if not verification.is_equal:
+        reasons = (*verification.differences, *verification.unverified)
+        faults = "\n".join(f"  - {reason}" for reason in reasons[:SHOWN])
+        raise BenchrunnerError(
+            f"Nothing was written, because the scores of the study do not follow from what is kept:\n{faults}\n"
+            "Repeat the command of the study, then share it again."
+        )
+    return dataclasses.replace(verification, folder=out)
+
+
+def _check_place(out: Path) -> None:
+    """Raise a `RequestError` if the folder is there and is not an older shared folder with nothing added."""
+    command_line.output.check_place(out, is_file=False)
+    if not out.exists():
+        return
+    files = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}
+    try:
+        listed = set(read_json_object(out / MANIFEST)["files"]) if files else files
+    except (DataError, KeyError, TypeError):
+        listed = set()
+    if further := sorted(files - listed - {MANIFEST} if listed else files):
+        raise RequestError(f"--out {out}: the folder has other files, such as {further[0]}. Name a new folder.")

@@ -1,0 +1,51 @@
+"""Command `verify`: compute every score of a shared folder again, and say what differs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchrunner import print_line
+from benchrunner.results import command_line
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `verify`."""
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a folder that 'benchrunner share' wrote")
+    command_line.options.add_data(parser)
+    command_line.options.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what differs; exit code 1 if anything differs or could not be verified."""
+    from benchrunner_share.documents import statements
+    from benchrunner_share.verifying.verify import verify_folder
+
+    options, output = command_line.options, command_line.output
+    arguments.runs = None
+    with output.reserved_for_json(arguments.json):
+        verified = verify_folder(arguments.folder, arguments.plugins, options.workspace(arguments))
+    if arguments.json:
+        output.print_json(verified)
+        return output.DONE if verified.is_equal else output.FAILED
+    for finding in (*verified.differences, *verified.unverified):
+        print_line(finding)
+    for remark in verified.remarks:
+        print_line(f"Remark: {remark}")
+    counted = (
+        f"{verified.scores:,} scores of predictions and {verified.figures:,} figures over restarts were computed again "
+        f"from {verified.answers:,} answers"
+    )
+    if not verified.is_equal:
+        count = len(verified.differences)
+        absent = len(verified.unverified)
+        found = [f"{count:,} {'thing differs' if count == 1 else 'things differ'}"] if count or not absent else []
+        found += [f"{absent:,} {'thing' if absent == 1 else 'things'} could not be computed here"] if absent else []
+        print_line(f"{arguments.folder}: {'; '.join(found)}. {counted}.")
+        return output.FAILED
+    print_line(f"{arguments.folder}: everything is equal. {counted}.")
+    print_line(f"Fingerprint: {verified.fingerprint}")
+    print_line(statements.FINGERPRINT_USE)
+    for line in statements.lines():
+        print_line(line)
+    return output.DONE

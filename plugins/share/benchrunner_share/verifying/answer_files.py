@@ -1,0 +1,52 @@
+"""Read the answers of a shared prediction: one JSON object for each row, in the order of the rows."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from benchrunner import quoted
+from benchrunner.engine import Problem
+from benchrunner_share.documents.contents import Figures, answers_name
+from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
+
+
+def read_answers(folder: ReceivedFolder, prediction: str, rows: int, problem: Problem) -> tuple[list[Any], Figures]:
+    """Read the answers to `rows` rows, and their further figures.
+
+    Raises an `UnreadableFile` if there are more or fewer answers, if they are in another order, or if the problem does
+    not understand one.
+    """
+    name = answers_name(prediction)
+    lines = list(islice(folder.json_lines(name), rows + 1))
+    if len(lines) != rows:
+        count = f"more than {rows:,}" if len(lines) > rows else f"{len(lines):,}"
+        raise UnreadableFile(f"{name}: wrong number of rows: {count} answers, and the data here has {rows:,} rows.")
+    answers = list[Any]()
+    figures = dict[str, list[Any]]()
+    for index, line in enumerate(lines):
+        if line.get("index") != index or "answer" not in line or line.keys() - {"index", "answer", "figures"}:
+            raise UnreadableFile(
+                f"{name}, line {index + 1:,}: the answer to row {index:,} is expected, with its index."
+            )
+        _check(line["answer"], f"{name}, line {index + 1:,}", problem)
+        answers.append(line["answer"])
+        own = line.get("figures", {})
+        if not isinstance(own, dict) or (index and own.keys() != figures.keys()):
+            raise UnreadableFile(f"{name}, line {index + 1:,}: its figures are not those of the lines before.")
+        for figure, value in own.items():
+            figures.setdefault(figure, []).append(value)
+    return answers, figures
+
+
+def _check(answer: Any, place: str, problem: Problem) -> None:
+    """Raise an `UnreadableFile` if a problem does not understand an answer."""
+    try:
+        problem.parse(problem.spell(answer))
+    except ValueError as expected:
+        reason = f"the answer {quoted(answer)} is edited or damaged; expected {expected}"
+    except Exception as error:  # a plugin's problem may fail in any way on a value that it never gave
+        reason = f"the answer {quoted(answer)} is no answer of the kind '{problem.name}' ({type(error).__name__})"
+    else:
+        return
+    raise UnreadableFile(f"{place}: {reason}.")

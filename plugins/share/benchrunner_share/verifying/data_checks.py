@@ -1,0 +1,77 @@
+"""The verifier's own tasks and rows, compared with the descriptions and fingerprints in a shared folder."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, final
+
+from benchrunner import DataNotFound, RequestError, Rows, Task, UnknownName, Workspace, quoted
+from benchrunner.engine import first_line
+from benchrunner.results import Plugins
+from benchrunner_share.documents.contents import data_json, task_json
+from benchrunner_share.verifying.comparing import value_differences
+from benchrunner_share.verifying.findings import Findings
+
+
+@final
+class OwnData:
+    """The tasks that a shared study names, as far as they are installed, and the verifier's rows of their splits."""
+
+    def __init__(self, content: Mapping[str, Any], plugins: Plugins, workspace: Workspace, findings: Findings) -> None:
+        leaves_out = workspace.settings.leave_out_bad_rows or content["left_out_bad_rows"] is True
+        settings = dataclasses.replace(workspace.settings, leave_out_bad_rows=leaves_out)
+        self._workspace = dataclasses.replace(workspace, settings=settings)
+        self._content = content
+        self._findings = findings
+        self._rows: dict[tuple[str, str], Rows | None] = {}
+        self.tasks: dict[str, Task] = {}
+        """Installed tasks by name."""
+        for name in content["tasks"]:
+            if name in plugins.tasks:
+                self.tasks[name] = plugins.tasks[name]
+            else:
+                reason = first_line(UnknownName("task", name if name.isprintable() else "?", plugins.tasks))
+                supplier = quoted(content["suppliers"].get(name))
+                findings.leave_unverified(f"{reason} Its scores are not verified: they need the plugin {supplier}.")
+
+    def check(self) -> None:
+        """Compare the descriptions of all tasks, and the fingerprints of all rows."""
+        for name, task in self.tasks.items():
+            claimed = self._content["tasks"][name]
+            data = self._content["data"][name]
+            counts = {split: data[split]["rows"] for split in claimed["splits"] if split in task.splits}
+            self._findings.differ_all(value_differences(claimed, task_json(task, counts), (f"task {name}",)))
+            for split in counts:
+                if (rows := self.rows(name, split)) is not None:
+                    self._check_rows(f"{name} ({split})", data[split], rows)
+
+    def _check_rows(self, place: str, claimed: Mapping[str, Any], rows: Rows) -> None:
+        own = data_json(rows)
+        if claimed["rows"] != own["rows"]:
+            self._findings.differ(
+                f"{place}: {quoted(claimed['rows'])} rows were answered, and {rows.origin} has {own['rows']:,}."
+            )
+        names = sorted({*claimed["columns"], *own["columns"]})
+        differing = [name for name in names if claimed["columns"].get(name) != own["columns"].get(name)]
+        if differing or claimed["fingerprint"] != own["fingerprint"]:
+            columns = f"; columns that differ: {', '.join(map(quoted, differing))}" if differing else ""
+            self._findings.differ(
+                f"{place}: the answers are to another revision of the data than {rows.origin}{columns}."
+            )
+
+    def rows(self, task: str, split: str) -> Rows | None:
+        """Load the rows of a split on this machine, once; if that fails, note that and return None."""
+        key = (task, split)
+        if key not in self._rows:
+            self._rows[key] = self._load(task, split) if task in self.tasks else None
+        return self._rows[key]
+
+    def _load(self, task: str, split: str) -> Rows | None:
+        try:
+            return self.tasks[task].load(split, self._workspace)
+        except RequestError as error:
+            what = "there is no copy of the data here" if isinstance(error, DataNotFound) else "no rows can be read"
+            reason = " ".join(str(error).split())
+            self._findings.leave_unverified(f"{quoted(task)} ({quoted(split)}) is not computed here: {what}: {reason}")
+            return None

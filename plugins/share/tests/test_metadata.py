@@ -1,0 +1,193 @@
+"""Metadata of shared folders, read by other libraries: model cards, `.eval_results`, and Every Eval Ever."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import pytest
+import yaml
+from huggingface_hub.repocard_data import model_index_to_eval_results
+from shared_folders import SharedFolder
+
+from benchrunner import HubTable, Split, Task
+from benchrunner.results import compared, run_study
+from benchrunner_share.share import share_study
+from chancy import Chancy
+from inline import mood, runner
+
+
+def task_of_the_hub() -> Task:
+    """The task of the tests, whose rows of dev could be read from the hub too."""
+    task = mood(method="chancy")
+    dev = task.splits["dev"]
+    hub = HubTable("owner/moods", "english", "validation", {"a": "text", "label": "mood"})
+    return dataclasses.replace(task, splits={**task.splits, "dev": Split("dev", (*dev.sources, hub), dev.rows)})
+
+
+@pytest.fixture(scope="module")
+def of_the_hub(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
+    folder = tmp_path_factory.mktemp("hub")
+    made = runner(folder, register_methods=[Chancy()], register_tasks=[task_of_the_hub()])
+    study = compared(("words",), tuple(made.plugins.tasks.values()), changes={"lr": 8}, seeds=(0, 1, 2))
+    result = run_study(study, made)
+    share_study(result, folder / "shared", made, name="moods", report=False, url="https://example.org/moods")
+    return SharedFolder(folder / "shared", made)
+
+
+def front_matter(path: Path) -> Any:
+    _, metadata, _ = path.read_text().split("---\n", 2)
+    return yaml.safe_load(metadata)
+
+
+def test_the_hub_reads_the_model_card(of_the_hub: SharedFolder) -> None:
+    card = huggingface_hub.ModelCard.load(of_the_hub.path / "model_cards/words/README.md")
+    assert card.data.model_name == "words"
+    accuracy, matthews = card.data.eval_results or []
+    assert (accuracy.task_type, accuracy.dataset_type, accuracy.dataset_config) == (
+        "text-classification",
+        "owner/moods",
+        "english",
+    )
+    assert (accuracy.dataset_split, accuracy.metric_type) == ("validation", "accuracy")
+    assert accuracy.metric_value == pytest.approx(2 / 3)
+    assert accuracy.metric_name == "accuracy (mean of 3 restarts, standard deviation 33.33)"
+    assert matthews.metric_type == "matthews_correlation"
+
+
+def test_a_data_set_outside_of_the_hub_has_the_name_of_the_task(original: SharedFolder) -> None:
+    index = front_matter(original.path / "model_cards/words/README.md")["model-index"]
+    name, results = model_index_to_eval_results(index)
+    assert name == "words"
+    assert {result.dataset_type for result in results} == {"mine/mood"}
+    assert not (original.path / "model_cards/words/.eval_results").exists()
+
+
+def test_cut_data_does_not_pass_as_a_data_set_of_the_hub(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_methods=[Chancy()], register_tasks=[task_of_the_hub()])
+    path = tmp_path / "data" / "mood" / "dev.tsv"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    result = run_study(compared(("words",), tuple(made.plugins.tasks.values())), made)
+    share_study(result, tmp_path / "shared", made, report=False)
+    [found] = front_matter(tmp_path / "shared/model_cards/words/README.md")["model-index"][0]["results"]
+    assert found["dataset"] == {"type": "mine/mood", "name": "mine/mood (dev)", "split": "dev"}
+    assert not (tmp_path / "shared/model_cards/words/.eval_results").exists()
+
+
+@pytest.mark.skipif(
+    not hasattr(huggingface_hub, "parse_eval_result_entries"), reason="this huggingface_hub has no .eval_results"
+)
+def test_the_hub_reads_the_eval_results(of_the_hub: SharedFolder) -> None:
+    path = of_the_hub.path / "model_cards/words/.eval_results/benchrunner.yaml"
+    [entry] = huggingface_hub.parse_eval_result_entries(yaml.safe_load(path.read_text()))
+    assert (entry.dataset_id, entry.task_id, entry.value) == ("owner/moods", "english", 66.666667)
+    assert (entry.source_url, entry.verify_token) == ("https://example.org/moods", None)
+    assert entry.date == of_the_hub.read("study.json")["created"]
+    assert entry.notes is not None and entry.notes.startswith("accuracy on validation, chancy, mean of 3 restarts")
+
+
+TEXT = {"type": "string"}
+TEXTS = {"type": "object", "additionalProperties": TEXT}
+EVERY_EVAL_EVER: dict[str, Any] = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "type": "object",
+    "required": [
+        *("schema_version", "evaluation_id", "retrieved_timestamp", "source_metadata"),
+        *("model_info", "eval_library", "evaluation_results"),
+    ],
+    "additionalProperties": False,
+    "properties": {
+        **dict.fromkeys(("schema_version", "evaluation_id", "evaluation_timestamp"), TEXT),
+        "retrieved_timestamp": {"type": "string", "pattern": "^[0-9]+$"},
+        "source_metadata": {
+            "type": "object",
+            "required": ["source_type", "source_organization_name", "evaluator_relationship"],
+            "properties": {
+                "source_name": TEXT,
+                "source_type": {"enum": ["documentation", "evaluation_run"]},
+                "source_organization_name": TEXT,
+                "evaluator_relationship": {"enum": ["first_party", "third_party", "collaborative", "other"]},
+                "additional_details": TEXTS,
+            },
+        },
+        "eval_library": {
+            "type": "object",
+            "required": ["name", "version"],
+            "properties": {"name": TEXT, "version": TEXT},
+        },
+        "model_info": {
+            "type": "object",
+            "required": ["name", "id", "additional_details"],
+            "properties": {
+                **dict.fromkeys(("name", "id"), TEXT),
+                "inference_engine": {"type": "object", "properties": {"name": TEXT, "version": TEXT}},
+                "additional_details": {
+                    "type": "object",
+                    "required": ["deployment_type", "model_availability"],
+                    "properties": {
+                        "deployment_type": {"enum": ["self_deployed", "externally_managed", "unknown"]},
+                        "model_availability": {"enum": ["open_weights", "closed_weights", "unknown"]},
+                    },
+                    "additionalProperties": TEXT,
+                },
+            },
+        },
+        "evaluation_results": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["evaluation_name", "source_data", "metric_config", "score_details"],
+                "properties": {
+                    "evaluation_result_id": TEXT,
+                    "evaluation_name": TEXT,
+                    "source_data": {
+                        "type": "object",
+                        "required": ["dataset_name", "source_type"],
+                        "properties": {
+                            "dataset_name": TEXT,
+                            "source_type": {"enum": ["hf_dataset", "other"]},
+                            "hf_repo": TEXT,
+                            "hf_split": TEXT,
+                            "samples_number": {"type": "integer"},
+                            "additional_details": TEXTS,
+                        },
+                    },
+                    "metric_config": {
+                        "type": "object",
+                        "required": ["lower_is_better", "min_score", "max_score"],
+                        "properties": {
+                            "lower_is_better": {"type": "boolean"},
+                            "score_type": {"const": "continuous"},
+                            "min_score": {"type": ["number", "null"]},
+                            "max_score": {"type": ["number", "null"]},
+                        },
+                    },
+                    "score_details": {
+                        "type": "object",
+                        "required": ["score"],
+                        "properties": {"score": {"type": "number"}, "details": TEXTS},
+                    },
+                },
+            },
+        },
+    },
+}
+"""What `eval.schema.json` 0.3.0 of the repository evaleval/every_eval_ever (August 2026) requires of the fields that we
+write, in our own words: required fields, types, choices, and values of details that must be texts."""
+
+
+@pytest.mark.parametrize("name", ["original", "of_the_hub"])
+def test_every_eval_ever_takes_the_evaluation(name: str, request: pytest.FixtureRequest) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    folder: SharedFolder = request.getfixturevalue(name)
+    evaluation = json.loads((folder.path / "every_eval_ever/words.json").read_text())
+    jsonschema.Draft7Validator(EVERY_EVAL_EVER).validate(evaluation)
+    accuracy, matthews = evaluation["evaluation_results"]
+    assert accuracy["score_details"]["score"] == pytest.approx(2 / 3)
+    assert (matthews["metric_config"]["min_score"], matthews["metric_config"]["max_score"]) == (-1.0, 1.0)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft7Validator(EVERY_EVAL_EVER).validate({**evaluation, "extra": 1})

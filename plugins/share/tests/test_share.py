@@ -1,0 +1,225 @@
+"""Shared folders as they are written: what is in them, what is left out, and what is not overwritten."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shared_folders import SharedFolder
+
+from benchrunner import MultiLabel, RequestError, RowsFrom, Split, Task, f1_micro
+from benchrunner.errors import BenchrunnerError, FitError
+from benchrunner.io.seals import read_sealed, write_sealed
+from benchrunner.metrics.ranking import roc_auc
+from benchrunner.results import Computing, Runner, compared, run_study
+from benchrunner.studies.cells import selected_fit
+from benchrunner.studies.result import Result
+from benchrunner_kit.testing import TinyBackbone
+from benchrunner_share.share import Shared, share_study
+from benchrunner_share.verifying.verify import verify_folder
+from chancy import chancy
+from inline import mood, runner
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def study(made: Runner, *backbones: str, **changes: Any) -> Result:
+    return run_study(compared(backbones or ("words",), tuple(made.plugins.tasks.values()), **changes), made)
+
+
+def share(result: Result, out: Path, made: Runner, **changes: Any) -> Shared:
+    """Share a study, without a report unless a test asks for one: the report takes most of the time."""
+    return share_study(result, out, made, **({"report": False} | changes))
+
+
+def test_no_text_of_the_data_is_shared(original: SharedFolder) -> None:
+    data = original.runner.workspace.data
+    assert data is not None
+    lines = (data / "mood" / "dev.tsv").read_text().splitlines()[1:]
+    written = "\n".join(texts(original.path).values())
+    assert not [line for line in lines if line.split("\t")[0] in written]
+    answers = next(text for name, text in texts(original.path).items() if name.endswith(".jsonl"))
+    assert [set(json.loads(line)) for line in answers.splitlines()] == [{"index", "answer"}] * 24
+
+
+def test_no_name_of_the_machine_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The backbone's folder, a failed fit's reason and the numerics of a record name folders and the machine."""
+    monkeypatch.setattr(platform, "node", lambda: "secret-machine")
+    error = RuntimeError(f"no space in {tmp_path}/private/x on secret-machine: 'row text'")
+    made = chancy(tmp_path, endings={1: error})
+    folder = tmp_path / "home" / "alice" / "my model"
+    folder.mkdir(parents=True)
+    TinyBackbone().load(made.workspace, seed=0).save(folder)
+    result = study(made, str(folder), seeds=(0, 1))
+    for path in made.workspace.runs.glob("*/record.json"):
+        record = read_sealed(path, "")
+        record["numerics"] |= {"device_name": f"a GPU of secret-machine, driver in {tmp_path}/drivers/7"}
+        write_sealed(path, record)
+    share(result, tmp_path / "shared", made, name="planted")
+    written = texts(tmp_path / "shared")
+    for name, text in written.items():
+        for private in (str(tmp_path), "alice", "secret-machine", "row text", str(Path.home())):
+            assert private not in text, name
+            assert private not in name
+    content = json.loads(written["study.json"])
+    [cell] = content["result"]["cells"]
+    assert cell["backbone"] == "my model"
+    [(status, reason)] = cell["lost"].values()
+    assert status == "failed" and reason.startswith("RuntimeError: no space in x on this machine: '…' (see ")
+    assert "a GPU of this machine, driver in 7" in "".join(written.values())
+
+
+def test_metrics_of_probabilities_are_verified(tmp_path: Path) -> None:
+    """The figures that such metrics are computed from are shared beside the answers."""
+    task = mood(metrics=(*mood().metrics, roc_auc(("glad", "sad"))))
+    made = runner(tmp_path, register_tasks=[task])
+    shared = share(study(made), tmp_path / "shared", made)
+    assert shared.verification.is_equal
+    [first, *_] = [text for name, text in texts(shared.folder).items() if name.endswith(".jsonl")]
+    line = json.loads(first.splitlines()[0])
+    assert len(line["figures"]["probabilities"]) == 2
+    for path in (shared.folder / "predictions").glob("*.answers.jsonl"):
+        path.write_text(path.read_text().replace('"probabilities": [', '"probabilities": [0.5, '))
+    assert not verify_folder(shared.folder, made.plugins, made.workspace).is_equal
+
+
+def test_a_folder_of_the_user_is_never_replaced(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result, out = study(made), tmp_path / "out"
+    out.mkdir()
+    share(result, out, made)  # an empty folder
+    share(result, out, made)  # an older shared folder
+    (out / "notes.txt").write_text("mine")
+    with pytest.raises(RequestError, match=r"has other files, such as notes.txt. Name a new folder"):
+        share(result, out, made)
+    assert (out / "notes.txt").read_text() == "mine"
+    with pytest.raises(RequestError, match="this is a file; name a folder"):
+        share(result, out / "notes.txt", made)
+    with pytest.raises(RequestError, match="begins with https://"):
+        share(result, tmp_path / "new", made, url="ftp://x")
+
+
+def test_equal_studies_give_equal_folders(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = study(made, seeds=(0, 1))
+    for name in ("first", "second"):
+        share(result, tmp_path / name, made, name="same")
+    first, second = texts(tmp_path / "first"), texts(tmp_path / "second")
+    dated = {"study.json", "manifest.json", "README.md", "every_eval_ever/words.json"}
+    assert first.keys() == second.keys()
+    assert {name for name in first if first[name] != second[name]} <= dated
+
+
+def test_a_score_that_does_not_follow_is_not_shared(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = study(made)
+    fit = selected_fit(result.cells[0])
+    [path] = (made.workspace.runs / fit.id / "predictions").glob("*/record.json")
+    record = read_sealed(path, "")
+    record["scores"]["accuracy"]["value"] = 0.99
+    write_sealed(path, record)
+    with pytest.raises(BenchrunnerError, match=r"(?s)Nothing was written, because.*scores, accuracy: '0.99' in the"):
+        share(result, tmp_path / "shared", made)
+    assert not (tmp_path / "shared").exists()
+
+
+def test_answers_to_older_data_are_not_shared(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = study(made)
+    path = tmp_path / "data" / "mood" / "dev.tsv"
+    path.write_text(path.read_text().replace("day", "night"))
+    with pytest.raises(FitError, match=r"has no kept answers to mine/mood \(dev\) as .*dev.tsv is now"):
+        share(result, tmp_path / "shared", chancy_of(made))
+
+
+def chancy_of(made: Runner) -> Runner:
+    """Return a runner of the same folders that has loaded nothing yet."""
+    return Runner(made.plugins, made.workspace, Computing("cpu"))
+
+
+def test_nothing_is_fitted_or_predicted(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = study(made)
+
+    def dates() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in made.workspace.runs.rglob("*") if path.is_file()}
+
+    before = dates()
+    share(result, tmp_path / "shared", chancy_of(made))
+    assert dates() == before
+
+
+def test_an_older_majority_answer_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an update, the majority answer has another id, and the kept one of the same rows is shared."""
+    made = chancy(tmp_path)
+    result = study(made)
+    monkeypatch.setattr(made.plugins, "core", replace(made.plugins.core, version="later"))
+    runs = sorted(path.name for path in made.workspace.runs.iterdir())
+    shared = share(result, tmp_path / "shared", made)
+    assert sorted(path.name for path in made.workspace.runs.iterdir()) == runs
+    assert [remark for remark in shared.verification.remarks if "here is later" in remark]
+
+
+def test_two_backbones_of_one_name_stay_apart(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name / "best").mkdir(parents=True)
+        TinyBackbone().load(made.workspace, seed=0).save(tmp_path / name / "best")
+    result = study(made, str(tmp_path / "a" / "best"), str(tmp_path / "b" / "best"))
+    shared = share(result, tmp_path / "shared", made)
+    assert shared.verification.is_equal
+    content = json.loads((shared.folder / "study.json").read_text())
+    assert [cell["backbone"] for cell in content["result"]["cells"]] == ["best", "best-2"]
+
+
+def test_lists_of_labels_are_verified(tmp_path: Path) -> None:
+    def rows(workspace: object) -> dict[str, list[object]]:
+        return {"a": ["sunny day", "rainy day", "a walk"] * 4, "labels": [["glad"], ["sad", "wet"], []] * 4}
+
+    labels = ("glad", "sad", "wet")
+    splits = {role: Split(role, (RowsFrom(rows),)) for role in ("train", "dev")}  # type: ignore[arg-type]
+    task = Task("mine/tags", "Which?", MultiLabel(labels), splits, (f1_micro(labels),), recipe=mood().recipe)
+    made = runner(tmp_path, register_tasks=[task], register_leaderboards=[])
+    assert share(study(made), tmp_path / "shared", made).verification.is_equal
+
+
+def data_texts(made: Runner) -> list[str]:
+    data = made.workspace.data
+    assert data is not None
+    return [line.split("\t")[0] for line in (data / "mood" / "dev.tsv").read_text().splitlines()[1:]]
+
+
+def test_a_report_has_no_texts_and_no_private_names(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    folder = tmp_path / "alice" / "model"
+    folder.mkdir(parents=True)
+    TinyBackbone().load(made.workspace, seed=0).save(folder)
+    shared = share(study(made, "words", str(folder)), tmp_path / "shared", made, report=True)
+    page = (shared.folder / "report.html").read_text()
+    assert ">model<" in page and "alice" not in page and str(tmp_path) not in page
+    assert not [text for text in data_texts(made) if text in page]
+    assert "report.html was not verified: its figures and pictures are the sender's." in shared.verification.remarks
+    (shared.folder / "report.html").write_text("<p>99.9</p>")
+    [difference] = verify_folder(shared.folder, made.plugins, made.workspace).differences
+    assert difference == "'report.html' was changed after the folder was written."
+
+
+def test_rows_are_shared_on_request(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    shared = share(study(made), tmp_path / "shared", made, report=True, with_rows=True)
+    page = (shared.folder / "report.html").read_text()
+    assert [text for text in data_texts(made) if text in page]
+    assert not [text for text in data_texts(made) if text in (shared.folder / "study.json").read_text()]
+
+
+def test_a_name_of_the_machine_that_stays_stops_the_writing(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    with pytest.raises(BenchrunnerError, match=r"Nothing was written: study.json would hold '.*runs'"):
+        share(study(made), tmp_path / "shared", made, url=f"https://example.org?at={made.workspace.runs}")
+    assert not (tmp_path / "shared").exists()

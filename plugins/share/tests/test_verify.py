@@ -1,0 +1,387 @@
+"""Verification of shared folders: what is computed again, and what is found in edited folders."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shared_folders import SharedFolder
+
+from benchrunner import RequestError, Workspace
+from benchrunner.plugins.versions import Plugin
+from benchrunner_share.verifying.comparing import value_differences
+from inline import plugins
+
+
+def test_an_untouched_folder_is_equal(original: SharedFolder) -> None:
+    verified = original.verification()
+    assert verified.is_equal and verified.name == "moods"
+    assert (verified.scores, verified.answers) == (5 * 2, 5 * 24), "4 finished fits and the majority, on 24 rows"
+    assert [remark for remark in verified.remarks if "diverged, as the folder says" in remark]
+
+
+def test_scores_equal_counts_of_the_raw_files(original: SharedFolder) -> None:
+    """Count right answers with nothing but the answers and the data file."""
+    lines = (original.runner.workspace.data / "mood" / "dev.tsv").read_text().splitlines()[1:]  # type: ignore[operator]
+    gold = [line.split("\t")[1] for line in lines]
+    study = original.read("study.json")
+    [cell] = study["result"]["cells"]
+    shares = []
+    for fit in cell["candidates"][1]["fits"]:
+        if fit not in cell["lost"]:
+            prediction = study["predictions"][fit]["mine/mood"]["dev"]
+            text = (original.path / f"predictions/{prediction}.answers.jsonl").read_text()
+            answers = [json.loads(line)["answer"] for line in text.splitlines()]
+            shares.append(sum(map(str.__eq__, gold, answers)) / 24)
+    assert shares == [8 / 24, 24 / 24]
+    [accuracy] = [score for score in cell["scores"] if score["metric"] == "accuracy"]
+    assert (accuracy["best"], accuracy["mean"], accuracy["restarts"]) == (1.0, pytest.approx(2 / 3), shares)
+
+
+def test_verifying_needs_neither_backbones_nor_runs(original: SharedFolder, tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "no runs", tmp_path / "no cache", data=original.runner.workspace.data)
+    verified = original.verification(plugins=plugins(register_backbones=[]), workspace=workspace)
+    assert verified.is_equal
+    assert not (tmp_path / "no runs").exists() and not (tmp_path / "no cache").exists()
+
+
+def set_score(study: dict[str, Any], name: str, value: object) -> None:
+    study["result"]["cells"][0]["scores"][0][name] = value
+
+
+LIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "mean": (lambda study: set_score(study, "mean", 0.9), "dev accuracy, mean: '0.9' in the folder"),
+    "best": (lambda study: set_score(study, "best", 0.99), "dev accuracy, best: '0.99' in the folder"),
+    "deviation": (lambda study: set_score(study, "deviation", 0.0), "dev accuracy, deviation: '0.0' in the folder"),
+    "restarts": (lambda study: set_score(study, "restarts", [1.0, 1.0]), "dev accuracy, restarts, number 1: '1.0'"),
+    "selected": (
+        lambda study: study["result"]["cells"][0].update(
+            selected=study["result"]["cells"][0]["candidates"][0]["fits"][0]
+        ),
+        "selected fit: ",
+    ),
+    "majority": (
+        lambda study: study["result"]["majority"][0].update(score=0.1),
+        "majority on mine/mood, dev accuracy",
+    ),
+    "flags": (lambda study: study["result"]["cells"][0].update(flags={}), "flags, "),
+    "recipe": (
+        lambda study: study["result"]["cells"][0]["candidates"][1]["recipe"].update(epochs=99),
+        "epochs is not that of the fit",
+    ),
+    "hub": (
+        lambda study: study["tasks"]["mine/mood"]["splits"]["dev"].update(
+            hub={"repository": "a/b", "configuration": None, "split": "dev", "revision": None}
+        ),
+        "task mine/mood, splits, dev, hub",
+    ),
+    "revision": (lambda study: study["revisions"].update(words="other"), "the revision of the backbone is not that"),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_lie_in_the_study_is_found(name: str, folder: SharedFolder) -> None:
+    """Everything else in the folder agrees with the lie."""
+    change, sentence = LIES[name]
+    folder.edit("study.json", change)
+    folder.deceive()
+    assert sentence in folder.differences()
+
+
+def test_a_claimed_score_of_another_split_is_found(folder: SharedFolder) -> None:
+    def claim(study: dict[str, Any]) -> None:
+        [cell] = study["result"]["cells"]
+        cell["scores"].append(cell["scores"][0] | {"split": "test"})
+        study["data"]["mine/mood"]["test"] = study["data"]["mine/mood"]["dev"]
+        study["tasks"]["mine/mood"]["splits"]["test"] = {"role": "test", "hub": None}
+
+    folder.edit("study.json", claim)
+    folder.deceive()
+    assert "test accuracy: in the folder, but not computed here" in folder.differences()
+
+
+def test_a_changed_score_of_a_prediction_is_found(folder: SharedFolder) -> None:
+    _, prediction = folder.selected()
+    folder.edit(f"predictions/{prediction}.json", lambda data: data["scores"].update(accuracy=0.5))
+    assert "was changed after the folder was written" in folder.differences()
+    folder.deceive()
+    assert f"predictions/{prediction} (mine/mood, dev), scores, accuracy: '0.5' in the folder" in folder.differences()
+
+
+def edit_answers(folder: SharedFolder, change: Callable[[list[str]], object]) -> None:
+    """Change the lines of the selected fit's answers, and hide the change from the list of files."""
+    path = folder.path / f"predictions/{folder.selected()[1]}.answers.jsonl"
+    lines = path.read_text().splitlines()
+    change(lines)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    folder.deceive()
+
+
+ANSWERS: dict[str, tuple[Callable[[list[str]], object], str]] = {
+    "another label": (
+        lambda lines: lines.__setitem__(
+            0, json.dumps({"index": 0, "answer": "glad"} if "sad" in lines[0] else {"index": 0, "answer": "sad"})
+        ),
+        "'1.0' in the folder, '0.9583333333333334' computed here",
+    ),
+    "no label": (lambda lines: lines.__setitem__(3, '{"index": 3, "answer": "angry"}'), "line 4: the answer 'angry'"),
+    "another type": (lambda lines: lines.__setitem__(3, '{"index": 3, "answer": {"a": [1]}}'), "line 4: the answer"),
+    "a row less": (lambda lines: lines.pop(), "wrong number of rows: 23 answers, and the data here has 24 rows"),
+    "a row more": (
+        lambda lines: lines.append('{"index": 24, "answer": "sad"}'),
+        "wrong number of rows: more than 24 answers, and the data here has 24 rows",
+    ),
+    "another order": (lambda lines: lines.reverse(), "line 1: the answer to row 0 is expected, with its index"),
+    "nan": (lambda lines: lines.__setitem__(0, '{"index": 0, "answer": NaN}'), "'NaN' is no finite number"),
+    "infinity": (
+        lambda lines: lines.__setitem__(0, '{"index": 0, "answer": 1e999}'),
+        "'1e999' is no finite number",
+    ),
+    "key twice": (
+        lambda lines: lines.__setitem__(0, '{"index": 0, "index": 0, "answer": "sad"}'),
+        "the key 'index' stands twice",
+    ),
+    "deep": (lambda lines: lines.__setitem__(0, "[" * 90_000), "lists and objects are nested more than 100 deep"),
+    "no object": (lambda lines: lines.__setitem__(0, "[1]"), "a JSON object was expected"),
+    "further keys": (
+        lambda lines: lines.__setitem__(0, '{"index": 0, "answer": "sad", "x": 1}'),
+        "line 1: the answer to row 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_edited_answers_are_found(name: str, folder: SharedFolder) -> None:
+    change, sentence = ANSWERS[name]
+    edit_answers(folder, change)
+    assert sentence in folder.differences()
+
+
+def test_an_edit_that_keeps_every_score_is_in_the_list_of_files(folder: SharedFolder) -> None:
+    """Whoever writes the list of files anew too is found by the fingerprint only."""
+    before = folder.verification().fingerprint
+    path = folder.path / "fits" / f"{folder.selected()[0]}.json"
+    path.write_text(path.read_text().replace('"status": "done"', '"status": "done" '))
+    assert folder.differences() == f"'fits/{path.name}' was changed after the folder was written."
+    folder.deceive()
+    assert folder.differences() == ""
+    assert folder.verification().fingerprint != before
+
+
+def test_an_edited_fit_is_found(folder: SharedFolder) -> None:
+    fit, _ = folder.selected()
+    folder.edit(f"fits/{fit}.json", lambda data: data["fit"].update(seed=77))
+    folder.deceive()
+    assert f"fits/{fit}.json holds the fit" in folder.differences()
+
+
+@pytest.mark.parametrize("name", ["README.md", "model_cards/words/README.md", "every_eval_ever/words.json"])
+def test_an_edited_card_is_found(name: str, folder: SharedFolder) -> None:
+    path = folder.path / name
+    path.write_text(path.read_text().replace("66.67", "99.99").replace("0.66", "0.99"))
+    assert f"'{name}' does not follow from study.json." in folder.differences()
+
+
+def test_missing_and_further_files_are_found(folder: SharedFolder) -> None:
+    _, prediction = folder.selected()
+    (folder.path / f"predictions/{prediction}.answers.jsonl").unlink()
+    (folder.path / "weights.pkl").write_bytes(b"cos\nsystem\n(S'exit'\ntR.")
+    text = folder.differences()
+    assert f"'predictions/{prediction}.answers.jsonl' is missing." in text
+    assert "'weights.pkl' is not in the list of files." in text
+    assert "'words' on 'mine/mood' is not verified" in text
+
+
+def other_data(folder: SharedFolder, tmp_path: Path, change: Callable[[str], str]) -> Workspace:
+    """Copy the verifier's data and change the file of dev."""
+    data = folder.runner.workspace.data
+    assert data is not None
+    shutil.copytree(data, tmp_path / "own")
+    path = tmp_path / "own" / "mood" / "dev.tsv"
+    path.write_text(change(path.read_text()))
+    return replace(folder.runner.workspace, data=tmp_path / "own")
+
+
+def test_other_texts_are_another_revision_of_the_data(folder: SharedFolder, tmp_path: Path) -> None:
+    workspace = other_data(folder, tmp_path, lambda text: text.replace("river", "lake"))
+    differences = folder.differences(workspace=workspace)
+    assert "mine/mood (dev): the answers are to another revision of the data than" in differences
+    assert "columns that differ: 'a'." in differences and "computed here" not in differences
+
+
+def test_other_labels_change_scores(folder: SharedFolder, tmp_path: Path) -> None:
+    workspace = other_data(folder, tmp_path, lambda text: text.replace("\tglad", "\tsad", 1))
+    differences = folder.differences(workspace=workspace)
+    assert "columns that differ: 'label'." in differences
+    assert "'1.0' in the folder, '0.9583333333333334' computed here" in differences
+
+
+def test_fewer_rows_are_named(folder: SharedFolder, tmp_path: Path) -> None:
+    workspace = other_data(folder, tmp_path, lambda text: text.rsplit("\n", 2)[0] + "\n")
+    assert "mine/mood (dev): '24' rows were answered, and" in folder.differences(workspace=workspace)
+
+
+def test_without_data_nothing_is_equal(folder: SharedFolder, tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path, tmp_path, data=tmp_path)
+    text = folder.unverified(workspace=workspace)
+    assert "'mine/mood' ('dev') is not computed here: there is no copy of the data here" in text
+    assert "'accuracy': '0.375' in the folder, not computed here: the majority answer is not verified." in text
+    assert "None" not in text
+
+
+def test_an_unknown_task_is_named_with_its_plugin(folder: SharedFolder) -> None:
+    text = folder.unverified(plugins=plugins(register_tasks=[], register_leaderboards=[]))
+    assert "There is no task 'mine/mood'." in text and "they need the plugin 'own (own)'" in text
+
+
+def test_another_version_is_a_remark(folder: SharedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores that are equal prove more than equal versions."""
+    monkeypatch.setattr(folder.runner.plugins, "loaded", [Plugin("own", "own", "9.9")])
+    verified = folder.verification()
+    assert verified.is_equal
+    assert [remark for remark in verified.remarks if "here is 9.9" in remark]
+
+
+def test_links_are_not_followed(folder: SharedFolder, tmp_path: Path) -> None:
+    _, prediction = folder.selected()
+    path = folder.path / f"predictions/{prediction}.answers.jsonl"
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    (folder.path / "loop").symlink_to(folder.path)
+    text = folder.differences()
+    assert f"'predictions/{prediction}.answers.jsonl' is a symbolic link, and is not read." in text
+    assert "'loop' is a symbolic link, and is not read." in text
+    assert f"'predictions/{prediction}.answers.jsonl' is missing." in text
+
+
+def test_huge_files_are_not_read(folder: SharedFolder) -> None:
+    """The files are sparse: reading one of them as a whole would need 8 GiB."""
+    fit, prediction = folder.selected()
+    for name in (f"fits/{fit}.json", f"predictions/{prediction}.answers.jsonl"):
+        with (folder.path / name).open("wb") as file:
+            file.truncate(2**33 if name.startswith("fits") else 2**23)
+    (folder.path / "manifest.json").write_text('{"files": {}}')
+    text = folder.differences()
+    assert f"'fits/{fit}.json' is larger than 64 MiB, and is not read." in text
+
+
+def test_a_huge_line_is_not_read(folder: SharedFolder) -> None:
+    edit_answers(folder, lambda lines: lines.__setitem__(0, " " * 2**23))
+    assert "line 1: longer than 4 MiB, and is not read." in folder.differences()
+
+
+BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
+    "no result": lambda study: study.update(result={}),
+    "a result of numbers": lambda study: study.update(result=[1, 2]),
+    "no tasks": lambda study: study["result"].update(cells=[]),
+    "another task": lambda study: study["result"]["majority"][0].update(task="mine/other"),
+    "no data": lambda study: study.pop("data"),
+    "a path for an id": lambda study: study["result"]["cells"][0]["candidates"][0]["fits"].__setitem__(
+        0, "../../secret"
+    ),
+    "no format": lambda study: study.pop("format"),
+    "a later format": lambda study: study.update(format=2),
+    "a date that is none": lambda study: study.update(created="now"),
+    "an unknown field": lambda study: study["result"]["cells"][0]["candidates"][0]["recipe"].update(evil=1),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_study_that_is_not_understood_is_refused(name: str, folder: SharedFolder) -> None:
+    folder.edit("study.json", BROKEN[name])
+    with pytest.raises(RequestError, match=r"received: "):
+        folder.verification()
+
+
+def deep(depth: int) -> str:
+    """Return brackets inside brackets."""
+    return "[" * depth + "]" * depth
+
+
+@pytest.mark.parametrize("depth", [110, 900, 100_000])
+def test_deep_values_are_refused_in_one_sentence(depth: int, folder: SharedFolder) -> None:
+    """Python parses the second depth, but cannot copy it or write it again."""
+    fit, _ = folder.selected()
+    path = folder.path / "fits" / f"{fit}.json"
+    data = folder.read(f"fits/{fit}.json")
+    data["fit"]["problem"] = {"deep": "HERE"}
+    path.write_text(json.dumps(data).replace('"HERE"', deep(depth)))
+    assert f"'fits/{fit}.json': lists and objects are nested more than 100 deep." in folder.differences()
+    text = (folder.path / "study.json").read_text()
+    (folder.path / "study.json").write_text(text.replace('"url": null', f'"url": {deep(depth)}'))
+    with pytest.raises(RequestError, match=r"'study.json': lists and objects are nested more than 100 deep"):
+        folder.verification()
+
+
+def test_a_path_for_a_prediction_is_never_opened(folder: SharedFolder, tmp_path: Path) -> None:
+    (tmp_path / "secret.json").write_text("{}")
+    fit, _ = folder.selected()
+    folder.edit("study.json", lambda study: study["predictions"][fit]["mine/mood"].update(dev="../../secret"))
+    assert "is not an id of 16 hexadecimal digits" in folder.differences()
+
+
+def test_a_fit_that_is_its_own_majority_ends(folder: SharedFolder) -> None:
+    fit, _ = folder.selected()
+    folder.edit("study.json", lambda study: study["majority"][fit].update({"mine/mood": fit}))
+    folder.deceive()
+    assert f"the fit {fit} is not that of a majority answer" in folder.differences()
+
+
+def test_leaving_the_majority_out_hides_no_flag(folder: SharedFolder) -> None:
+    fit, _ = folder.selected()
+    folder.edit("study.json", lambda study: study["majority"].pop(fit))
+    folder.deceive()
+    assert f"study.json does not say with which majority answer the fit {fit} is compared" in folder.differences()
+
+
+VALUES = (None, True, -1, 0.123, 1e308, 10**30, "", "../..", [], {}, [1], {"a": 1}, "0123456789abcdef")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_edits_end_in_a_sentence(seed: int, folder: SharedFolder) -> None:
+    """A value of any kind in any place differs, is refused, or is one that nobody can prove; nothing fails."""
+    draw = random.Random(seed)
+    fit, prediction = folder.selected()
+    for name in draw.sample(["study.json", "study.json", f"fits/{fit}.json", f"predictions/{prediction}.json"], 2):
+        data = folder.read(name)
+        place: Any = data
+        while isinstance(place, dict | list) and place:
+            holder, key = place, draw.choice(list(place) if isinstance(place, dict) else range(len(place)))
+            place = holder[key]
+        holder[key] = draw.choice(VALUES)
+        (folder.path / name).write_text(json.dumps(data))
+        with contextlib.suppress(Exception):
+            folder.deceive()
+    with contextlib.suppress(RequestError):
+        folder.verification()
+
+
+def test_a_left_out_fit_is_a_remark(folder: SharedFolder) -> None:
+    """The fits of the other grid point change no figure, and nobody can prove that they were made."""
+
+    def leave_out(study: dict[str, Any]) -> None:
+        study["result"]["cells"][0]["candidates"].pop(0)
+
+    folder.edit("study.json", leave_out)
+    folder.deceive()
+    verified = folder.verification()
+    assert "'words' on 'mine/mood' has 3 fits, and the study asked for 6." in verified.remarks
+
+
+def test_other_folders_are_refused(original: SharedFolder, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"is not a folder of 'benchrunner share': 'study.json' is missing"):
+        SharedFolder(tmp_path, original.runner).verification()
+
+
+def test_values_are_compared_with_their_types() -> None:
+    assert list(value_differences({"a": 1.0}, {"a": 1.0 + 1e-12}, ())) == []
+    assert list(value_differences(True, 1, ("x",))) == ["x: 'True' in the folder, '1' computed here."]
+    assert list(value_differences([1], [1, 2], ("x",))) == ["x: '[1]' in the folder, '[1, 2]' computed here."]
+    assert list(value_differences(1e-8, 0.0, ("x",))) == ["x: '1e-08' in the folder, '0.0' computed here."]
