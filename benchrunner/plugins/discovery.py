@@ -35,7 +35,6 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
         for name, module in extra:
             with loading.plugin(name):
                 plugins.add(Plugin(name, name, f"0+source.{source_hash(module)}"), module)
-    plugins.set_wrong_leaderboards_aside()
     plugins.are_installed = installed and not extra
     return plugins
 
