@@ -80,9 +80,16 @@ from benchrunner.problems.multi_label import MultiLabel as MultiLabel
 from benchrunner.problems.sentences import Classify as Classify, Regress as Regress, SentenceProblem as SentenceProblem
 from benchrunner.problems.span import Span as Span
 from benchrunner.problems.tag import Tag as Tag
-from benchrunner.tasks.scorers import Scored as Scored, Scorer as Scorer
-from benchrunner.tasks.suites import Average as Average, Suite as Suite, Term as Term
-from benchrunner.tasks.task import Role as Role, Split as Split, Task as Task
+from benchrunner.tasks.task import (
+    Average as Average,
+    Role as Role,
+    Scored as Scored,
+    Scorer as Scorer,
+    Split as Split,
+    Suite as Suite,
+    Task as Task,
+    Term as Term,
+)
 from benchrunner.workspace import Workspace as Workspace
 
 __version__: str

@@ -30,10 +30,9 @@ from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.io.files import is_disk_full
 from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.first_party import advice_on_absent_plugins
+from benchrunner.plugins.distributions import advice_on_absent_plugins
 from benchrunner.plugins.registry import Plugins, SetAside
-from benchrunner.process.interrupts import Stopped, number_of, stop_on_signals
-from benchrunner.process.parent_process import end_with_parent
+from benchrunner.process.interrupts import Stopped, end_with_parent, number_of, stop_on_signals
 from benchrunner.process.platform_facts import home_folder, stop_signals
 from benchrunner.workspace import Workspace
 

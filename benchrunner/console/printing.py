@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
-from benchrunner.console.reserved_output import own_output
+from benchrunner.console.standard_streams import own_output
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,8 +10,7 @@ from typing import Any, Literal, final, get_args
 
 from benchrunner.errors import PluginError, closest_names
 from benchrunner.io.decoding import key_of
-from benchrunner.tasks.suites import Suite
-from benchrunner.tasks.task import Task
+from benchrunner.tasks.task import Suite, Task
 
 SplitKind = Literal["dev", "test"]
 """Kind of split that a published figure was measured on."""

@@ -6,10 +6,10 @@ import importlib.metadata
 from collections.abc import Iterable
 
 from benchrunner.errors import BenchrunnerError
+from benchrunner.plugins.distributions import Plugin, installed_version, source_hash
 from benchrunner.plugins.hookspecs import GROUP
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
-from benchrunner.plugins.versions import Plugin, installed_version, source_hash
 
 CORE = importlib.metadata.EntryPoint("core", "benchrunner.builtin", GROUP)
 """Entry point of the core's own plugin. The core also works from a checkout that is not installed."""

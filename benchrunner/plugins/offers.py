@@ -7,12 +7,13 @@ import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar, final
+from typing import TYPE_CHECKING, Generic, TypeVar, final
 
-from benchrunner.backbones.backbone import BackboneFamily
 from benchrunner.errors import RequestError, UnknownName, closest_names
-from benchrunner.plugins.first_party import advice_on_absent_plugins
-from benchrunner.plugins.versions import Plugin
+from benchrunner.plugins.distributions import Plugin, advice_on_absent_plugins
+
+if TYPE_CHECKING:
+    from benchrunner.backbones.backbone import BackboneFamily
 
 V = TypeVar("V")
 

@@ -14,7 +14,7 @@ import pluggy
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
 from benchrunner.parameters.recipes import GRIDS, NamedRecipe
 from benchrunner.plugin_code import PluginCode, reason
-from benchrunner.plugins.backbone_search import BackboneSearch
+from benchrunner.plugins.distributions import Plugin, top_package
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.offers import Offer, Offers, claims, contest, meant, unknown_name
 from benchrunner.plugins.staging import (
@@ -31,13 +31,13 @@ from benchrunner.plugins.staging import (
     new_manager,
     stage,
 )
-from benchrunner.plugins.versions import Plugin, top_package
 
 if TYPE_CHECKING:
     from benchrunner.backbones.backbone import Backbone, BackboneFamily
     from benchrunner.fits.executor import Executor
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
+    from benchrunner.plugins.backbone_search import BackboneSearch
     from benchrunner.tasks.task import Task
 
 
@@ -142,6 +142,8 @@ class Plugins:
     @property
     def backbone_search(self) -> BackboneSearch:
         """The search for backbones among the offers of all plugins."""
+        from benchrunner.plugins.backbone_search import BackboneSearch
+
         backbones = self.backbones
         idle = {plugin.name: "it brings other things" for plugin in self.loaded}
         for failure in self._failures:

@@ -11,8 +11,8 @@ import pluggy
 from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError
 from benchrunner.plugins import hookspecs
+from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offers import Offer
-from benchrunner.plugins.versions import Plugin
 
 if TYPE_CHECKING:
     from benchrunner.backbones.backbone import BackboneFamily
@@ -158,7 +158,7 @@ def _checked(values: object, kind: Kind) -> Iterator[Any]:
 
 
 def check_hooks(plugin: Plugin, module: object) -> None:
-    """Raise a `PluginError`, or an error of pluggy, if a plugin has no hooks, unknown ones or ones of other arguments."""
+    """Raise an error, also one of pluggy, if a plugin has no hooks, unknown ones or ones with other arguments."""
     manager = new_manager()
     manager.register(module, name=plugin.name)
     manager.check_pending()

@@ -21,8 +21,7 @@ from benchrunner.studies.kept.noted_predictions import KeptPredictions, Predicti
 from benchrunner.studies.predictions import Predictions
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column
-from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
+from benchrunner.tasks.task import Task, Term
 
 
 @final

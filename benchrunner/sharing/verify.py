@@ -28,7 +28,7 @@ from benchrunner.studies.cells import Candidate, Cell, CellResult
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Study, System
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 from benchrunner.workspace import Workspace
 
 

@@ -8,7 +8,7 @@ from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.studies.cells import CellResult, Figure
 from benchrunner.studies.study import Place, Study, System
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 from benchrunner.training import step_log
 
 LOG_DECIMALS = 2

@@ -15,8 +15,7 @@ from benchrunner.studies.answered_rows import answered_rows
 from benchrunner.studies.cells import CellResult, Figure
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
-from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
+from benchrunner.tasks.task import Task, Term
 
 if TYPE_CHECKING:
     import pandas

@@ -13,7 +13,7 @@ from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Figure
 from benchrunner.studies.predictions import Predictions
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 
 
 def select(

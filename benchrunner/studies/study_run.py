@@ -30,7 +30,7 @@ from benchrunner.studies.selection import select
 from benchrunner.studies.study import Study, System
 from benchrunner.studies.submissions.submit_commands import submit_commands
 from benchrunner.studies.system_commands import PROGRAM, estimate_command, run_command
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 
 
 def run_study(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchrunner import RequestError, Workspace
-from benchrunner.plugins.versions import Plugin
+from benchrunner.plugins.distributions import Plugin
 from benchrunner.sharing.comparing import value_differences
 from inline import plugins
 from shared_folders import SharedFolder

@@ -13,7 +13,7 @@ from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.layout import task_rows
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column, Study, System
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 
 
 def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> dict[str, Any]:

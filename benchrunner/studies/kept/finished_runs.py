@@ -23,7 +23,7 @@ from benchrunner.studies.kept.kept_result import kept_cell_result
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Study, compared, named_by_method
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 
 Group = tuple[str, str, str]
 """Backbone, method and task of runs."""

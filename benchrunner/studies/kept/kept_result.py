@@ -18,7 +18,7 @@ from benchrunner.studies.kept.noted_predictions import KeptPredictions
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Study
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 
 
 def read_study(name: str, runner: Runner) -> Result:

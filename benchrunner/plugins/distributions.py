@@ -1,4 +1,4 @@
-"""Versions of plugins, which are part of the identity of fits."""
+"""Distributions: the versions of plugins, part of the identity of fits, and plugins that are not installed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+
+DISTRIBUTION = "benchrunner"
 
 
 @dataclass(frozen=True)
@@ -69,3 +72,33 @@ def source_hash(plugin: object) -> str:
 def top_package(module: str) -> str:
     """Return the first part of a module's dotted name."""
     return module.split(".")[0]
+
+
+def absent_plugins() -> list[str]:
+    """Return the distributions of the extra `all` that are not installed."""
+    try:
+        requirements = importlib.metadata.requires(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError:  # a copy of the code that nobody installed
+        return []
+    absent = []
+    for text in requirements:
+        name = re.match(rf"{DISTRIBUTION}-\w+", text)
+        if name is not None and re.search(r"extra == ['\"]all['\"]", text) and not _is_installed(name[0]):
+            absent.append(name[0])
+    return absent
+
+
+def advice_on_absent_plugins() -> str:
+    """Say which plugins are not installed and how they are; an empty text if all of them are."""
+    absent = absent_plugins()
+    if not absent:
+        return ""
+    return f"Not installed: {', '.join(absent)}; \"pip install '{DISTRIBUTION}[all]'\" brings them."
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
