@@ -28,7 +28,7 @@ from benchrunner.errors import (
     Undefined as Undefined,
     UnknownName as UnknownName,
 )
-from benchrunner.fits.estimates import CommandEstimate as CommandEstimate
+from benchrunner.fits.executor import CommandEstimate as CommandEstimate
 from benchrunner.io.file_faults import Faults as Faults, quoted as quoted
 from benchrunner.io.files import read_text as read_text
 from benchrunner.io.json_files import read_json as read_json, read_json_object as read_json_object

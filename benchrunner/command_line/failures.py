@@ -44,7 +44,7 @@ def estimate_of(arguments: argparse.Namespace) -> Any:
     estimate = getattr(arguments, "estimate", None)
     if estimate is None:
         return None
-    from benchrunner.fits.estimates import CommandEstimate
+    from benchrunner.fits.executor import CommandEstimate
 
     value = _called(estimate, arguments)
     if not isinstance(value, CommandEstimate | None):

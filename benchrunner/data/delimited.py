@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchrunner.data.arrow_arrays import arrow_table
-from benchrunner.data.rows import Rows
+from benchrunner.data.rows import Rows, arrow_table
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError
 from benchrunner.io.file_faults import shown, some_names

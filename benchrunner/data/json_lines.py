@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.data.arrow_arrays import arrow_array
-from benchrunner.data.rows import Rows
+from benchrunner.data.rows import Rows, arrow_array
 from benchrunner.data.sources import FileSource, respelled
 from benchrunner.errors import DataError, described
 from benchrunner.io.file_faults import quoted, some_names

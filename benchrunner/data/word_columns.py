@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from benchrunner.data.arrow_arrays import arrow_array, arrow_table
 from benchrunner.data.iob_tags import as_iob2, first_evidence
-from benchrunner.data.rows import Rows
+from benchrunner.data.rows import Rows, arrow_array, arrow_table
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import quoted

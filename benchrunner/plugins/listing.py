@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import RequestError
 from benchrunner.io.decoding import as_json, fields_json, from_json
-from benchrunner.io.toml_files import read_toml
+from benchrunner.io.json_files import read_toml
 from benchrunner.plugins.registry import Plugins
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner.errors import BenchrunnerError
-from benchrunner.fits.fit import Fit
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Metric
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.runner import Runner

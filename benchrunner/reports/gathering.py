@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from benchrunner.errors import BenchrunnerError, UnknownName, first_line
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Record
 from benchrunner.leaderboards.published import PublishedFigure
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.reports.disagreement import ALL_BYTES, Disagreement

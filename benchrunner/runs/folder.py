@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
-from benchrunner.fits.fit import Fit, Prediction
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import from_json
 from benchrunner.io.locks import held, is_read_only
 from benchrunner.io.seals import (

@@ -17,8 +17,7 @@ from benchrunner.runs.core_shares import CoreShares, automatic_shares, torch_thr
 from benchrunner.runs.folder import RunFolder
 
 if TYPE_CHECKING:
-    from benchrunner.fits.fit import Fit
-    from benchrunner.fits.record import Record
+    from benchrunner.fits.fit import Fit, Record
     from benchrunner.runs.runner import Runner
 
 JOBS = Parameter(
@@ -106,8 +105,7 @@ def executed(executor: Executor, fits: Sequence[Fit], runner: Runner) -> Iterato
 
 
 def _is_pair(value: Any) -> bool:
-    from benchrunner.fits.fit import Fit
-    from benchrunner.fits.record import Record
+    from benchrunner.fits.fit import Fit, Record
 
     is_pair = isinstance(value, tuple) and len(value) == 2
     return is_pair and isinstance(value[0], Fit) and isinstance(value[1], Record)

@@ -16,8 +16,7 @@ from benchrunner.console.printing import value_text
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import Diverged, FitError
-from benchrunner.fits.fit import Fit, Prediction, identity
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Prediction, Record, identity
 from benchrunner.io.files import write_atomically, write_folder_atomically
 from benchrunner.io.seals import check_seal, seal_files
 from benchrunner.metrics import Score

@@ -28,15 +28,13 @@ from benchrunner.console.printing import print_note
 from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import FitError
 from benchrunner.fits.executor import FitRunner
-from benchrunner.fits.fit import Fit
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import Event
-from benchrunner.fits.record import Record
 from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.observers import Report
 from benchrunner.process.interrupts import HeldBack
 from benchrunner.runs.core_shares import CoreShares
 from benchrunner.runs.orders import FitAnswer, FitOrder
-from benchrunner.runs.runner import Runner
+from benchrunner.runs.runner import Report, Runner
 
 GRACE_SECONDS = 6.0
 """Time for workers to end their training step and write a checkpoint, before they are killed. With the time that the

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, final
 
 from benchrunner.errors import FitError, described
-from benchrunner.fits.fit import Fit, Prediction
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import as_json, from_json
 from benchrunner.io.file_faults import quoted
 from benchrunner.metrics import Score

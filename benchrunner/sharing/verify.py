@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits.fit import Fit
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.io.decoding import from_json
 from benchrunner.io.file_faults import quoted
 from benchrunner.metrics import Score

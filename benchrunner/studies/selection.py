@@ -7,8 +7,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits.fit import Fit
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Figure

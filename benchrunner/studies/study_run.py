@@ -10,10 +10,8 @@ from typing import final
 from benchrunner.console.printing import print_note
 from benchrunner.errors import Diverged, FitError, PluginError, RequestError
 from benchrunner.fits.executor import Executor
-from benchrunner.fits.fit import Fit
-from benchrunner.fits.notebook_bar import in_notebook
-from benchrunner.fits.progress import Watch, watched
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Record
+from benchrunner.fits.progress import Watch, in_notebook, watched
 from benchrunner.metrics import Score
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY

@@ -47,7 +47,7 @@ from benchrunner.console.printing import shortened
 from benchrunner.errors import PluginError, RequestError, UnknownName
 from benchrunner.io.decoding import Mistake, decoded, key_of
 from benchrunner.io.file_faults import shown, some_names
-from benchrunner.io.toml_files import read_toml
+from benchrunner.io.json_files import read_toml
 from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.parameters.parameter import NAME, Parameter
 from benchrunner.studies.study import FULL, Column, Scale, Stage, Study, System, choose, named_by_method

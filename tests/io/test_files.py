@@ -12,9 +12,8 @@ import pytest
 from benchrunner import CheckpointError, DataError, RequestError, read_json, read_json_object, read_text
 from benchrunner.engine import first_line
 from benchrunner.io.files import read_regular_file, write_folder_atomically
-from benchrunner.io.json_files import parse_json
+from benchrunner.io.json_files import parse_json, read_toml
 from benchrunner.io.output_places import check_place
-from benchrunner.io.toml_files import read_toml
 
 
 def written(folder: Path, content: bytes) -> Path:

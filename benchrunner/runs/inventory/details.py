@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.fits.fit import Fit, Prediction
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import as_json
 from benchrunner.runs.folder import RunFolder, find_run, read_prediction
-from benchrunner.runs.inventory.sizes import Sizes, sizes_of
+from benchrunner.runs.inventory.costs import Sizes, sizes_of
 
 Values = dict[str, Any]
 """Name -> value; names of nested values are joined by dots."""

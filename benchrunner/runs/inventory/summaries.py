@@ -14,7 +14,7 @@ from benchrunner.io.locks import is_held
 from benchrunner.io.seals import read_sealed
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.inventory.sizes import OTHER, Sizes, files_of, sizes_of_files
+from benchrunner.runs.inventory.costs import OTHER, Sizes, files_of, sizes_of_files
 from benchrunner.tasks.task import Task
 
 STATUSES = ("done", "diverged", "failed", "running", "unfinished")

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits.fit import Fit, Prediction
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.metrics import Score
 from benchrunner.runs.folder import RunFolder, read_prediction
 from benchrunner.runs.predicting import Predicted, predict
