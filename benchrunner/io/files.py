@@ -162,24 +162,20 @@ def read_text(path: Path, advice: str = "convert the file and try again.", *, en
         raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
 
 
-def _text_bytes(path: Path) -> bytes:
-    """Read a text file. Of a file that begins with zero bytes (sparse, binary, a device) only the beginning is read."""
+def _text_bytes(path: Path) -> bytes | bytearray:
+    """Read a text file up to the first part with a zero byte: binary and sparse files and devices are no texts."""
+    content = bytearray()
     with path.open("rb") as file:
-        content = file.read(_READ_BYTES)
-        if len(content) < _READ_BYTES or b"\0" in content:
-            return content
-        if path.is_file() and path.stat().st_size <= TEXT_LIMIT:
-            file.seek(0)
-            return file.read()
-        parts = bytearray(content)
-        while len(parts) <= TEXT_LIMIT and not path.is_file() and (content := file.read(_READ_BYTES)):
-            parts += content
-    if path.is_file() or len(parts) > TEXT_LIMIT:
-        raise DataError(f"{path}: more than {TEXT_LIMIT:,} bytes, which is the most that is read of a text file.")
-    return bytes(parts)
+        while b"\0" not in content[-_READ_BYTES:] and (part := file.read(_READ_BYTES)):
+            content += part
+            if len(content) > TEXT_LIMIT:
+                raise DataError(
+                    f"{path}: more than {TEXT_LIMIT:,} bytes, which is the most that is read of a text file."
+                )
+    return content
 
 
-def decode_text(content: bytes, path: Path | str, advice: str, *, encoding: str = "utf-8") -> str:
+def decode_text(content: bytes | bytearray, path: Path | str, advice: str, *, encoding: str = "utf-8") -> str:
     """Decode a text without its byte order mark; raise a `DataError` that names the path and the line."""
     is_utf8 = encoding == "utf-8" or codecs.lookup(encoding).name == "utf-8"
     try:
@@ -240,7 +236,7 @@ def remove_leftovers(folder: Path) -> None:
                 continue
             if match["old"] and not (folder / match["target"]).exists():
                 continue
-            _remove(folder / name)
+            remove(folder / name)
 
 
 def _prefix(target: Path) -> str:
@@ -267,11 +263,3 @@ def _lives(process: int) -> bool:
     except OSError:  # a process of another user
         return True
     return True
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with contextlib.suppress(OSError):
-            path.unlink()

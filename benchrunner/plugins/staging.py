@@ -150,10 +150,10 @@ def stage(plugin: Plugin, hooks: pluggy.HookRelay, kind: Kind) -> Staged:
 def _checked(values: object, kind: Kind) -> Iterator[Any]:
     """Yield the values that a hook gave; a `PluginError` if it gave anything but values of its kind."""
     if not isinstance(values, Iterable):
-        raise PluginError(f"{kind.hook} gave {value_text(values)}: yield values, or return a list of them")
+        raise PluginError(f"it gave {value_text(values)}: yield values, or return a list of them")
     for value in values:
         if not kind.has(value):
-            raise PluginError(f"{kind.hook} gave {value_text(value)}, which is not a {kind.class_name}")
+            raise PluginError(f"it gave {value_text(value)}, which is not a {kind.class_name}")
         yield value
 
 

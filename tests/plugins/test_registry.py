@@ -71,7 +71,7 @@ BROKEN = {
     "exits": (plugin(register_tasks=raising(SystemExit(3))), "SystemExit: 3"),
     "misspelled": (plugin(register_task=[]), "unknown hook 'register_task'"),
     "wrong argument": (plugin(before_fit=lambda fut: None), "fut"),
-    "wrong value": (plugin(register_tasks=["glad"]), "register_tasks gave 'glad', which is not a Task"),
+    "wrong value": (plugin(register_tasks=["glad"]), "register_tasks: it gave 'glad', which is not a Task"),
     "no list": (plugin(register_tasks=mood), "yield values, or return a list of them"),
     "family of the wrong kind": (plugin(register_backbones=[TinyBackbone()]), "which is not a BackboneFamily"),
     "no name": (plugin(register_methods=[Wordless()]), "has no name"),
@@ -106,7 +106,10 @@ def test_hooks_are_called_when_their_kind_is_asked_for(capsys: pytest.CaptureFix
         asked.append("tasks")
         return [mood(name="third/mood")]
 
-    broken = plugin(register_tasks=tasks, register_leaderboards=raising(ValueError("no boards")))
+    def boards() -> list[object]:
+        raise ValueError("no boards")
+
+    broken = plugin(register_tasks=tasks, register_leaderboards=boards)
     plugins = found(("third", broken))
     assert main(["list", "backbones"], plugins=plugins) == 0 and asked == []
     assert list(plugins.tasks) == list(plugins.tasks) == ["mine/mood", "third/mood"] and asked == ["tasks"]
