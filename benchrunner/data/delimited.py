@@ -120,8 +120,10 @@ class _Records:
         return DataError(f"{self.path}:{line}: expected {len(self.names)} columns, found {count}.")
 
     def _lines(self, text: str) -> Iterator[tuple[int, list[str]]]:
-        for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
-            yield number, line.removesuffix("\r").split(self.source.separator)
+        separator = self.source.separator
+        lines = text.removesuffix("\n").split("\n")
+        for number, line in enumerate(lines, start=1):
+            yield number, line.removesuffix("\r").split(separator)
 
     def _csv(self, text: str) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.source.separator, strict=True)

@@ -127,7 +127,8 @@ def arrow_table(columns: Mapping[str, Sequence[Any]], kind: pa.DataType) -> pa.T
     """Make a table whose columns all have one type."""
     import pyarrow as pa
 
-    return pa.table({name: arrow_array(values, kind) for name, values in columns.items()})
+    arrays = {name: arrow_array(values, kind) for name, values in columns.items()}
+    return pa.table(arrays)
 
 
 def arrow_array(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array | pa.ChunkedArray:

@@ -69,8 +69,11 @@ def check_files(folder: Path, checksums: Mapping[str, str], remedy: str, *, alon
     """
     for name, expected in checksums.items():
         check_file(folder / name, expected, remedy)
-    if alone and (added := [name for name in _names(folder) if name not in checksums]):
-        raise _damaged(f"{folder / added[0]}: this file was added later, and might be read.", remedy)
+    if not alone:
+        return
+    for name in _names(folder):
+        if name not in checksums:
+            raise _damaged(f"{folder / name}: this file was added later, and might be read.", remedy)
 
 
 def check_is_folder(path: Path) -> None:

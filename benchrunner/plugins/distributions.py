@@ -56,16 +56,23 @@ def _may_change(installed: importlib.metadata.Distribution) -> bool:
 def source_hash(plugin: object) -> str:
     """Hash the source of the plugin's module, or of the whole package that the module belongs to."""
     home = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
-    parts = home.split(".")
-    parents = (sys.modules.get(".".join(parts[: count + 1])) for count in range(len(parts)))
-    module = next((parent for parent in parents if getattr(parent, "__file__", None)), plugin)
-    path, digest = Path(getattr(module, "__file__", None) or ""), hashlib.sha256()
+    module: object = plugin
+    package = ""
+    for part in home.split("."):
+        package = f"{package}.{part}".lstrip(".")
+        parent = sys.modules.get(package)
+        if getattr(parent, "__file__", None):
+            module = parent
+            break
+    path = Path(getattr(module, "__file__", None) or "")
     if not path.is_file():  # a module without a file, or inside an archive
         return "none"
-    top = path.parent
-    for file in sorted(top.rglob("*.py")) if hasattr(module, "__path__") else [path]:
+    files = sorted(path.parent.rglob("*.py")) if hasattr(module, "__path__") else [path]
+    digest = hashlib.sha256()
+    for file in files:
         if file.is_file():  # not a folder of such a name, nor an editor's lock, a link to nowhere
-            digest.update(os.fsencode(file.relative_to(top).as_posix()) + b"\0" + file.read_bytes() + b"\0")
+            name = os.fsencode(file.relative_to(path.parent).as_posix())
+            digest.update(name + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 
 

@@ -119,7 +119,13 @@ class Offers(Mapping[str, V]):
 
     def names(self, plugin: str | None = None) -> list[str]:
         """Return every name that a plugin offers, or that any does; contested names stand without a prefix."""
-        return [name for name, offers in self._of_name.items() if plugin is None or plugin in _plugins(offers)]
+        if plugin is None:
+            return list(self._of_name)
+        names = []
+        for name, offers in self._of_name.items():
+            if any(offer.plugin.name == plugin for offer in offers):
+                names.append(name)
+        return names
 
     def split(self, name: str) -> tuple[str | None, str]:
         """Split `PLUGIN:NAME`; the plugin is None unless one that offers values of this kind stands before a colon."""
@@ -139,13 +145,9 @@ def _renamed(offer: Offer[V]) -> Offer[V]:
     return replace(offer, value=value)
 
 
-def _plugins(offers: Collection[Offer[V]]) -> list[str]:
-    return [offer.plugin.name for offer in offers]
-
-
 def claims(offers: Collection[Offer[V]]) -> str:
     """Name the plugins of some offers."""
-    return " and ".join(_plugins(offers))
+    return " and ".join(offer.plugin.name for offer in offers)
 
 
 def contest(offers: Collection[Offer[V]]) -> str:

@@ -155,7 +155,9 @@ class Plugins:
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
         """Set a plugin, or a part of it, aside because of an error."""
-        text = " ".join(str(error).split()) if isinstance(error, BenchrunnerError) else reason(error)
+        text = reason(error)
+        if isinstance(error, BenchrunnerError):
+            text = " ".join(str(error).split())
         self._set_aside(SetAside(plugin, f"{where}{text}"))
 
     def _set_aside(self, part: SetAside) -> None:
@@ -256,8 +258,12 @@ class Plugins:
         for split in task.splits.values():
             for source in split.sources:
                 parts += [source, getattr(source, "source", None)]
-        packages = dict.fromkeys(top_package(type(part).__module__) for part in parts)
-        return [self.supplier(task), *(self._packages[name] for name in packages if name in self._packages)]
+        suppliers = {self.supplier(task): None}
+        for part in parts:
+            plugin = self._packages.get(top_package(type(part).__module__))
+            if plugin is not None:
+                suppliers[plugin] = None
+        return list(suppliers)
 
     def tasks_of(self, names: Iterable[str]) -> list[Task]:
         """Return tasks by name, short name or name of their suite; each once, in the order of the names."""

@@ -148,8 +148,11 @@ class Workers:
     def _has_cores_for(self, fit: Fit) -> bool:
         """Whether no fit runs, or the threads of the running fits leave enough cores for a further fit."""
         threads = self._shares.threads
-        running = [threads[worker.fit.id] for worker in self._workers if worker.fit is not None]
-        return not running or sum(running) + threads[fit.id] <= self._shares.cores
+        taken = 0
+        for worker in self._workers:
+            if worker.fit is not None:
+                taken += threads[worker.fit.id]
+        return not taken or taken + threads[fit.id] <= self._shares.cores
 
     def _next_answer(self, known: dict[str, Fit], runner: FitRunner, interrupt: HeldBack) -> tuple[Worker, FitAnswer]:
         """Wait for the next finished order and report progress meanwhile. Raises KeyboardInterrupt on an interrupt."""

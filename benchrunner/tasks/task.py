@@ -183,8 +183,10 @@ class Task:
     @property
     def kept_columns(self) -> tuple[str, ...]:
         """Names of the columns that are kept besides those of the problem: `columns`, and what the metrics read."""
-        of_metrics = [name for metric in self.metrics for name in metric.columns]
-        return tuple(dict.fromkeys([*self.columns, *of_metrics]))
+        names = dict.fromkeys(self.columns)
+        for metric in self.metrics:
+            names |= dict.fromkeys(metric.columns)
+        return tuple(names)
 
     @property
     def selection_splits(self) -> tuple[str, ...]:

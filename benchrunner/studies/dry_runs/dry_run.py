@@ -13,8 +13,8 @@ from benchrunner.errors import CheckpointError, DataError, first_line
 from benchrunner.fits.executor import CommandEstimate
 from benchrunner.fits.fit import Record
 from benchrunner.parameters.recipes import Recipe
+from benchrunner.runs.core_shares import automatic_shares
 from benchrunner.runs.inventory.costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
-from benchrunner.runs.local_executor import automatic_shares
 from benchrunner.runs.references import without_prefix
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell
