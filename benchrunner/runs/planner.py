@@ -218,8 +218,9 @@ def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recip
 
     Parameters of other methods are ignored, and parameters with their defaults are left out.
     """
+    defaults = Recipe()
     ignored = {}
-    for name, own in RECIPE_FIELDS.items():
+    for name in RECIPE_FIELDS:
         if not method.reads(name, task.problem):
-            ignored[name] = own.default
+            ignored[name] = getattr(defaults, name)
     return recipe.changed(**ignored, parameters=method.set_parameters(recipe))
