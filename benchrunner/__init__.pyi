@@ -28,7 +28,7 @@ from benchrunner.errors import (
     Undefined as Undefined,
     UnknownName as UnknownName,
 )
-from benchrunner.fits.estimates import CommandEstimate as CommandEstimate
+from benchrunner.fits.executor import CommandEstimate as CommandEstimate
 from benchrunner.io import json_files as json_files
 from benchrunner.io.file_faults import Faults as Faults, quoted as quoted
 from benchrunner.io.files import read_text as read_text
@@ -83,9 +83,16 @@ from benchrunner.problems.multi_label import MultiLabel as MultiLabel
 from benchrunner.problems.sentences import Classify as Classify, Regress as Regress, SentenceProblem as SentenceProblem
 from benchrunner.problems.span import Span as Span
 from benchrunner.problems.tag import Tag as Tag
-from benchrunner.tasks.scorers import Scored as Scored, Scorer as Scorer
-from benchrunner.tasks.suites import Average as Average, Suite as Suite, Term as Term
-from benchrunner.tasks.task import Role as Role, Split as Split, Task as Task
+from benchrunner.tasks.task import (
+    Average as Average,
+    Role as Role,
+    Scored as Scored,
+    Scorer as Scorer,
+    Split as Split,
+    Suite as Suite,
+    Task as Task,
+    Term as Term,
+)
 from benchrunner.workspace import Workspace as Workspace
 
 __version__: str

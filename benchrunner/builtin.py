@@ -1,16 +1,19 @@
-"""Plugin of the core: the built-in methods, executor and commands, registered through the same hooks as others."""
+"""Plugin of the core: the built-in methods, executor and commands, registered through the same hooks as others.
+
+A hook imports what it offers: what a command does not ask for is not loaded.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchrunner.fits.executor import Executor
-from benchrunner.methods.finetune import Finetune
-from benchrunner.methods.majority import Majority
-from benchrunner.methods.method import Method
 from benchrunner.plugins.hookspecs import hookimpl
-from benchrunner.runs.local_executor import Local
+
+if TYPE_CHECKING:
+    from benchrunner.fits.executor import Executor
+    from benchrunner.methods.method import Method
 
 COMMANDS = {
     "list": "list tasks, backbones, methods, leaderboards, executors, recipes, studies and plugins",
@@ -30,12 +33,17 @@ COMMANDS = {
 
 @hookimpl
 def register_methods() -> Iterator[Method]:
+    from benchrunner.methods.finetune import Finetune
+    from benchrunner.methods.majority import Majority
+
     yield Finetune()
     yield Majority()
 
 
 @hookimpl
 def register_executors() -> Iterator[Executor]:
+    from benchrunner.runs.local_executor import Local
+
     yield Local()
 
 

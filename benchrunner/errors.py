@@ -21,6 +21,8 @@ from itertools import islice
 
 from benchrunner.console.printing import printable
 
+SHOWN_NAMES = 12
+"""Number of known names that an error lists; the others are counted."""
 SHOWN_ROWS = 5
 """Number of bad rows that an error shows; the others are counted."""
 DESCRIBED_WIDTH = 1_000
@@ -41,11 +43,14 @@ class UnknownName(RequestError):
     def __init__(self, kind: str, name: str, known: Iterable[str], advice: str = "", *, where: str = "") -> None:
         """Take the kind of the name, and all names of this kind. `where` follows the name: "in these tasks"."""
         known = sorted(known)
-        text = f"There is no {kind} '{name}'{f' {where}' if where else ''}."
-        if close := closest_names(name, known):
+        close = closest_names(name, known)
+        text = f"There is no {kind} '{name}' {where}".rstrip() + "."
+        if close:
             text += f" Did you mean {' or '.join(close)}?"
+        elif len(known) > SHOWN_NAMES:
+            text += f" Known: {', '.join(known[:SHOWN_NAMES])} and {len(known) - SHOWN_NAMES:,} more."
         elif known:
-            text += f" Known: {', '.join(known[:12])}{f' and {len(known) - 12:,} more' if len(known) > 12 else ''}."
+            text += f" Known: {', '.join(known)}."
         elif not advice:
             text += f" No plugin offers a {kind}: see 'benchrunner doctor'."
         super().__init__(f"{text} {advice}".rstrip())
@@ -53,10 +58,15 @@ class UnknownName(RequestError):
 
 def closest_names(name: str, known: Iterable[str]) -> list[str]:
     """Find the few names that a user may have meant, compared whole and by their last part, in lower case."""
-    names = {full.casefold(): full for full in sorted(known)}
-    tails = {folded.rsplit("/", 1)[-1]: full for folded, full in names.items()}
-    close = [names[folded] for folded in difflib.get_close_matches(name.casefold(), names, n=3, cutoff=0.5)]
-    close += [tails[tail] for tail in difflib.get_close_matches(name.casefold(), tails, n=3, cutoff=0.6)]
+    wholes: dict[str, str] = {}
+    tails: dict[str, str] = {}
+    for full in sorted(known):
+        folded = full.casefold()
+        wholes[folded] = full
+        tails[folded.rsplit("/", 1)[-1]] = full
+    wanted = name.casefold()
+    close = [wholes[match] for match in difflib.get_close_matches(wanted, wholes, cutoff=0.5)]
+    close += [tails[match] for match in difflib.get_close_matches(wanted, tails)]
     return list(dict.fromkeys(close))
 
 
@@ -114,5 +124,5 @@ def first_line(error: BaseException) -> str:
 def last_line(text: BaseException | str) -> str:
     """Give the last line of a message or traceback that is not empty, without its full stop."""
     message = str(text) if isinstance(text, BaseException) else text
-    lines = [line.strip() for line in message.splitlines() if line.strip()] or ["no reason is given"]
-    return printable(lines[-1].rstrip("."))
+    last = (message.strip() or "no reason is given").splitlines()[-1]
+    return printable(last.strip().rstrip("."))

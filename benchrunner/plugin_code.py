@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import final
@@ -49,28 +49,24 @@ class PluginCode:
 def passes(error: BaseException) -> bool:
     """Return whether an error out of a plugin's code is not the plugin's own: the user's Ctrl-C, a full disk, ours."""
     if isinstance(error, OSError):
-        return is_disk_full(error) or not any(map(_is_foreign, _traces(error)))
+        return is_disk_full(error) or not _foreign_places(error)
     return isinstance(error, BenchrunnerError | KeyboardInterrupt)
 
 
 def reason(error: BaseException) -> str:
     """Describe an error of a plugin in one line, with the file and line where its code raised it."""
-    place = ""
-    for trace in filter(_is_foreign, _traces(error)):
-        file = trace.tb_frame.f_code.co_filename
+    text = described(error).rstrip(".")
+    for file, line in reversed(_foreign_places(error)):
         if Path(file).is_absolute():
-            place = f" ({file}:{trace.tb_lineno})"
-    return f"{described(error).rstrip('.')}{place}"
+            return f"{text} ({file}:{line})"
+    return text
 
 
-def _is_foreign(trace: TracebackType) -> bool:
-    """Return whether the code belongs neither to the core nor to Python's own library."""
-    package = str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0]
-    return package != _CORE and package not in sys.stdlib_module_names
-
-
-def _traces(error: BaseException) -> Iterator[TracebackType]:
-    trace = error.__traceback__
-    while trace is not None:
-        yield trace
-        trace = trace.tb_next
+def _foreign_places(error: BaseException) -> list[tuple[str, int]]:
+    """List the files and lines of an error's traceback that belong neither to the core nor to Python's own library."""
+    places = []
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package != _CORE and package not in sys.stdlib_module_names:
+            places.append((frame.f_code.co_filename, line))
+    return places

@@ -4,9 +4,8 @@ from benchrunner import command_line as command_line, statistics as statistics
 from benchrunner.errors import last_line as last_line
 from benchrunner.fits.computing import Computing as Computing
 from benchrunner.fits.executor import Executor as Executor, FitRunner as FitRunner
-from benchrunner.fits.fit import Fit as Fit, Prediction as Prediction
+from benchrunner.fits.fit import Fit as Fit, Prediction as Prediction, Record as Record
 from benchrunner.fits.progress import Event as Event
-from benchrunner.fits.record import Record as Record
 from benchrunner.leaderboards.writing import write_answers as write_answers
 from benchrunner.parameters.declared import Declared as Declared, parameter as parameter
 from benchrunner.parameters.recipes import Grid as Grid
@@ -20,10 +19,9 @@ from benchrunner.runs.answering import answer as answer, write_board_files as wr
 from benchrunner.runs.exporting import export as export
 from benchrunner.runs.file_scores import score_file as score_file
 from benchrunner.runs.local_executor import Local as Local
-from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder
+from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder, send_fits as send_fits
 from benchrunner.runs.predicting import predict as predict
 from benchrunner.runs.runner import Runner as Runner
-from benchrunner.runs.sending import send_fits as send_fits
 from benchrunner.studies import cells as cells, comparison as comparison
 from benchrunner.studies.answered_rows import AnsweredRows as AnsweredRows
 from benchrunner.studies.cells import CellResult as CellResult

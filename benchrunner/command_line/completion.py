@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 from benchrunner.command_line.parser import Parser
-from benchrunner.plugins.listing import list_offers
 from benchrunner.plugins.registry import Plugins
 
 _KINDS = {
@@ -31,6 +30,8 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
         import argcomplete
     except ImportError:
         return
+    from benchrunner.plugins.listing import list_offers
+
     offers = list_offers(plugins)
     for action in _actions(parser):
         kinds = next((_KINDS[key] for key in (action.metavar, *action.option_strings) if key in _KINDS), ())

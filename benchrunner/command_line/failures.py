@@ -11,10 +11,9 @@ from typing import Any
 from benchrunner.command_line.output import DONE, FAILED
 from benchrunner.console.printing import print_note, value_text
 from benchrunner.errors import PluginError
-from benchrunner.fits.estimates import CommandEstimate
 from benchrunner.plugin_code import passes, reason
+from benchrunner.plugins.distributions import Plugin, top_package
 from benchrunner.plugins.registry import Plugins
-from benchrunner.plugins.versions import Plugin, top_package
 
 TRACEBACK = "BENCHRUNNER_TRACEBACK"
 """Environment variable that shows where an error was raised, for authors of plugins."""
@@ -45,6 +44,8 @@ def estimate_of(arguments: argparse.Namespace) -> Any:
     estimate = getattr(arguments, "estimate", None)
     if estimate is None:
         return None
+    from benchrunner.fits.executor import CommandEstimate
+
     value = _called(estimate, arguments)
     if not isinstance(value, CommandEstimate | None):
         raise PluginError(f"The estimate of {_name(arguments)} is {value_text(value)}, not a CommandEstimate.")

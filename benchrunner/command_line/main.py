@@ -30,10 +30,9 @@ from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.io.files import is_disk_full
 from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.first_party import advice_on_absent_plugins
-from benchrunner.plugins.registry import Plugins
-from benchrunner.process.interrupts import Stopped, number_of, stop_on_signals
-from benchrunner.process.parent_process import end_with_parent
+from benchrunner.plugins.distributions import advice_on_absent_plugins
+from benchrunner.plugins.registry import Plugins, SetAside
+from benchrunner.process.interrupts import Stopped, end_with_parent, number_of, stop_on_signals
 from benchrunner.process.platform_facts import home_folder, stop_signals
 from benchrunner.workspace import Workspace
 
@@ -87,8 +86,9 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
     if arguments.only_estimate:
         return _print_estimate(arguments)
     if not getattr(arguments, "shows_set_aside", False):
-        for part in plugins.set_aside:
-            print_note(f"benchrunner: {part.text}")
+        for part in plugins.known_set_aside:
+            _print_set_aside(part)
+        plugins.tell = _print_set_aside
     with contextlib.ExitStack() as stack:
         stack.enter_context(reserved_for_json(_prints_data(arguments)))
         code = exit_code_of(arguments)
@@ -97,6 +97,10 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
     if sys.stdout is not None:  # as in Python programs without standard output
         sys.stdout.flush()  # here, so that a full disk is told
     return code
+
+
+def _print_set_aside(part: SetAside) -> None:
+    print_note(f"benchrunner: {part.text}")
 
 
 def _prints_data(arguments: argparse.Namespace) -> bool:

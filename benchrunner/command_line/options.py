@@ -1,4 +1,7 @@
-"""Options that several commands share, and the values that they stand for."""
+"""Options that several commands share, and the values that they stand for.
+
+What only studies need is imported by the functions that use it: `list` starts without it.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,17 @@ from typing import TYPE_CHECKING
 
 from benchrunner.console.printing import print_note
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.fits.computing import Computing
-from benchrunner.parameters.declared import name_value_pairs, parameters_of
-from benchrunner.parameters.recipes import STEPS
-from benchrunner.runs.local_executor import JOBS, Local
-from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions, read_parameters
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
+    from benchrunner.fits.computing import Computing
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.fit import Fit
     from benchrunner.fits.progress import Event
     from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.result import Result
+    from benchrunner.studies.study_options import StudyOptions
     from benchrunner.tasks.task import Task
 
 BACKBONES = (
@@ -57,6 +57,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def add_computing(parser: argparse.ArgumentParser) -> None:
     """Add the options for devices, progress and checkpoints."""
+    from benchrunner.fits.computing import Computing
+
     parser.add_argument("--device", default=Computing.device, help="cpu, cuda, cuda:1, ... (default: auto)")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument(
@@ -154,6 +156,11 @@ def splits(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how fits are made, which of them are selected, and where they run."""
+    from benchrunner.parameters.declared import parameters_of
+    from benchrunner.parameters.recipes import STEPS
+    from benchrunner.runs.local_executor import JOBS
+    from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
+
     steps = parser.add_argument_group("recipe of optimizer steps", f"for {STEPS}")
     group = parser.add_argument_group(
         "recipe",
@@ -221,11 +228,15 @@ def _print_note_of(fit: Fit, event: Event) -> None:
 
 def computing(arguments: argparse.Namespace) -> Computing:
     """Take how fits are computed from the options of `add_computing`."""
+    from benchrunner.fits.computing import Computing
+
     return Computing(arguments.device, arguments.checkpoint_every, arguments.recompute, arguments.cuda_graphs)
 
 
 def study_options(arguments: argparse.Namespace, *, study_file: bool = False) -> StudyOptions:
     """Take the options that say how fits are made. With `study_file`, `--set` has parameters of a study file, too."""
+    from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions, read_parameters
+
     of_methods, of_study = set_values(arguments)
     if of_study and not study_file:
         raise RequestError(
@@ -241,6 +252,8 @@ def study_options(arguments: argparse.Namespace, *, study_file: bool = False) ->
 
 def set_values(arguments: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]]:
     """Split what `--set` gives into parameters of methods, whose names have a dot, and parameters of a study file."""
+    from benchrunner.parameters.declared import name_value_pairs
+
     given = name_value_pairs(arguments.set or (), "--set")
     of_methods = {name: text for name, text in given.items() if "." in name}
     return of_methods, {name: text for name, text in given.items() if name not in of_methods}
@@ -248,6 +261,9 @@ def set_values(arguments: argparse.Namespace) -> tuple[dict[str, str], dict[str,
 
 def executor(arguments: argparse.Namespace) -> Executor | None:
     """Make the executor that the options name; None if no option names one."""
+    from benchrunner.parameters.declared import name_value_pairs
+    from benchrunner.runs.local_executor import Local
+
     chosen_options = name_value_pairs(arguments.executor_option or (), "--executor-option")
     if arguments.executor is None:
         if chosen_options:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias, final
 
 from benchrunner.console.printing import printable
 from benchrunner.plugin_code import PluginCode
-from benchrunner.plugins.first_party import DISTRIBUTION, absent_plugins, advice_on_absent_plugins
+from benchrunner.plugins.distributions import DISTRIBUTION, absent_plugins, advice_on_absent_plugins
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 """The collection that commands are added to: `register_commands` hands it to plugins."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, FAILED, print_json
 from benchrunner.console.printing import print_line
-from benchrunner.plugins.first_party import advice_on_absent_plugins
+from benchrunner.plugins.distributions import advice_on_absent_plugins
 
 if TYPE_CHECKING:
     from benchrunner.plugins.diagnosis import Diagnosis

@@ -10,14 +10,15 @@ from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_columns, print_json, print_table
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
-from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.leaderboards.published import PublishedRow, figure_text
-from benchrunner.parameters.recipes import NamedRecipe
-from benchrunner.plugins.first_party import advice_on_absent_plugins
+from benchrunner.plugins.distributions import advice_on_absent_plugins
 from benchrunner.plugins.listing import KINDS, Listed, list_offers
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from benchrunner.leaderboards.leaderboard import Leaderboard
+    from benchrunner.leaderboards.published import PublishedRow
+    from benchrunner.parameters.recipes import NamedRecipe
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,8 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print what the plugins offer."""
     if arguments.name is not None:
         return _show_named(arguments)
-    offers = list_offers(arguments.plugins)
-    chosen = {kind: offers[kind] for kind in ([arguments.kind] if arguments.kind else KINDS)}
+    chosen = list_offers(arguments.plugins, [arguments.kind] if arguments.kind else KINDS)
     if arguments.json:
         print_json(chosen)
         return DONE
@@ -88,7 +88,8 @@ def _fields(values: Mapping[str, object]) -> str:
 def _show_board(arguments: argparse.Namespace, board: Leaderboard) -> int:
     """Print all published results of one leaderboard, with their sources."""
     if arguments.json:
-        listed = next(listed for listed in list_offers(arguments.plugins)["leaderboards"] if listed.name == board.name)
+        boards = list_offers(arguments.plugins, ["leaderboards"])["leaderboards"]
+        listed = next(listed for listed in boards if listed.name == board.name)
         print_json({"leaderboards": [listed]})
         return DONE
     print_line(f"{board.title} ({board.url})" + ("" if board.published else ": no published results"))
@@ -115,6 +116,8 @@ def _table(board: Leaderboard, rows: Sequence[PublishedRow]) -> Table:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
+
+    from benchrunner.leaderboards.published import figure_text
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("system")

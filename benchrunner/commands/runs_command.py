@@ -137,7 +137,7 @@ _RIGHT = {4, 6}
 
 
 def _row(run: RunSummary, tasks: Mapping[str, Task]) -> tuple[str, ...]:
-    from benchrunner.runs.inventory.sizes import size_text
+    from benchrunner.runs.inventory.costs import size_text
     from benchrunner.runs.inventory.summaries import recipe_text
 
     score = run.status
@@ -174,7 +174,7 @@ def _one_line(cell: str) -> str:
 
 
 def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
-    from benchrunner.runs.inventory.sizes import size_text
+    from benchrunner.runs.inventory.costs import size_text
 
     size = size_text(sum(run.sizes.total for run in chosen))
     return f"{len(chosen):,} run(s) in {runs}, {size}" if chosen else f"no runs in {runs}"
@@ -194,7 +194,7 @@ def _show(arguments: argparse.Namespace, runs: Path) -> None:
 
 
 def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, str]]:
-    from benchrunner.runs.inventory.sizes import size_text
+    from benchrunner.runs.inventory.costs import size_text
 
     fit = details.fit
     record = details.record
@@ -265,7 +265,7 @@ def _prune(arguments: argparse.Namespace, runs: Path) -> None:
 
 
 def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -> None:
-    from benchrunner.runs.inventory.sizes import size_text
+    from benchrunner.runs.inventory.costs import size_text
 
     if arguments.json:
         print_json({**vars(removal), "dry_run": arguments.dry_run})
@@ -279,7 +279,7 @@ def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -
 
 
 def _usage(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner.runs.inventory.sizes import size_text, sum_of
+    from benchrunner.runs.inventory.costs import size_text, sum_of
     from benchrunner.studies.kept.removal import disk_usage
 
     sizes, removal = disk_usage(runs)

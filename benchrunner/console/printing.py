@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
-from benchrunner.console.reserved_output import own_output
+from benchrunner.console.standard_streams import own_output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,15 +95,15 @@ def new_console(**settings: Any) -> Console:
 
 
 def _printable_line(line: str, width: int) -> str:
-    shown = escaped(line) if len(line) <= width else escaped(line[:width]) + escaped(line[-width:])
-    return shown if len(shown) <= width else _without_middle(shown, width, len(line))
-
-
-def _without_middle(text: str, width: int, length: int) -> str:
-    """Cut a text to a width, and say in the middle how long it was: both its beginning and its end matter."""
-    mark = f" ... ({length:,} characters) ... "
-    head = max(0, width - len(mark)) * 2 // 3
-    return text[:head] + mark + text[len(text) - max(0, width - len(mark) - head) :]
+    """Escape a line and cut it to a width. What is left out of its middle is counted: beginning and end matter."""
+    shown = escaped(line if len(line) <= width else line[:width] + line[-width:])
+    if len(shown) <= width:
+        return shown
+    mark = f" ... ({len(line):,} characters) ... "
+    kept = max(0, width - len(mark))
+    head = kept * 2 // 3
+    tail = kept - head
+    return shown[:head] + mark + shown[len(shown) - tail :]
 
 
 def _escaped_character(character: str) -> str:

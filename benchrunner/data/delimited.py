@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchrunner.data.arrow_arrays import arrow_table
-from benchrunner.data.rows import Rows
+from benchrunner.data.rows import Rows, arrow_table
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError
 from benchrunner.io.file_faults import shown, some_names
@@ -121,8 +120,10 @@ class _Records:
         return DataError(f"{self.path}:{line}: expected {len(self.names)} columns, found {count}.")
 
     def _lines(self, text: str) -> Iterator[tuple[int, list[str]]]:
-        for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
-            yield number, line.removesuffix("\r").split(self.source.separator)
+        separator = self.source.separator
+        lines = text.removesuffix("\n").split("\n")
+        for number, line in enumerate(lines, start=1):
+            yield number, line.removesuffix("\r").split(separator)
 
     def _csv(self, text: str) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.source.separator, strict=True)

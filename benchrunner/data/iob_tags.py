@@ -38,7 +38,11 @@ def first_evidence(sentences: Iterable[Sequence[str]]) -> dict[str, tuple[int, i
     """
     places: dict[str, tuple[int, int]] = {}
     for row, tags in enumerate(sentences):
-        for at, (before, tag) in enumerate(pairwise([OUTSIDE, *tags])):
-            if tag != OUTSIDE and before[2:] != tag[2:]:
-                places.setdefault("IOB2" if tag[0] == "B" else "IOB1", (row, at))
+        before = OUTSIDE
+        for at, tag in enumerate(tags):
+            is_apart = before[2:] != tag[2:]
+            if tag != OUTSIDE and is_apart:
+                scheme = "IOB2" if tag[0] == "B" else "IOB1"
+                places.setdefault(scheme, (row, at))
+            before = tag
     return places

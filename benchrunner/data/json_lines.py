@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.data.arrow_arrays import arrow_array
-from benchrunner.data.rows import Rows
+from benchrunner.data.rows import Rows, arrow_array
 from benchrunner.data.sources import FileSource, respelled
 from benchrunner.errors import DataError, described
 from benchrunner.io.file_faults import quoted, some_names
@@ -92,6 +91,17 @@ class JsonTable(FileSource):
         return value
 
 
+_KINDS = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+}
+"""Types of values -> how messages call them."""
+
+
 def json_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the object of each line with its line number, or raise a `DataError` with file and line.
 
@@ -135,8 +145,7 @@ def _column(path: Path, key: str, values: list[Any], lines: list[int]) -> pa.Arr
 
 def _kind(value: Any) -> str | None:
     """Name the JSON kind of a value; None for a missing value."""
-    kinds = {bool: "true or false", str: "a text", list: "a list", dict: "an object"}
-    return "a number" if type(value) in (int, float) else kinds.get(type(value))
+    return _KINDS.get(type(value))
 
 
 def _has_lone_surrogate(value: Any) -> bool:

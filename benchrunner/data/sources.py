@@ -179,7 +179,10 @@ class Filtered(Source):
 
     def read(self, workspace: Workspace) -> Rows:
         rows = self.source.read(workspace)
-        kept = [number for number, row in enumerate(rows.table.to_pylist()) if self._keeps(rows, number, row)]
+        kept = []
+        for number, row in enumerate(rows.table.to_pylist()):
+            if self._keeps(rows, number, row):
+                kept.append(number)
         if len(kept) == len(rows):
             return rows
         lines = None if rows.lines is None else [rows.lines[number] for number in kept]

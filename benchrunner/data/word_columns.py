@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from benchrunner.data.arrow_arrays import arrow_array, arrow_table
 from benchrunner.data.iob_tags import as_iob2, first_evidence
-from benchrunner.data.rows import Rows
+from benchrunner.data.rows import Rows, arrow_array, arrow_table
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import quoted
@@ -197,12 +196,14 @@ class WordColumns(FileSource):
                     raise DataError(f"{path}:{line}: found the tag {quoted(tag)}; expected O, B-TYPE or I-TYPE.")
         places = first_evidence(tags)
         if self.one_scheme and len(places) > 1:
-            evidence = "; ".join(
-                f"{tags[row][at]} begins a phrase on line {sentences[row][at][0]}, as in {scheme}"
-                for scheme, (row, at) in sorted(places.items())
-            )
-            line = max(sentences[row][at][0] for row, at in places.values())
-            raise DataError(f"{path}:{line}: two tag schemes in one file: {evidence}. Write all tags in one scheme.")
+            evidence = []
+            lines = []
+            for scheme, (row, at) in sorted(places.items()):
+                line, _ = sentences[row][at]
+                lines.append(line)
+                evidence.append(f"{tags[row][at]} begins a phrase on line {line}, as in {scheme}")
+            both = "; ".join(evidence)
+            raise DataError(f"{path}:{max(lines)}: two tag schemes in one file: {both}. Write all tags in one scheme.")
         return _NOTES[tuple(sorted(places))]
 
 

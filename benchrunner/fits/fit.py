@@ -1,4 +1,7 @@
-"""Fits and predictions as values. The id of each is a hash of everything that can change its result."""
+"""Fits and predictions as values, and records of their outcome.
+
+The id of a fit or prediction is a hash of everything that can change its result.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from benchrunner.io.decoding import WHEN_GIVEN, as_json
+from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
 
 
@@ -74,3 +78,33 @@ class Prediction:
     def id(self) -> str:
         """Hash of the whole prediction."""
         return identity(self)
+
+
+Status = Literal["done", "diverged", "failed"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """Outcome of a fit or a prediction. The file of a record is written last: where it exists, all other files do."""
+
+    id: str
+    status: Status
+    reason: str = ""
+    """Why the fit or prediction diverged or failed."""
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    """Scores of a prediction by the name of the metric; the first is the headline. Empty for a fit."""
+    flags: tuple[str, ...] = ()
+    """Warnings about a finished prediction, such as constant answers. A flagged score still counts in means."""
+    timings: Mapping[str, float] = field(default_factory=dict)
+    """Durations in seconds, and rates per second."""
+    work: Mapping[str, float] = field(default_factory=dict)
+    """Amount of computation of a training: `train_tokens`, the tokens that it read, each once in every epoch, and
+    `trained_weights`, the weights in matrices that it changed, without those of embeddings. `frozen_weights` are those
+    in matrices that it kept, but computed with in every step. Empty where this was not counted."""
+    numerics: Mapping[str, Any] = field(default_factory=dict)
+    """How the result was computed (device, threads, versions): equal ids and equal numerics give equal bits."""
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    """Checksums of the files that the record describes, by their names: of a fit, the files of its model; of a
+    prediction, its answers."""
+    notes: tuple[str, ...] = ()
+    """Remarks for the reader: rows left out, counts that differ from the official ones, a head that was dropped."""

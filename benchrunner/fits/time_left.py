@@ -68,7 +68,9 @@ class TimeLeft:
 
     def __init__(self, works: Iterable[tuple[Fit, float]], clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._fits = {fit.id: _Progress(_groups(fit), work) for fit, work in works}
+        self._fits: dict[str, _Progress] = {}
+        for fit, work in works:
+            self._fits[fit.id] = _Progress(_groups(fit), work)
         self._started: float | None = None
 
     def __contains__(self, fit: Fit) -> bool:
@@ -76,9 +78,12 @@ class TimeLeft:
 
     def begin(self, fit: Fit) -> None:
         """Note that something happens in a fit now."""
-        now, progress = self._clock(), self._fits[fit.id]
-        self._started = now if self._started is None else self._started
-        progress.began = now if progress.began is None else progress.began
+        now = self._clock()
+        progress = self._fits[fit.id]
+        if self._started is None:
+            self._started = now
+        if progress.began is None:
+            progress.began = now
         progress.ended = now
 
     def advance(self, fit: Fit, done: float, total: float) -> None:

@@ -32,9 +32,12 @@ def some_names(names: Iterable[str]) -> str:
     At most 20 names are shown and the others counted; long names are cut, and control characters are escaped.
     """
     known = list(names)
-    listed = [name if name.isprintable() and len(name) <= _NAME_WIDTH else shown(name, _NAME_WIDTH) for name in known]
+    listed = []
+    for name in known[:_NAMES]:
+        is_short = name.isprintable() and len(name) <= _NAME_WIDTH
+        listed.append(name if is_short else shown(name, _NAME_WIDTH))
     more = f" and {len(known) - _NAMES:,} more" if len(known) > _NAMES else ""
-    return (", ".join(listed[:_NAMES]) + more) or "none"
+    return (", ".join(listed) + more) or "none"
 
 
 def first_names(names: Sequence[str]) -> str:

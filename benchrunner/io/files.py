@@ -1,14 +1,17 @@
-"""Atomic writing of files and folders, and reading of text and of regular files."""
+"""Files: they are read strictly and written atomically; temporary files of killed processes are removed."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
 import errno
+import hashlib
 import json
 import os
+import re
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,13 +19,17 @@ from typing import Any
 from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.io.decoding import as_json
 from benchrunner.io.file_faults import quoted
-from benchrunner.io.leftovers import temporary_file, temporary_folder
 from benchrunner.io.output_places import file_for, followed, is_stream
 from benchrunner.process.platform_facts import current_umask, flush_to_disk
 
 TEXT_LIMIT = 2**31
 """Size in bytes of the largest text file that is read. Its rows take several times as much in memory."""
-_PART = 2**20
+_READ_BYTES = 2**20
+_TEMPORARY = re.compile(
+    r"\.(?P<target>.+)\.(?P<process>[1-9][0-9]{0,9})-(?P<machine>[0-9a-f]{8})\.[^.]+(?P<old>\.old)?\.part"
+)
+_MOST_CHARACTERS = 48
+"""Characters of the target's name that are in a temporary name, so that the temporary name is not too long."""
 
 
 def is_disk_full(error: BaseException) -> bool:
@@ -130,7 +137,7 @@ def _content(path: Path | str, size: int, limit: int | None) -> bytes:
         if len(content) == size:
             return content
         parts = bytearray(content)  # the file changes meanwhile, or is larger than one call reads
-        while (limit is None or len(parts) <= limit) and (part := os.read(descriptor, _PART)):
+        while (limit is None or len(parts) <= limit) and (part := os.read(descriptor, _READ_BYTES)):
             parts += part
         return bytes(parts)
     finally:
@@ -155,24 +162,20 @@ def read_text(path: Path, advice: str = "convert the file and try again.", *, en
         raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
 
 
-def _text_bytes(path: Path) -> bytes:
-    """Read a text file. Of a file that begins with zero bytes (sparse, binary, a device) only the beginning is read."""
+def _text_bytes(path: Path) -> bytes | bytearray:
+    """Read a text file up to the first part with a zero byte: binary and sparse files and devices are no texts."""
+    content = bytearray()
     with path.open("rb") as file:
-        content = file.read(_PART)
-        if len(content) < _PART or b"\0" in content:
-            return content
-        if path.is_file() and path.stat().st_size <= TEXT_LIMIT:
-            file.seek(0)
-            return file.read()
-        parts = bytearray(content)
-        while len(parts) <= TEXT_LIMIT and not path.is_file() and (content := file.read(_PART)):
-            parts += content
-    if path.is_file() or len(parts) > TEXT_LIMIT:
-        raise DataError(f"{path}: more than {TEXT_LIMIT:,} bytes, which is the most that is read of a text file.")
-    return bytes(parts)
+        while b"\0" not in content[-_READ_BYTES:] and (part := file.read(_READ_BYTES)):
+            content += part
+            if len(content) > TEXT_LIMIT:
+                raise DataError(
+                    f"{path}: more than {TEXT_LIMIT:,} bytes, which is the most that is read of a text file."
+                )
+    return content
 
 
-def decode_text(content: bytes, path: Path | str, advice: str, *, encoding: str = "utf-8") -> str:
+def decode_text(content: bytes | bytearray, path: Path | str, advice: str, *, encoding: str = "utf-8") -> str:
     """Decode a text without its byte order mark; raise a `DataError` that names the path and the line."""
     is_utf8 = encoding == "utf-8" or codecs.lookup(encoding).name == "utf-8"
     try:
@@ -193,3 +196,70 @@ def check_encoding(name: str) -> None:
         "a".encode(name)
     except LookupError:  # also for codecs of Python that do not make text, such as "hex"
         raise PluginError(f"There is no encoding {quoted(name)}; use, for example, 'utf-8' or 'latin-1'.") from None
+
+
+def temporary_file(target: Path) -> Path:
+    """Create an empty temporary file beside `target`; remove leftovers of ended processes there."""
+    remove_leftovers(target.parent)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target), suffix=".part")
+    os.close(handle)
+    return Path(name)
+
+
+def temporary_folder(target: Path) -> Path:
+    """Create a temporary folder beside `target`; remove leftovers of ended processes there."""
+    remove_leftovers(target.parent)
+    return Path(tempfile.mkdtemp(dir=target.parent, prefix=_prefix(target), suffix=".part"))
+
+
+def remove_whole(folder: Path) -> None:
+    """Remove a folder under a temporary name, so that no reader ever sees half of it, even if this process is killed.
+
+    Leftovers of ended processes beside it are removed as well. Nothing is done if the folder is not there.
+    """
+    part = temporary_folder(folder)
+    part.rmdir()
+    with contextlib.suppress(FileNotFoundError):
+        folder.rename(part)
+    shutil.rmtree(part, ignore_errors=True)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files and folders in `folder` whose processes do not live any more.
+
+    Processes of other machines count as living. A replaced folder is kept as long as nothing has taken its place.
+    """
+    with contextlib.suppress(OSError):  # a folder that may be written to but not listed
+        for name in [entry.name for entry in os.scandir(folder) if entry.name.endswith(".part")]:
+            match = _TEMPORARY.fullmatch(name)
+            if match is None or match["machine"] != _machine() or _lives(int(match["process"])):
+                continue
+            if match["old"] and not (folder / match["target"]).exists():
+                continue
+            remove(folder / name)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:_MOST_CHARACTERS]}.{os.getpid()}-{_machine()}."
+
+
+def _machine() -> str:
+    """Return a short text for this machine and its set of process numbers: a container has a set of its own."""
+    import platform  # loads slowly, and most commands write nothing
+
+    numbers = ""
+    with contextlib.suppress(OSError):  # no Linux
+        numbers = str(Path("/proc/self/ns/pid").readlink())
+    return hashlib.sha256(f"{platform.node()} {numbers}".encode()).hexdigest()[:8]
+
+
+def _lives(process: int) -> bool:
+    if os.name != "posix":  # on Windows, os.kill would end the process
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # a process of another user
+        return True
+    return True

@@ -1,14 +1,15 @@
-"""Reading of JSON files that may be damaged: every fault is an error that names the file and, where known, the line."""
+"""JSON and TOML files, read strictly: every mistake is an error that names the file."""
 
 from __future__ import annotations
 
 import json
 import math
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchrunner.errors import DataError, RequestError
+from benchrunner.errors import BenchrunnerError, DataError, RequestError
 from benchrunner.io.file_faults import quoted
 from benchrunner.io.files import decode_text, read_regular_file
 
@@ -75,20 +76,18 @@ def parse_json_text(text: str, path: Path | str, *, line: int | None = None, fin
 
 def check_depth(value: Any, path: Path | str) -> None:
     """Raise a `DataError` that names `path` if lists and objects are nested deeper than `DEPTH_LIMIT`."""
-    level = [value]
+    level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEPTH_LIMIT + 1):
-        level = [inner for outer in level if isinstance(outer, dict | list) for inner in _inner(outer)]
-        if not level:
-            return
-    raise DataError(f"{path}: {_TOO_DEEP}")
+        inner = []
+        for outer in level:
+            values = outer.values() if isinstance(outer, dict) else outer
+            inner += [part for part in values if isinstance(part, dict | list)]
+        level = inner
+    if level:
+        raise DataError(f"{path}: {_TOO_DEEP}")
 
 
 _TOO_DEEP = f"lists and objects are nested more than {DEPTH_LIMIT} deep."
-
-
-def _inner(value: dict[str, Any] | list[Any]) -> list[Any]:
-    values = value.values() if isinstance(value, dict) else value
-    return [inner for inner in values if isinstance(inner, dict | list)]
 
 
 class _Refused(Exception):
@@ -112,3 +111,28 @@ def _finite(text: str) -> float:
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
 _FINITE_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_finite, parse_float=_finite)
+
+
+_LIMIT = 1 << 20
+"""Largest size of a file in bytes. People write these files; tomllib parses about one megabyte in a second."""
+_DOTS = 1_000
+"""The most dots in a line."""
+
+
+def read_toml(path: Path, error: type[BenchrunnerError]) -> dict[str, Any]:
+    """Read a TOML file; raise an `error` that names the file if it cannot be read, and the line if it is not valid."""
+    try:
+        text = decode_text(read_regular_file(path, _LIMIT), path, "is it a TOML file?")
+        if any(line.count(".") > _DOTS for line in text.split("\n")):  # tomllib takes hours for a key of 100,000 parts
+            raise DataError(f"{path}: not valid TOML: a line has more than {_DOTS:,} dots.")
+        data = tomllib.loads(text.replace("\r\n", "\n"))
+        check_depth(data, path)
+    except OSError as reason:
+        raise error(f"{path}: cannot be read: {reason.strerror}.") from None
+    except DataError as reason:
+        raise error(str(reason)) from None
+    except ValueError as reason:  # names line and column
+        raise error(f"{path}: not valid TOML: {reason}.") from None
+    except RecursionError:
+        raise error(f"{path}: not valid TOML: lists or tables are nested too deep.") from None
+    return data

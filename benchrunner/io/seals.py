@@ -6,10 +6,11 @@ against damage and mistakes: whoever wants to forge a file can forge its checksu
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,11 @@ def check_files(folder: Path, checksums: Mapping[str, str], remedy: str, *, alon
     """
     for name, expected in checksums.items():
         check_file(folder / name, expected, remedy)
-    if alone and (added := [name for name in _names(folder) if name not in checksums]):
-        raise _damaged(f"{folder / added[0]}: this file was added later, and might be read.", remedy)
+    if not alone:
+        return
+    for name in _names(folder):
+        if name not in checksums:
+            raise _damaged(f"{folder / name}: this file was added later, and might be read.", remedy)
 
 
 def check_is_folder(path: Path) -> None:
@@ -80,24 +84,16 @@ def check_is_folder(path: Path) -> None:
 
 def check_file(path: Path, expected: str, remedy: str) -> None:
     """Raise a `DamagedFile` with the remedy if a file is missing or has not the expected checksum."""
-    try:
+    with _told(path, remedy):
         actual = file_checksum(path)
-    except DataError as error:
-        raise _damaged(str(error), remedy) from None
-    except OSError as error:
-        raise _damaged(f"{path}: cannot be read: {error.strerror}.", remedy) from None
     if actual != expected:
         raise _damaged(f"{path}: {_CHANGED}", remedy)
 
 
 def checked_content(path: Path, expected: str | None, remedy: str) -> bytes:
     """Read a file whole; raise a `DamagedFile` with the remedy if it has not the expected checksum."""
-    try:
+    with _told(path, remedy):
         content = read_regular_file(path)
-    except DataError as error:
-        raise _damaged(str(error), remedy) from None
-    except OSError as error:
-        raise _damaged(f"{path}: cannot be read: {error.strerror}.", remedy) from None
     if checksum(content) != expected:
         raise _damaged(f"{path}: {_CHANGED}", remedy)
     return content
@@ -118,14 +114,10 @@ def sealed(value: Any) -> bytes:
 
 def read_sealed(path: Path | str, remedy: str) -> dict[str, Any]:
     """Read what `write_sealed` wrote; raise a `DamagedFile` with the remedy if the file is damaged or edited."""
-    try:
+    with _told(path, remedy):
         content = read_regular_file(path, JSON_LIMIT)
-        body, _, end = content.rpartition(_KEY)
         value = parse_json(content, path)
-    except OSError as error:
-        raise _damaged(f"{path}: cannot be read: {error.strerror}.", remedy) from None
-    except DataError as error:
-        raise _damaged(str(error), remedy) from None
+    body, _, end = content.rpartition(_KEY)
     if end != checksum(body).encode() + _END:
         raise _damaged(f"{path}: {_CHANGED}", remedy)
     del value["checksum"]
@@ -157,6 +149,17 @@ def check_seal(path: Path, of: str, remedy: str) -> None:
 
 
 _CHANGED = "damaged, or edited after it was written: its content does not match its checksum."
+
+
+@contextlib.contextmanager
+def _told(path: Path | str, remedy: str) -> Iterator[None]:
+    """Turn the reason why a file cannot be read into a `DamagedFile` with the remedy."""
+    try:
+        yield
+    except DataError as error:
+        raise _damaged(str(error), remedy) from None
+    except OSError as error:
+        raise _damaged(f"{path}: cannot be read: {error.strerror}.", remedy) from None
 
 
 def _damaged(reason: str, remedy: str) -> DamagedFile:

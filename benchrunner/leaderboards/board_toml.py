@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchrunner.errors import PluginError
 from benchrunner.io.decoding import Mistake, Table, decoded
-from benchrunner.io.toml_files import read_toml
+from benchrunner.io.json_files import read_toml
 from benchrunner.leaderboards.file_kinds.columns_file import Columns
 from benchrunner.leaderboards.file_kinds.file_kind import FileKind
 from benchrunner.leaderboards.file_kinds.json_file import JsonLines, JsonMap

@@ -40,7 +40,8 @@ class Declared:
 
     def __post_init__(self) -> None:
         for name, own in parameters_of(type(self)).items():
-            object.__setattr__(self, name, own.checked(getattr(self, name), f"{self.owner}{name}"))
+            value = own.checked(getattr(self, name), f"{self.owner}{name}")
+            object.__setattr__(self, name, value)
 
     @classmethod
     def read(cls, texts: Mapping[str, str], what: str = "option") -> Self:
@@ -68,8 +69,12 @@ class Declared:
     @classmethod
     def given(cls, arguments: argparse.Namespace) -> dict[str, Any]:
         """Return the values of the options that were given, by the names of their parameters."""
-        values = {name: getattr(arguments, name) for name in parameters_of(cls)}
-        return {name: value for name, value in values.items() if value is not None}
+        given = {}
+        for name in parameters_of(cls):
+            value = getattr(arguments, name)
+            if value is not None:
+                given[name] = value
+        return given
 
     def changes(self) -> dict[str, Any]:
         """Return the values that are not the defaults."""

@@ -174,9 +174,10 @@ class Parameter:
 
     def read(self, text: str, name: str) -> Any:
         """Read a value from a text; raise a `RequestError` with `name` if the text is not a possible value."""
-        if self.separator:
-            return self.checked(tuple(self._parsed(part.strip()) for part in text.split(self.separator)), name)
-        return self.checked(self._parsed(text), name)
+        if not self.separator:
+            return self.checked(self._parsed(text), name)
+        parts = [self._parsed(part.strip()) for part in text.split(self.separator)]
+        return self.checked(tuple(parts), name)
 
     def read_values(self, text: str, name: str) -> tuple[Any, ...]:
         """Read one value from a text, or several that are separated by commas and make a grid."""

@@ -205,8 +205,7 @@ class Recipe(Declared):
     def changed(self, **values: Any) -> Recipe:
         """Copy the recipe with some values replaced. A parameter of a method is named `METHOD.NAME`."""
         check_fields(values)
-        parameters = {name: value for name, value in values.items() if is_parameter(name)}
-        fields = {name: value for name, value in values.items() if name not in parameters}
+        fields, parameters = _divided(values)
         if parameters:
             fields["parameters"] = {**fields.get("parameters", self.parameters), **parameters}
         return dataclasses.replace(self, **fields)
@@ -228,8 +227,8 @@ class Recipe(Declared):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Make a recipe from values that are named as by `as_dict`; raise a `RequestError` for an unknown name."""
         check_fields(data)
-        parameters = {name: value for name, value in data.items() if is_parameter(name)}
-        return cls(**{name: data[name] for name in data if name not in parameters}, parameters=parameters)
+        fields, parameters = _divided(data)
+        return cls(**fields, parameters=parameters)
 
 
 RECIPE_FIELDS = parameters_of(Recipe)
@@ -244,6 +243,15 @@ def is_parameter(name: str) -> bool:
     """Return whether a name can be that of a method's parameter, `METHOD.NAME`."""
     method, _, own = name.rpartition(".")
     return bool(method) and re.fullmatch(NAME, own) is not None
+
+
+def _divided(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide values by name into those of a recipe's fields and those of methods' parameters."""
+    fields: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
+    for name, value in values.items():
+        (parameters if is_parameter(name) else fields)[name] = value
+    return fields, parameters
 
 
 def check_fields(names: Iterable[str]) -> None:
@@ -287,9 +295,9 @@ class Grid:
 
     def points(self, base: Recipe) -> Iterator[Recipe]:
         """Give every combination as a recipe, in the order of the given values."""
-        names = list(self.choices)
-        for values in itertools.product(*(dict.fromkeys(self.choices[name]) for name in names)):
-            yield base.changed(**dict(zip(names, values, strict=True)))
+        different = [dict.fromkeys(values) for values in self.choices.values()]
+        for values in itertools.product(*different):
+            yield base.changed(**dict(zip(self.choices, values, strict=True)))
 
 
 @final
@@ -332,7 +340,10 @@ class NamedRecipe:
     def values_for(self, task: str) -> dict[str, Any]:
         """Return the recipe fields for the task of this name."""
         suite = task.partition("/")[0]
-        return {**self.values, **self.by_task.get(suite, {}), **self.by_task.get(task, {})}
+        values = dict(self.values)
+        for name in (suite, task):
+            values |= self.by_task.get(name, {})
+        return values
 
 
 def _check_published(values: Mapping[str, Any]) -> None:

@@ -12,9 +12,8 @@ from benchrunner.console.printing import value_text
 from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names
 from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginCode
-from benchrunner.plugins.first_party import advice_on_absent_plugins
+from benchrunner.plugins.distributions import Plugin, advice_on_absent_plugins
 from benchrunner.plugins.offers import Offer, Offers, claims, mistyped_prefix, split_prefix, unknown_name
-from benchrunner.plugins.versions import Plugin
 from benchrunner.workspace import Workspace
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, final
 
-from benchrunner.plugins.first_party import absent_plugins
+from benchrunner.plugins.distributions import Plugin, absent_plugins
 from benchrunner.plugins.registry import Plugins, SetAside
-from benchrunner.plugins.versions import Plugin
 from benchrunner.workspace import Workspace
 
 DISTRIBUTIONS = ("benchrunner", "torch", "datasets", "tokenizers", "numpy", "pyarrow", "pluggy")

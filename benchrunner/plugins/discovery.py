@@ -6,10 +6,10 @@ import importlib.metadata
 from collections.abc import Iterable
 
 from benchrunner.errors import BenchrunnerError
+from benchrunner.plugins.distributions import Plugin, installed_version, source_hash
 from benchrunner.plugins.hookspecs import GROUP
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
-from benchrunner.plugins.versions import Plugin, installed_version, source_hash
 
 CORE = importlib.metadata.EntryPoint("core", "benchrunner.builtin", GROUP)
 """Entry point of the core's own plugin. The core also works from a checkout that is not installed."""
@@ -35,7 +35,6 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
         for name, module in extra:
             with loading.plugin(name):
                 plugins.add(Plugin(name, name, f"0+source.{source_hash(module)}"), module)
-    plugins.set_wrong_leaderboards_aside()
     plugins.are_installed = installed and not extra
     return plugins
 

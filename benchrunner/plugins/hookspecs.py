@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from benchrunner.backbones.backbone import BackboneFamily
     from benchrunner.fits.executor import Executor
-    from benchrunner.fits.fit import Fit, Prediction
+    from benchrunner.fits.fit import Fit, Prediction, Record
     from benchrunner.fits.progress import Event
-    from benchrunner.fits.record import Record
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
     from benchrunner.parameters.recipes import NamedRecipe

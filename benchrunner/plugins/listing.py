@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import RequestError
 from benchrunner.io.decoding import as_json, fields_json, from_json
-from benchrunner.io.toml_files import read_toml
-from benchrunner.leaderboards.published import PublishedFigure
-from benchrunner.methods.method import Method
-from benchrunner.parameters.parameter import Value
-from benchrunner.parameters.recipes import NamedRecipe
+from benchrunner.io.json_files import read_toml
 from benchrunner.plugins.registry import Plugins
+
+if TYPE_CHECKING:
+    from benchrunner.leaderboards.published import PublishedFigure
+    from benchrunner.parameters.parameter import Value
+    from benchrunner.parameters.recipes import NamedRecipe
 
 KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "recipes", "studies", "plugins")
 
@@ -63,34 +65,64 @@ class Listed:
         return fields_json(self, defaults=False) if self.recipe is None else as_json(self.recipe)
 
 
-def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
-    """List everything that the plugins offer: kind -> values. The kinds are `KINDS`."""
-    offers: dict[str, list[Listed]] = {kind: [] for kind in KINDS}
+def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, list[Listed]]:
+    """List what the plugins offer: kind -> values. Only the hooks of these kinds are called."""
+    return {kind: list(_LISTS[kind](plugins)) for kind in kinds}
+
+
+def _tasks(plugins: Plugins) -> Iterator[Listed]:
     for task in plugins.tasks.values():
-        listed = Listed(task.name, task.about, task.problem.name, task.method, task.method_reason)
-        offers["tasks"].append(listed)
+        yield Listed(task.name, task.about, task.problem.name, task.method, task.method_reason)
+
+
+def _backbones(plugins: Plugins) -> Iterator[Listed]:
     for name, backbone in plugins.backbones.items():
-        offers["backbones"].append(Listed(name, backbone.about))
+        yield Listed(name, backbone.about)
+
+
+def _methods(plugins: Plugins) -> Iterator[Listed]:
     for method in plugins.methods.values():
-        offers["methods"].append(Listed(method.name, method.about, parameters=_parameters(method)))
+        parameters = []
+        for own in method.parameters:
+            parameters.append(ListedParameter(f"{method.name}.{own.name}", own.about, own.default, own.values_text))
+        yield Listed(method.name, method.about, parameters=tuple(parameters))
+
+
+def _leaderboards(plugins: Plugins) -> Iterator[Listed]:
     for name, board in plugins.leaderboards.items():
-        offers["leaderboards"].append(Listed(name, board.title, url=board.url, published=tuple(board.figures)))
+        yield Listed(name, board.title, url=board.url, published=tuple(board.figures))
+
+
+def _executors(plugins: Plugins) -> Iterator[Listed]:
     for name, executor in plugins.executors.items():
-        offers["executors"].append(Listed(name, executor.about))
+        yield Listed(name, executor.about)
+
+
+def _recipes(plugins: Plugins) -> Iterator[Listed]:
     for name, recipe in plugins.recipes.items():
-        offers["recipes"].append(Listed(name, recipe.about, recipe=recipe))
+        yield Listed(name, recipe.about, recipe=recipe)
+
+
+def _studies(plugins: Plugins) -> Iterator[Listed]:
     for name, path in plugins.studies.items():
-        offers["studies"].append(Listed(name, _study_title(path)))
+        yield Listed(name, _study_title(path))
+
+
+def _plugins(plugins: Plugins) -> Iterator[Listed]:
     for plugin in (plugins.core, *plugins.loaded):
-        offers["plugins"].append(Listed(plugin.name, f"{plugin.distribution} {plugin.version}"))
-    return offers
+        yield Listed(plugin.name, f"{plugin.distribution} {plugin.version}")
 
 
-def _parameters(method: Method) -> tuple[ListedParameter, ...]:
-    return tuple(
-        ListedParameter(f"{method.name}.{own.name}", own.about, own.default, own.values_text)
-        for own in method.parameters
-    )
+_LISTS: Mapping[str, Callable[[Plugins], Iterator[Listed]]] = {
+    "tasks": _tasks,
+    "backbones": _backbones,
+    "methods": _methods,
+    "leaderboards": _leaderboards,
+    "executors": _executors,
+    "recipes": _recipes,
+    "studies": _studies,
+    "plugins": _plugins,
+}
 
 
 def _study_title(path: Path) -> str:

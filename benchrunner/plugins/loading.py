@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self, final
 
 from benchrunner.console.printing import print_note
-from benchrunner.console.reserved_output import ReservedOutput, is_reserved
+from benchrunner.console.standard_streams import ReservedOutput, is_reserved
 from benchrunner.plugin_code import PluginCode
 
 PATIENCE_SECONDS = 2.0

@@ -7,12 +7,13 @@ import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar, final
+from typing import TYPE_CHECKING, Generic, TypeVar, final
 
-from benchrunner.backbones.backbone import BackboneFamily
 from benchrunner.errors import RequestError, UnknownName, closest_names
-from benchrunner.plugins.first_party import advice_on_absent_plugins
-from benchrunner.plugins.versions import Plugin
+from benchrunner.plugins.distributions import Plugin, advice_on_absent_plugins
+
+if TYPE_CHECKING:
+    from benchrunner.backbones.backbone import BackboneFamily
 
 V = TypeVar("V")
 
@@ -118,7 +119,13 @@ class Offers(Mapping[str, V]):
 
     def names(self, plugin: str | None = None) -> list[str]:
         """Return every name that a plugin offers, or that any does; contested names stand without a prefix."""
-        return [name for name, offers in self._of_name.items() if plugin is None or plugin in _plugins(offers)]
+        if plugin is None:
+            return list(self._of_name)
+        names = []
+        for name, offers in self._of_name.items():
+            if any(offer.plugin.name == plugin for offer in offers):
+                names.append(name)
+        return names
 
     def split(self, name: str) -> tuple[str | None, str]:
         """Split `PLUGIN:NAME`; the plugin is None unless one that offers values of this kind stands before a colon."""
@@ -138,13 +145,9 @@ def _renamed(offer: Offer[V]) -> Offer[V]:
     return replace(offer, value=value)
 
 
-def _plugins(offers: Collection[Offer[V]]) -> list[str]:
-    return [offer.plugin.name for offer in offers]
-
-
 def claims(offers: Collection[Offer[V]]) -> str:
     """Name the plugins of some offers."""
-    return " and ".join(_plugins(offers))
+    return " and ".join(offer.plugin.name for offer in offers)
 
 
 def contest(offers: Collection[Offer[V]]) -> str:

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
-from benchrunner.fits.executor import Executor
-from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import GRIDS, NamedRecipe
 from benchrunner.plugin_code import PluginCode, reason
-from benchrunner.plugins.backbone_search import BackboneSearch
+from benchrunner.plugins.distributions import Plugin, top_package
+from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.offers import Offer, Offers, claims, contest, meant, unknown_name
-from benchrunner.plugins.staging import new_manager, stage
-from benchrunner.plugins.versions import Plugin, top_package
-from benchrunner.tasks.task import Task
+from benchrunner.plugins.staging import (
+    BACKBONE,
+    EXECUTOR,
+    KINDS,
+    LEADERBOARD,
+    METHOD,
+    RECIPE,
+    TASK,
+    Kind,
+    Staged,
+    check_hooks,
+    new_manager,
+    stage,
+)
+
+if TYPE_CHECKING:
+    from benchrunner.backbones.backbone import Backbone, BackboneFamily
+    from benchrunner.fits.executor import Executor
+    from benchrunner.leaderboards.leaderboard import Leaderboard
+    from benchrunner.methods.method import Method
+    from benchrunner.plugins.backbone_search import BackboneSearch
+    from benchrunner.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -41,27 +57,22 @@ class SetAside:
 
 
 class Plugins:
-    """Everything that the plugins offer, by name. `discover` makes it once, and it is passed along."""
+    """Everything that the plugins offer, by name. `discover` makes it once, and it is passed along.
+
+    The hook of a kind is called when values of this kind are asked for first: `list tasks` reads no leaderboard.
+    """
 
     def __init__(self, core: Plugin) -> None:
         self.core = core
         self.manager = new_manager()
         self.loaded: list[Plugin] = []
         """Every plugin in use except the core's own."""
-        self.tasks = Offers[Task]("task", renames=True)
-        self.methods = Offers[Method]("method", renames=True)
-        self.recipes = Offers[NamedRecipe]("recipe", renames=True)
-        self.leaderboards = Offers[Leaderboard]("leaderboard")
-        self.executors = Offers[Executor]("executor")
-        self.backbones = Offers[Backbone]("backbone", is_sorted=False)
-        """The listed backbones. `backbone_search` finds others, too."""
         self.are_installed = False
         """Whether `discover` finds the same plugins in another process on this machine."""
-        kinds: tuple[Offers[Any], ...] = (
-            *(self.tasks, self.methods, self.recipes),
-            *(self.leaderboards, self.executors, self.backbones),
-        )
-        self._kinds = {offers.kind: offers for offers in kinds}
+        self.tell: Callable[[SetAside], None] = lambda part: None
+        """Is told of every plugin, or part of it, that is found to be unusable."""
+        self._offers: dict[str, Offers[Any]] = {}
+        """The kinds that were asked for."""
         self._families: list[Offer[BackboneFamily]] = []
         self._failures: list[SetAside] = []
         self._packages: dict[str, Plugin] = {}
@@ -71,18 +82,50 @@ class Plugins:
         return self.manager.hook
 
     @property
+    def tasks(self) -> Offers[Task]:
+        return self._of(TASK)
+
+    @property
+    def methods(self) -> Offers[Method]:
+        return self._of(METHOD)
+
+    @property
+    def recipes(self) -> Offers[NamedRecipe]:
+        return self._of(RECIPE)
+
+    @property
+    def leaderboards(self) -> Offers[Leaderboard]:
+        """The leaderboards whose columns name what the tasks of the plugins have."""
+        return self._of(LEADERBOARD)
+
+    @property
+    def executors(self) -> Offers[Executor]:
+        return self._of(EXECUTOR)
+
+    @property
+    def backbones(self) -> Offers[Backbone]:
+        """The listed backbones. `backbone_search` finds others, too."""
+        return self._of(BACKBONE)
+
+    @property
     def families(self) -> list[BackboneFamily]:
         """All families of backbones, in the order in which they are asked for a backbone."""
+        self._of(BACKBONE)
         return [offer.value for offer in self._families]
 
     @property
     def set_aside(self) -> list[SetAside]:
-        """Plugins that could not be used, then names that several plugins offer."""
+        """Plugins, or parts of them, that could not be used, then names that several plugins offer."""
+        for kind in KINDS:
+            self._of(kind)
+        return self.known_set_aside
+
+    @property
+    def known_set_aside(self) -> list[SetAside]:
+        """The part of `set_aside` that is known from the kinds that were asked for."""
         parts = list(self._failures)
-        for kind in self._kinds.values():
-            for offers in kind.contests:
-                remedy = f"{contest(offers)}, or uninstall one of them"
-                parts.append(SetAside(claims(offers), remedy, is_contested=True))
+        for offers in self._offers.values():
+            parts += map(_contest, offers.contests)
         return parts
 
     @property
@@ -99,79 +142,110 @@ class Plugins:
     @property
     def backbone_search(self) -> BackboneSearch:
         """The search for backbones among the offers of all plugins."""
-        idle = {failure.plugin: f"it is set aside ({failure.reason})" for failure in self._failures}
-        idle |= {plugin.name: "it brings other things" for plugin in self.loaded}
+        from benchrunner.plugins.backbone_search import BackboneSearch
+
+        backbones = self.backbones
+        idle = {plugin.name: "it brings other things" for plugin in self.loaded}
+        for failure in self._failures:
+            idle[failure.plugin] = f"it is set aside ({failure.reason})"
         for family in self._families:
             if not family.value.prefix:
                 idle.pop(family.plugin.name, None)
-        return BackboneSearch(self.backbones, self._families, idle)
+        return BackboneSearch(backbones, self._families, idle)
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
         """Set a plugin, or a part of it, aside because of an error."""
-        text = " ".join(str(error).split()) if isinstance(error, BenchrunnerError) else reason(error)
-        self._failures.append(SetAside(plugin, f"{where}{text}"))
+        text = reason(error)
+        if isinstance(error, BenchrunnerError):
+            text = " ".join(str(error).split())
+        self._set_aside(SetAside(plugin, f"{where}{text}"))
+
+    def _set_aside(self, part: SetAside) -> None:
+        self._failures.append(part)
+        self.tell(part)
 
     def add(self, plugin: Plugin, module: object) -> None:
-        """Take everything that a plugin offers; set the whole plugin aside if any part of it fails.
-
-        The offers are staged first, so a plugin that fails leaves nothing behind but its imported modules.
-        """
+        """Take a plugin, or set it aside if its hooks cannot be called."""
         for known in (self.core, *self.loaded):
             if known.name == plugin.name:
                 text = f"{known.distribution} has a plugin of that name already, so that of {plugin.distribution}"
-                self._failures.append(SetAside(plugin.name, f"{text} is not used"))
+                self._set_aside(SetAside(plugin.name, f"{text} is not used"))
                 return
         self.are_installed = False
         try:
             with PluginCode():
-                self._merge(plugin, module)
+                check_hooks(plugin, module)
         except BenchrunnerError as error:
             self.fail(plugin.name, error)
-        else:
-            self.loaded.append(plugin)
-            if isinstance(module, ModuleType):
-                self._packages[top_package(module.__name__)] = plugin
+            return
+        self.manager.register(module, name=plugin.name)
+        self.loaded.append(plugin)
+        if isinstance(module, ModuleType):
+            self._packages[top_package(module.__name__)] = plugin
 
     def add_core(self, module: object) -> None:
-        """Take the offers of benchrunner's own plugin; its errors are bugs and are raised."""
-        self._merge(self.core, module)
+        """Take benchrunner's own plugin."""
+        self.manager.register(module, name=self.core.name)
 
-    def _merge(self, plugin: Plugin, module: object) -> None:
-        """Take the offers of a plugin; a `PluginError` if the core has a value of the same kind and name."""
-        staged = stage(plugin, module)
-        for offer in staged.offers:
-            known = self._kinds[offer.kind].by_name.get(offer.name)
-            if known is not None and known.plugin is self.core:
-                raise PluginError(f"the {offer.kind} '{offer.name}' is there already, from {self.core.distribution}")
-        self.manager.register(module, name=plugin.name)
-        for offer in staged.offers:
-            self._kinds[offer.kind].add(offer)
-        self._families += staged.families
+    def _of(self, kind: Kind) -> Offers[Any]:
+        """Return the values of a kind that the plugins offer."""
+        if kind.name not in self._offers:
+            offers = Offers[Any](kind.name, renames=kind.renames, is_sorted=kind.is_sorted)
+            families = []
+            for staged in self._staged(kind):
+                families += staged.families
+                for offer in staged.offers:
+                    offers.add(offer)
+            self._offers[kind.name] = offers
+            if kind is BACKBONE:
+                self._families = families
+            for contested in offers.contests:
+                self.tell(_contest(contested))
+            if kind is LEADERBOARD:
+                self._set_wrong_leaderboards_aside(offers)
+        return self._offers[kind.name]
 
-    def set_wrong_leaderboards_aside(self) -> None:
+    def _staged(self, kind: Kind) -> list[Staged]:
+        """Call the hook of a kind. A hook that fails offers nothing; an error of the core's is a bug and is raised."""
+        own = stage(self.core, self.hook, kind)
+        core_names = [offer.name for offer in own.offers]
+        parts = [own]
+        with Loading() as loading:
+            for plugin in self.loaded:
+                try:
+                    with loading.plugin(plugin.name):
+                        staged = stage(plugin, self.hook, kind)
+                        for offer in staged.offers:
+                            if offer.name in core_names:
+                                place = f"from {self.core.distribution}"
+                                raise PluginError(f"the {kind.name} '{offer.name}' is there already, {place}")
+                except BenchrunnerError as error:
+                    self.fail(plugin.name, error, f"{kind.hook}: ")
+                else:
+                    parts.append(staged)
+        return parts
+
+    def _set_wrong_leaderboards_aside(self, boards: Offers[Leaderboard]) -> None:
         """Set leaderboards aside whose columns name a task, metric or split that the tasks of all plugins lack."""
         names = self.tasks.names()
-        for offer in list(self.leaderboards.by_name.values()):
+        for offer in list(boards.by_name.values()):
             try:
                 with PluginCode():
                     offer.value.check_columns(self.tasks, names)
             except BenchrunnerError as error:
-                self.leaderboards.remove(offer)
+                boards.remove(offer)
                 place = offer.value.origin or f"leaderboard {offer.name}"
-                self._failures.append(SetAside(offer.plugin.name, f"{place}: {error!s}"))
+                self._set_aside(SetAside(offer.plugin.name, f"{place}: {error!s}"))
 
     def supplier(self, value: object) -> Plugin:
         """Return the plugin that offers a value, for example a task or a family.
 
         For a value that no plugin offers, this is the plugin whose code made it, or else the core.
         """
-        for kind in self._kinds.values():
-            for offer in kind.by_name.values():
-                if offer.value is value:
-                    return offer.plugin
-        for family in self._families:
-            if family.value is value:
-                return family.plugin
+        offered = [offer for offers in self._offers.values() for offer in offers.by_name.values()]
+        for offer in (*offered, *self._families):
+            if offer.value is value:
+                return offer.plugin
         return self._packages.get(top_package(type(value).__module__), self.core)
 
     def plugin_of_package(self, package: str) -> Plugin | None:
@@ -184,8 +258,12 @@ class Plugins:
         for split in task.splits.values():
             for source in split.sources:
                 parts += [source, getattr(source, "source", None)]
-        packages = dict.fromkeys(top_package(type(part).__module__) for part in parts)
-        return [self.supplier(task), *(self._packages[name] for name in packages if name in self._packages)]
+        suppliers = {self.supplier(task): None}
+        for part in parts:
+            plugin = self._packages.get(top_package(type(part).__module__))
+            if plugin is not None:
+                suppliers[plugin] = None
+        return list(suppliers)
 
     def tasks_of(self, names: Iterable[str]) -> list[Task]:
         """Return tasks by name, short name or name of their suite; each once, in the order of the names."""
@@ -222,6 +300,11 @@ class Plugins:
         if full is None:
             raise UnknownName("study", name, known, "The path of a .toml file is understood as well.")
         return full, known[full]
+
+
+def _contest(offers: Sequence[Offer[Any]]) -> SetAside:
+    """Describe a name that several plugins offer."""
+    return SetAside(claims(offers), f"{contest(offers)}, or uninstall one of them", is_contested=True)
 
 
 def _suite(task: str) -> str:

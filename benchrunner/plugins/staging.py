@@ -1,24 +1,21 @@
-"""Staging: collect everything that one plugin offers, and check it, before any of it is used."""
+"""Staging: collect what one hook of a plugin offers, and check it, before any of it is used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError
-from benchrunner.fits.executor import Executor
-from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.methods.method import Method
-from benchrunner.parameters.recipes import NamedRecipe
 from benchrunner.plugins import hookspecs
+from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offers import Offer
-from benchrunner.plugins.versions import Plugin
-from benchrunner.tasks.task import Task
+
+if TYPE_CHECKING:
+    from benchrunner.backbones.backbone import BackboneFamily
 
 NAME_LENGTH = 200
 """The most characters of a name."""
@@ -34,46 +31,81 @@ class Kind:
 
     name: str
     hook: str
-    value_type: type
+    module: str
+    """Module of the class of what the hook gives."""
+    class_name: str
     fields: Mapping[str, tuple[type, str]]
     """The fields that every command may show or read."""
+    renames: bool = False
+    """Whether fits and records keep the names of such values."""
+    is_sorted: bool = True
+
+    def has(self, value: object) -> bool:
+        """Return whether a hook of this kind may give a value. No class of a kind that nobody uses is imported."""
+        home = (self.module, self.class_name)
+        return any((base.__module__, base.__name__) == home for base in type(value).__mro__)
 
 
-KINDS = (
-    Kind("task", "register_tasks", Task, {"about": TEXT, "method": TEXT, "method_reason": TEXT}),
-    Kind(
-        "method",
-        "register_methods",
-        Method,
-        {
-            "about": TEXT,
-            "needs_backbone": CLAIM,
-            "trains_encoder": CLAIM,
-            "trains_in_steps": CLAIM,
-            "exports": CLAIM,
-            "recipe_fields": TEXTS,
-            "training_fields": TEXTS,
-            "recipe_defaults": (Mapping, "a mapping"),
-        },
-    ),
-    Kind("leaderboard", "register_leaderboards", Leaderboard, {"title": TEXT, "url": TEXT, "note": TEXT}),
-    Kind("executor", "register_executors", Executor, {"about": TEXT}),
-    Kind("recipe", "register_recipes", NamedRecipe, {"about": TEXT, "source": TEXT, "notes": TEXT}),
+METHOD_FIELDS = {
+    "about": TEXT,
+    "needs_backbone": CLAIM,
+    "trains_encoder": CLAIM,
+    "trains_in_steps": CLAIM,
+    "exports": CLAIM,
+    "recipe_fields": TEXTS,
+    "training_fields": TEXTS,
+    "recipe_defaults": (Mapping, "a mapping"),
+}
+TASK = Kind(
+    "task",
+    "register_tasks",
+    "benchrunner.tasks.task",
+    "Task",
+    {"about": TEXT, "method": TEXT, "method_reason": TEXT},
+    renames=True,
 )
-BACKBONE = Kind("backbone", "", Backbone, {"about": TEXT})
-"""Backbones are listed by the families that the hook `register_backbones` offers."""
+METHOD = Kind("method", "register_methods", "benchrunner.methods.method", "Method", METHOD_FIELDS, renames=True)
+RECIPE = Kind(
+    "recipe",
+    "register_recipes",
+    "benchrunner.parameters.recipes",
+    "NamedRecipe",
+    {"about": TEXT, "source": TEXT, "notes": TEXT},
+    renames=True,
+)
+LEADERBOARD = Kind(
+    "leaderboard",
+    "register_leaderboards",
+    "benchrunner.leaderboards.leaderboard",
+    "Leaderboard",
+    {"title": TEXT, "url": TEXT, "note": TEXT},
+)
+EXECUTOR = Kind("executor", "register_executors", "benchrunner.fits.executor", "Executor", {"about": TEXT})
+BACKBONE = Kind(
+    "backbone",
+    "register_backbones",
+    "benchrunner.backbones.backbone",
+    "BackboneFamily",
+    {"about": TEXT},
+    is_sorted=False,
+)
+"""Families of backbones; the backbones that they list are the values."""
+
+KINDS = (TASK, METHOD, RECIPE, LEADERBOARD, EXECUTOR, BACKBONE)
 
 
 @dataclass
 class Staged:
-    """Everything that one plugin offers, collected before any of it is used."""
+    """Everything of one kind that one plugin offers, collected before any of it is used."""
 
     plugin: Plugin
+    kind: Kind
     offers: list[Offer[Any]] = field(default_factory=list)
     families: list[Offer[BackboneFamily]] = field(default_factory=list)
 
-    def add(self, kind: Kind, value: Any, family: BackboneFamily | None = None) -> None:
+    def add(self, value: Any, family: BackboneFamily | None = None) -> None:
         """Stage a value; a `PluginError` if it cannot be used or its name is staged already."""
+        kind = self.kind
         name = getattr(value, "name", None)
         if not isinstance(name, str) or not name:
             raise PluginError(f"the {kind.name} {value_text(value)} has no name")
@@ -87,9 +119,9 @@ class Staged:
                 raise PluginError(
                     f"the {kind.name} '{name}' needs {described} as its {field_name}, not {value_text(given)}"
                 )
-        if isinstance(value, Method):
+        if kind is METHOD:
             value.check_declared()
-        if any((offer.kind, offer.name) == (kind.name, name) for offer in self.offers):
+        if any(offer.name == name for offer in self.offers):
             raise PluginError(f"the {kind.name} '{name}' is there already, from {self.plugin.distribution}")
         self.offers.append(Offer(kind.name, name, value, self.plugin, family))
 
@@ -99,23 +131,39 @@ class Staged:
             raise PluginError(f"two of its backbone families are named '{family.name}': give each its own `name`")
         self.families.append(Offer("family", family.name, family, self.plugin))
         for backbone in family.listed():
-            self.add(BACKBONE, backbone, family)
+            self.add(backbone, family)
 
 
-def stage(plugin: Plugin, module: object) -> Staged:
-    """Collect the values that a plugin's hooks give; a `PluginError` if one of them cannot be used."""
+def stage(plugin: Plugin, hooks: pluggy.HookRelay, kind: Kind) -> Staged:
+    """Collect the values of a kind that a plugin's hook gives; a `PluginError` if one of them cannot be used."""
+    staged = Staged(plugin, kind)
+    for implementation in getattr(hooks, kind.hook).get_hookimpls():
+        if implementation.plugin_name == plugin.name:
+            for value in _checked(implementation.function(), kind):
+                if kind is BACKBONE:
+                    staged.add_family(value)
+                else:
+                    staged.add(value)
+    return staged
+
+
+def _checked(values: object, kind: Kind) -> Iterator[Any]:
+    """Yield the values that a hook gave; a `PluginError` if it gave anything but values of its kind."""
+    if not isinstance(values, Iterable):
+        raise PluginError(f"it gave {value_text(values)}: yield values, or return a list of them")
+    for value in values:
+        if not kind.has(value):
+            raise PluginError(f"it gave {value_text(value)}, which is not a {kind.class_name}")
+        yield value
+
+
+def check_hooks(plugin: Plugin, module: object) -> None:
+    """Raise an error, also one of pluggy, if a plugin has no hooks, unknown ones or ones with other arguments."""
     manager = new_manager()
     manager.register(module, name=plugin.name)
     manager.check_pending()
     if not manager.get_hookcallers(module):
         raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
-    staged = Staged(plugin)
-    for kind in KINDS:
-        for value in _answers(manager, kind.hook, kind.value_type):
-            staged.add(kind, value)
-    for family in _answers(manager, "register_backbones", BackboneFamily):
-        staged.add_family(family)
-    return staged
 
 
 def new_manager() -> pluggy.PluginManager:
@@ -123,15 +171,3 @@ def new_manager() -> pluggy.PluginManager:
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
     return manager
-
-
-def _answers(manager: pluggy.PluginManager, hook: str, value_type: type) -> Iterator[Any]:
-    """Yield the values that the hook of a manager's only plugin gives."""
-    for implementation in getattr(manager.hook, hook).get_hookimpls():
-        values = implementation.function()
-        if not isinstance(values, Iterable):
-            raise PluginError(f"{hook} gave {value_text(values)}: yield values, or return a list of them")
-        for value in values:
-            if not isinstance(value, value_type):
-                raise PluginError(f"{hook} gave {value_text(value)}, which is not a {value_type.__name__}")
-            yield value

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.data.arrow_arrays import arrow_array
+from benchrunner.data.rows import arrow_array
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import quoted
 from benchrunner.problems.problem import HeadShape, free_pieces

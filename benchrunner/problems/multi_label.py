@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.data.arrow_arrays import arrow_array
+from benchrunner.data.rows import arrow_array
 from benchrunner.errors import PluginError
 from benchrunner.metrics import ANSWERS, Metric
 from benchrunner.problems.probabilities import logit, mean_sigmoid, sigmoid

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.data.arrow_arrays import arrow_array
+from benchrunner.data.rows import arrow_array
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import some_names
 from benchrunner.problems.probabilities import label_numbers, majority_scores, mean_probability, softmax

@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.data.arrow_arrays import arrow_array, list_starts
+from benchrunner.data.rows import arrow_array, list_starts
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import shown, some_names
 from benchrunner.problems.probabilities import label_numbers, majority_scores, mean_probability

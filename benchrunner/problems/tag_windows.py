@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchrunner.data.arrow_arrays import list_starts
+from benchrunner.data.rows import list_starts
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.features.arrays import IGNORED, Features, Sequences, borders
 from benchrunner.features.blocks import ranges

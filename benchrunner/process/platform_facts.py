@@ -18,14 +18,18 @@ def available_cores() -> int:
     Limits are its affinity, the quota of its container (control groups) and OMP_NUM_THREADS. Where the system does not
     tell the affinity (macOS, Windows), all cores count.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
     limits = [cores]
     with contextlib.suppress(OSError, ValueError):  # "max" where there is no quota
         quota, period = (_CONTROL_GROUPS / "cpu.max").read_text(encoding="ascii").split()
         limits.append(int(quota) // int(period))
     with contextlib.suppress(OSError, ValueError, ZeroDivisionError):
-        quota, period = ((_CONTROL_GROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
-        limits.append(int(quota) // int(period) if int(quota) > 0 else cores)
+        quota = (_CONTROL_GROUPS / "cpu" / "cpu.cfs_quota_us").read_text()
+        period = (_CONTROL_GROUPS / "cpu" / "cpu.cfs_period_us").read_text()
+        if int(quota) > 0:
+            limits.append(int(quota) // int(period))
     with contextlib.suppress(ValueError):  # a list of numbers is for nested parallel regions
         limits.append(int(os.environ.get("OMP_NUM_THREADS", cores)))
     return max(1, min(limits))

@@ -54,7 +54,10 @@ class Ensemble:
     def outputs(self, rows: Rows, runner: Runner) -> Any:
         """Return the averaged raw outputs of the members for rows of their task."""
         members = [raw_outputs(fit, rows, runner) for fit in self.members]
-        return members[0] if len(members) == 1 else runner.plugins.tasks.find(self.task).problem.average(members)
+        if len(members) == 1:
+            return members[0]
+        task = runner.plugins.tasks.find(self.task)
+        return task.problem.average(members)
 
     def settings(self, runner: Runner) -> Mapping[str, Any]:
         """Return the settings that turn the averaged outputs into answers, tuned on dev as for a single fit."""

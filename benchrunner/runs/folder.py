@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
-from benchrunner.fits.fit import Fit, Prediction
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import from_json
+from benchrunner.io.files import remove
 from benchrunner.io.locks import held, is_read_only
 from benchrunner.io.seals import (
     check_files,
@@ -193,13 +193,13 @@ class RunFolder:
 
         The caller must hold the folder's lock.
         """
-        for part in () if self.is_read_only else self.path.rglob(".*.part"):
-            if part.is_dir():
-                shutil.rmtree(part, ignore_errors=True)
-            else:
-                part.unlink(missing_ok=True)
-        if self.checkpoint.exists() and self.model.exists() and (record := self.record()) and record.status == "done":
-            shutil.rmtree(self.checkpoint, ignore_errors=True)
+        if not self.is_read_only:
+            for part in self.path.rglob(".*.part"):
+                remove(part)
+        if self.checkpoint.exists() and self.model.exists():
+            record = self.record()
+            if record is not None and record.status == "done":
+                shutil.rmtree(self.checkpoint, ignore_errors=True)
 
     def locked(self, waiting: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
         """Return a context manager that locks the folder; call `waiting` if another process holds the lock."""
@@ -225,7 +225,10 @@ def _prediction_remedy(folder: Path) -> str:
 
 def answer_lines(answers: Sequence[Any]) -> list[str]:
     """Return answers as lines of JSON, which `read_answers` reads."""
-    return [json.dumps({"index": index, "answer": answer}, ensure_ascii=False) for index, answer in enumerate(answers)]
+    lines = []
+    for index, answer in enumerate(answers):
+        lines.append(json.dumps({"index": index, "answer": answer}, ensure_ascii=False))
+    return lines
 
 
 def write_prediction(folder: Path, prediction: Prediction, record: Record, lines: Sequence[str]) -> None:

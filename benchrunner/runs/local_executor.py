@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from benchrunner.console.printing import print_note, value_text
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.fits.executor import Executor, FitRunner
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import silent
 from benchrunner.parameters.parameter import Parameter
 from benchrunner.plugin_code import PluginCode
@@ -17,8 +18,6 @@ from benchrunner.runs.core_shares import CoreShares, automatic_shares, torch_thr
 from benchrunner.runs.folder import RunFolder
 
 if TYPE_CHECKING:
-    from benchrunner.fits.fit import Fit
-    from benchrunner.fits.record import Record
     from benchrunner.runs.runner import Runner
 
 JOBS = Parameter(
@@ -81,33 +80,29 @@ class Local(Executor):
 def _run_here(fits: Sequence[Fit], shares: CoreShares | None, runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
     """Run fits one after another in this process, with the threads that they would have in a worker process."""
     for fit in fits:
-        with contextlib.nullcontext() if shares is None else torch_threads(shares.threads[fit.id]):
+        threads = contextlib.nullcontext() if shares is None else torch_threads(shares.threads[fit.id])
+        with threads:
             yield fit, runner.run(fit)
 
 
 def executed(executor: Executor, fits: Sequence[Fit], runner: Runner) -> Iterator[tuple[Fit, Record]]:
     """Yield what an executor yields; raise a `PluginError` if it fails, or yields what was not asked for."""
-    what, asked = f"The executor '{executor.name}'", {fit.id for fit in fits}
+    what = f"The executor '{executor.name}'"
+    asked = {fit.id for fit in fits}
     guard = contextlib.nullcontext if isinstance(executor, Local) else PluginCode
     with guard(what):
         pairs = iter(executor.run(fits, runner.fit_runner))
     while True:
         with guard(what):
             pair = next(pairs, None)
-        if pair is None:
-            return
-        if not _is_pair(pair):
-            raise PluginError(f"{what} yielded {value_text(pair)}, not a fit and its record.")
-        fit, record = pair
+        match pair:
+            case None:
+                return
+            case (Fit() as fit, Record() as record):
+                pass
+            case _:
+                raise PluginError(f"{what} yielded {value_text(pair)}, not a fit and its record.")
         if fit.id not in asked or record.id != fit.id:
             raise PluginError(f"{what} yielded the record {record.id} for the fit {fit.id}, which was not asked for.")
         asked.remove(fit.id)
         yield fit, record
-
-
-def _is_pair(value: Any) -> bool:
-    from benchrunner.fits.fit import Fit
-    from benchrunner.fits.record import Record
-
-    is_pair = isinstance(value, tuple) and len(value) == 2
-    return is_pair and isinstance(value[0], Fit) and isinstance(value[1], Record)

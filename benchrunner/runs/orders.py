@@ -1,4 +1,4 @@
-"""Fits for worker processes, on this machine or on others: what a worker is told, and what it gives back."""
+"""Fits for worker processes, on this machine or on others: orders, answers, and the sending of fits."""
 
 from __future__ import annotations
 
@@ -8,25 +8,99 @@ import os
 import platform
 import sys
 import traceback
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, Self, final
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, Protocol, Self, final
 
 from benchrunner.errors import BenchrunnerError, FitError, RequestError, UnknownName, described
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
-from benchrunner.fits.fit import Fit
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import silent
-from benchrunner.fits.record import Record
+from benchrunner.io.files import write_atomically
 from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.observers import Report
 from benchrunner.plugins.registry import Plugins
+from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.references import PREFIX as RUN_PREFIX
-from benchrunner.runs.runner import Runner
-from benchrunner.runs.sending import packed, unpack
+from benchrunner.runs.runner import Report, Runner
 from benchrunner.workspace import Workspace
+
+LAST = "record.json"
+"""File of a run that is written last: where it exists, all other files do."""
+
+
+class SentFits(Protocol):
+    """The fits of one study on the way to their workers and back."""
+
+    def run(self, fits: Sequence[Fit]) -> Iterator[tuple[Fit, Record]]:
+        """Send fits to workers and yield each fit with its record as its worker finishes."""
+
+    def cancel(self) -> None:
+        """Stop all workers; fits in training have a moment to write their checkpoints."""
+
+
+def send_fits(
+    fits: Iterable[Fit], runner: FitRunner, begin: Callable[[str], AbstractContextManager[SentFits]]
+) -> Iterator[tuple[Fit, Record]]:
+    """Yield finished fits from disk, and let `begin` send the other fits. Workers are stopped if the study stops.
+
+    `begin` gets the value of `FitOrder.mark`. It is not called if all fits are finished.
+    """
+    unfinished = []
+    for fit in fits:
+        record = RunFolder(runner.workspace.runs, fit.id).finished_record()
+        if record is None:
+            unfinished.append(fit)
+        else:
+            yield fit, record
+    if unfinished:
+        with _marked(runner.workspace.runs) as mark, begin(mark) as sent:
+            try:
+                yield from sent.run(unfinished)
+            except BaseException:  # Ctrl-C too: no worker may go on by itself
+                sent.cancel()
+                raise
+
+
+@contextlib.contextmanager
+def _marked(runs: Path) -> Iterator[str]:
+    """Put a file of a new name into the runs folder and yield the name: see `FitOrder.mark`."""
+    runs.mkdir(parents=True, exist_ok=True)
+    mark = runs / f".{os.urandom(16).hex()}.mark"
+    mark.touch()
+    try:
+        yield mark.name
+    finally:
+        mark.unlink(missing_ok=True)
+
+
+def packed(folder: Path) -> dict[str, bytes]:
+    """Read the files of a run's folder, without its checkpoint, lock and temporary files: path -> bytes."""
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        is_hidden = any(part.startswith(".") for part in name.parts)
+        if path.is_file() and name.parts[0] != "checkpoint" and not is_hidden:
+            files[name.as_posix()] = path.read_bytes()
+    return files
+
+
+def unpack(files: Mapping[str, bytes], runs: Path, run: str) -> None:
+    """Write the files of a run to its folder, unless the run is finished there already."""
+    folder = RunFolder(runs, run)
+    with folder.locked(lambda: None):
+        if folder.finished_record() is not None:
+            return
+        for name in sorted(files, key=lambda name: name == LAST):
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts:
+                raise FitError(f"A worker sent a file of the run {run} with the name {name}, which is outside of it.")
+            write_atomically(folder.path / path, partial(Path.write_bytes, data=files[name]))
+
 
 Files = Literal["shared", "returned", "auto"]
 """How the files of a run reach the runs folder: the worker writes them there (`shared`), they travel back with the

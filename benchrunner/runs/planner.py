@@ -182,9 +182,10 @@ class Planner:
 
     def suppliers(self, task: Task, method: Method, family: BackboneFamily | None) -> dict[str, str]:
         """Return the plugins whose code has a part in a fit, the core included, with their versions."""
-        plugins = [self.plugins.core, *self.plugins.suppliers_of(task), self.plugins.supplier(method)]
-        for part in _with_parts(family):
-            plugins.append(self.plugins.supplier(part))
+        plugins = [self.plugins.core]
+        plugins += self.plugins.suppliers_of(task)
+        plugins.append(self.plugins.supplier(method))
+        plugins += map(self.plugins.supplier, _with_parts(family))
         return {plugin.title: plugin.version for plugin in plugins}
 
     def check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None, suppliers: Mapping[str, str]) -> None:
@@ -218,5 +219,8 @@ def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recip
     Parameters of other methods are ignored, and parameters with their defaults are left out.
     """
     defaults = Recipe()
-    ignored = {name: getattr(defaults, name) for name in RECIPE_FIELDS if not method.reads(name, task.problem)}
+    ignored = {}
+    for name in RECIPE_FIELDS:
+        if not method.reads(name, task.problem):
+            ignored[name] = getattr(defaults, name)
     return recipe.changed(**ignored, parameters=method.set_parameters(recipe))

@@ -16,8 +16,7 @@ from benchrunner.console.printing import value_text
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import Diverged, FitError
-from benchrunner.fits.fit import Fit, Prediction, identity
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Prediction, Record, identity
 from benchrunner.io.files import write_atomically, write_folder_atomically
 from benchrunner.io.seals import check_seal, seal_files
 from benchrunner.metrics import Score
@@ -110,7 +109,8 @@ def majority_scores(fit: Fit, split: str, runner: Runner) -> Mapping[str, Score]
     """Return the scores of the majority answer of a fit's training rows on a split."""
     task = runner.plugins.tasks.find(fit.task)
     majority = runner.planner.plan(task, "", method=MAJORITY, recipe=fit.recipe)
-    return predict(majority, split, runner).record.scores
+    predicted = predict(majority, split, runner)
+    return predicted.record.scores
 
 
 def judged(
@@ -138,9 +138,9 @@ def judged(
 
 def _no_better(scores: Mapping[str, Score], baseline: Mapping[str, Score]) -> bool:
     """Compare the headline metrics. If the baseline has no figure, as in correlations, any figure above 0 is better."""
-    name = next(iter(scores))
-    value = scores[name].value
-    return value is None or value <= (baseline[name].value or 0.0)
+    name, score = next(iter(scores.items()))
+    floor = baseline[name].value or 0.0
+    return score.value is None or score.value <= floor
 
 
 def _tuned_notes(prediction: Prediction, task: Task) -> Iterator[str]:
@@ -154,7 +154,8 @@ def _tuned_notes(prediction: Prediction, task: Task) -> Iterator[str]:
 def decoding_settings(fit: Fit, runner: Runner) -> Mapping[str, Any]:
     """Return the settings that turn a fit's outputs into answers, tuned on dev where the problem tunes any."""
     task = runner.plugins.tasks.find(fit.task)
-    return tuned_settings(task, runner.folder(fit), lambda rows: raw_outputs(fit, rows, runner), runner)
+    folder = runner.folder(fit)
+    return tuned_settings(task, folder, lambda rows: raw_outputs(fit, rows, runner), runner)
 
 
 def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any], runner: Runner) -> Mapping[str, Any]:

@@ -40,13 +40,15 @@ class FinishedFit(Backbone):
 
     def hands_on(self, fit: Fit, method: Method) -> bool:
         """Whether another fit can start from this fit's head: same problem and method, same recipe of the head."""
-        names = (name for name in method.recipe_fields if name not in method.training_fields)
-        same_fields = all(getattr(self.fit.recipe, name) == getattr(fit.recipe, name) for name in names)
-        shaping = [parameter.name for parameter in method.parameters if parameter.shapes_head]
-        if shaping and self.fit.method == fit.method:
-            before, after = (method.parameter_values(recipe) for recipe in (self.fit.recipe, fit.recipe))
-            same_fields = same_fields and all(before[name] == after[name] for name in shaping)
-        return same_fields and (self.fit.problem, self.fit.method) == (fit.problem, fit.method)
+        if (self.fit.problem, self.fit.method) != (fit.problem, fit.method):
+            return False
+        for name in method.recipe_fields:
+            if name not in method.training_fields and getattr(self.fit.recipe, name) != getattr(fit.recipe, name):
+                return False
+        before = method.parameter_values(self.fit.recipe)
+        after = method.parameter_values(fit.recipe)
+        shaping = [own.name for own in method.parameters if own.shapes_head]
+        return all(before[name] == after[name] for name in shaping)
 
     def revision(self, workspace: Workspace) -> str:
         return f"{PREFIX}{self.folder.path.name}"

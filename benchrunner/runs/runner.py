@@ -11,31 +11,76 @@ import errno
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 from benchrunner.backbones.backbone import Backbone
-from benchrunner.console.printing import printable, value_text
+from benchrunner.console.printing import print_note, printable, value_text
 from benchrunner.data.rows import Rows
-from benchrunner.errors import BenchrunnerError, Diverged, FitError
+from benchrunner.errors import BenchrunnerError, Diverged, FitError, RequestError, described
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
-from benchrunner.fits.fit import Fit
+from benchrunner.fits.fit import Fit, Record, Status
 from benchrunner.fits.progress import Event, silent
-from benchrunner.fits.record import Record, Status
 from benchrunner.io.decoding import as_json, from_json
-from benchrunner.io.files import is_disk_full
-from benchrunner.io.leftovers import remove_whole
+from benchrunner.io.files import is_disk_full, remove_whole
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.plugin_code import PluginCode, PluginFailure
-from benchrunner.plugins.observers import Observers, Report
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.planner import Planner
 from benchrunner.runs.references import FinishedFit, find_backbone, maker, saved
 from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import Workspace
+
+Report = Callable[[Fit, Event], None]
+"""Callback for progress."""
+
+MAY_REFUSE = ("before_study",)
+"""Hooks whose observers may refuse the request, with a `RequestError`: nothing has run yet."""
+
+
+class Observers:
+    """The progress callback of a runner and the observer hooks of the plugins."""
+
+    def __init__(self, plugins: Plugins, report: Report) -> None:
+        self.report = report
+        self._plugins = plugins
+        self._warned: set[tuple[str, str]] = set()
+
+    @contextlib.contextmanager
+    def reporting_to(self, report: Report) -> Iterator[None]:
+        """Send progress to another callback within the `with` block."""
+        before, self.report = self.report, report
+        try:
+            yield
+        finally:
+            self.report = before
+
+    def progress(self, fit: Fit, event: Event) -> None:
+        """Report one event of a fit to the callback and to every `on_progress` hook."""
+        self.report(fit, event)
+        self.call("on_progress", fit=fit, event=event)
+
+    def call(self, hook: str, **arguments: Any) -> None:
+        """Call the observers of one hook. An observer that fails is reported once and stops nothing.
+
+        Only a `RequestError` from a hook of `MAY_REFUSE` is raised: the user asked the plugin for what cannot be.
+        """
+        for observer in getattr(self._plugins.hook, hook).get_hookimpls():
+            try:
+                with PluginCode():
+                    observer.function(*(arguments[name] for name in observer.argnames))
+            except (BenchrunnerError, OSError) as error:
+                if hook in MAY_REFUSE and isinstance(error, RequestError):
+                    raise
+                place = (hook, observer.plugin_name)
+                if place not in self._warned:
+                    self._warned.add(place)
+                    text = str(error) if isinstance(error, PluginFailure) else described(error)
+                    print_note(f"The observer {hook} of plugin '{observer.plugin_name}' failed: {text}")
 
 
 class Runner:

@@ -28,15 +28,13 @@ from benchrunner.console.printing import print_note
 from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import FitError
 from benchrunner.fits.executor import FitRunner
-from benchrunner.fits.fit import Fit
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import Event
-from benchrunner.fits.record import Record
 from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.observers import Report
 from benchrunner.process.interrupts import HeldBack
 from benchrunner.runs.core_shares import CoreShares
 from benchrunner.runs.orders import FitAnswer, FitOrder
-from benchrunner.runs.runner import Runner
+from benchrunner.runs.runner import Report, Runner
 
 GRACE_SECONDS = 6.0
 """Time for workers to end their training step and write a checkpoint, before they are killed. With the time that the
@@ -150,8 +148,11 @@ class Workers:
     def _has_cores_for(self, fit: Fit) -> bool:
         """Whether no fit runs, or the threads of the running fits leave enough cores for a further fit."""
         threads = self._shares.threads
-        running = [threads[worker.fit.id] for worker in self._workers if worker.fit is not None]
-        return not running or sum(running) + threads[fit.id] <= self._shares.cores
+        taken = 0
+        for worker in self._workers:
+            if worker.fit is not None:
+                taken += threads[worker.fit.id]
+        return not taken or taken + threads[fit.id] <= self._shares.cores
 
     def _next_answer(self, known: dict[str, Fit], runner: FitRunner, interrupt: HeldBack) -> tuple[Worker, FitAnswer]:
         """Wait for the next finished order and report progress meanwhile. Raises KeyboardInterrupt on an interrupt."""

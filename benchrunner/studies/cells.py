@@ -12,8 +12,7 @@ from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
 from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
-from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
+from benchrunner.tasks.task import Task, Term
 
 if TYPE_CHECKING:
     from benchrunner.statistics import Interval

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import CheckpointError, DataError, first_line
-from benchrunner.fits.estimates import CommandEstimate
+from benchrunner.fits.executor import CommandEstimate
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.core_shares import automatic_shares

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.fits.estimates import CommandEstimate
+from benchrunner.fits.executor import CommandEstimate
 from benchrunner.studies.cells import ABSENT
 from benchrunner.studies.dry_run import DryRun
 

@@ -17,8 +17,7 @@ from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds, ReadOnce
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
-from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
+from benchrunner.tasks.task import Task, Term
 
 if TYPE_CHECKING:
     import pandas

@@ -7,12 +7,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits.fit import Fit
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Figure, Predictions
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 
 
 def select(

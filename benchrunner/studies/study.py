@@ -13,8 +13,7 @@ from benchrunner.io.decoding import key_of
 from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.parameters.recipes import Grid, NamedRecipe
 from benchrunner.studies.cells import Cell, Fitting, Selection
-from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
+from benchrunner.tasks.task import Task, Term
 
 MOST_FITS = 1_000_000
 """Largest number of fits in a study: more is a slip of the hand, and planning them would fill the memory."""

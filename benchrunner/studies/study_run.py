@@ -10,10 +10,8 @@ from typing import final
 from benchrunner.console.printing import print_note
 from benchrunner.errors import Diverged, FitError, PluginError, RequestError, first_line
 from benchrunner.fits.executor import Executor
-from benchrunner.fits.fit import Fit
-from benchrunner.fits.notebook_bar import in_notebook
-from benchrunner.fits.progress import watched
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Record
+from benchrunner.fits.progress import in_notebook, watched
 from benchrunner.metrics import Score
 from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
@@ -28,7 +26,7 @@ from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Place, Study, System
 from benchrunner.studies.system_commands import PROGRAM, estimate_command, run_command
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 from benchrunner.training import step_log
 
 LOG_DECIMALS = 2

@@ -18,7 +18,7 @@ from benchrunner.statistics.paired_test import compare_scored
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.study import Column, Place, Study
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 
 ALPHA = 0.05
 """Level of the tests: the probability of even one false mark in a table is at most this."""

@@ -16,10 +16,9 @@ from types import FrameType
 from typing import IO
 
 from benchrunner.errors import FitError, RequestError
-from benchrunner.fits.estimates import CommandEstimate
+from benchrunner.fits.executor import CommandEstimate
 from benchrunner.io.decoding import from_json
-from benchrunner.process.interrupts import interrupt_by
-from benchrunner.process.parent_process import start_bound
+from benchrunner.process.interrupts import interrupt_by, start_bound
 from benchrunner.process.platform_facts import stop_signals
 from benchrunner.workspace import Workspace
 

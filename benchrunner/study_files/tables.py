@@ -43,7 +43,7 @@ from typing import Any, Literal, TypeVar
 from benchrunner.errors import RequestError
 from benchrunner.io.decoding import Mistake, decoded, key_of
 from benchrunner.io.file_faults import shown, some_names
-from benchrunner.io.toml_files import read_toml
+from benchrunner.io.json_files import read_toml
 from benchrunner.studies.study import Column
 
 T = TypeVar("T")

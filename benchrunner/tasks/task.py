@@ -1,7 +1,8 @@
-"""A task: its data, its kind of question, its metrics, its recipe."""
+"""A task: its data, its kind of question, its metrics, its recipe, its suite and its official scorer."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +17,10 @@ from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.problems.problem import Problem
-from benchrunner.tasks.suites import Suite
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from benchrunner.tasks.scorers import Scorer
 
 Role = Literal["train", "dev", "test"]
 """Role of a split: fits learn from train, selection looks at dev, submissions answer test."""
@@ -48,6 +46,71 @@ class Split:
             )
         if self.rows is not None and not isinstance(self.rows, int):
             raise PluginError(f"The rows of a split are their official number or None, not {value_text(self.rows)}.")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A figure that enters an average: a metric of a task on a split."""
+
+    task: str
+    split: str
+    metric: str
+
+
+@dataclass(frozen=True)
+class Average:
+    """The mean over several figures, as benchmarks report it."""
+
+    name: str
+    terms: tuple[tuple[Term, ...], ...]
+    """The figures. Those of an inner tuple are averaged first, for example two metrics of one task."""
+
+    def of(self, cells: Mapping[Term, float]) -> float | None:
+        """Compute the average; None if a figure is missing."""
+        means = []
+        for group in self.terms:
+            if not all(term in cells for term in group):
+                return None
+            means.append(sum(cells[term] for term in group) / len(group))
+        return sum(means) / len(means)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tasks that are reported together, and the averages over their figures."""
+
+    name: str
+    averages: tuple[Average, ...] = ()
+    """Averages over figures on dev splits; tables show each under its name."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The figures of an official scorer for a prediction file."""
+
+    figures: Mapping[str, Score]
+    """Figures by the names that the scorer gives them, on its own scale."""
+    text: str
+    """The figures as text for people."""
+    notes: tuple[str, ...] = ()
+    """Remarks about the file that no figure shows; one sentence each, which names the file."""
+
+
+class Scorer(ABC):
+    """An official scorer: reads its layout of prediction files and computes its figures to the last digit."""
+
+    options: Mapping[str, str] = {}
+    """Options of `score` that name further files: the option's name -> its help text."""
+    needs_gold: bool = True
+    """False if prediction files hold the gold answers too; they are then checked only if the user names gold files."""
+
+    @abstractmethod
+    def recognizes(self, path: Path) -> bool:
+        """Say whether a file has this layout; other files are read as `index<TAB>prediction` or one answer per line."""
+
+    @abstractmethod
+    def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
+        """Compute the figures, or raise a `DataError` with file and place. `files` are those of the given options."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +183,10 @@ class Task:
     @property
     def kept_columns(self) -> tuple[str, ...]:
         """Names of the columns that are kept besides those of the problem: `columns`, and what the metrics read."""
-        of_metrics = [name for metric in self.metrics for name in metric.columns]
-        return tuple(dict.fromkeys([*self.columns, *of_metrics]))
+        names = dict.fromkeys(self.columns)
+        for metric in self.metrics:
+            names |= dict.fromkeys(metric.columns)
+        return tuple(names)
 
     @property
     def selection_splits(self) -> tuple[str, ...]:

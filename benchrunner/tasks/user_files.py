@@ -55,20 +55,24 @@ def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
         own.append(replace(unlabelled, path=path.name, counted=None, breaks_inside_fields=False))
     encoding = own[0].encoding
     layouts = [table.columns for table in own]
-    layouts.append({name: name for layout in layouts for name in layout})
+    names = {name: name for layout in layouts for name in layout}
+    layouts.append(names)
     if path.suffix == ".txt":
-        return _text_per_line(task, path, list(layouts[-1]), encoding).read(workspace)
+        return _text_per_line(task, path, list(names), encoding).read(workspace)
     if _is_json_lines(path):
         return _json_table(path, layouts, encoding).read(workspace)
-    headed = [table for table in own if table.names is None and table.quoted == (path.suffix == ".csv")]
+    is_csv = path.suffix == ".csv"
+    headed = [table for table in own if table.names is None and table.quoted == is_csv]
     headerless = [table for table in own if table.names is not None]
-    table_of_file = (
-        _first_that_fits(path, headed) or _with_header(path, layouts, encoding) or _first_that_fits(path, headerless)
-    )
+    table_of_file = _first_that_fits(path, headed)
+    table_of_file = table_of_file or _with_header(path, layouts, encoding)
+    table_of_file = table_of_file or _first_that_fits(path, headerless)
     if table_of_file is None:
-        header = _header(path, "," if path.suffix == ".csv" else "\t", encoding)
+        header = _header(path, "," if is_csv else "\t", encoding)
         found = quoted(", ".join(header)) if any(header) else "an empty line"
-        also = f", or the file has {len(headerless[0].names or ())} columns and no header" if headerless else ""
+        also = ""
+        if headerless:
+            also = f", or the file has {len(headerless[0].names or ())} columns and no header"
         raise DataError(f"{path}:1: the header must name {_known(layouts)}{also}; found {found}.")
     return table_of_file.read(workspace)
 
@@ -83,11 +87,13 @@ def _with_header(path: Path, columns: Sequence[Mapping[str, str]], encoding: str
 
     A file that is called .csv is CSV, one that is called .tsv is TSV; the name of standard input says neither.
     """
-    for separator in {".csv": ",", ".tsv": "\t"}.get(path.suffix, "\t,"):
-        header = _header(path, separator, encoding)
+    separators = {".csv": ",", ".tsv": "\t"}.get(path.suffix, "\t,")
+    for separator in separators:
+        header = set(_header(path, separator, encoding))
         for layout in columns:
-            if set(layout.values()) <= set(header):
-                return TextTable(path.name, layout, separator=separator, quoted=separator == ",", encoding=encoding)
+            if header.issuperset(layout.values()):
+                is_csv = separator == ","
+                return TextTable(path.name, layout, separator=separator, quoted=is_csv, encoding=encoding)
     return None
 
 
@@ -95,9 +101,11 @@ def _first_that_fits(path: Path, tables: Sequence[TextTable]) -> TextTable | Non
     """Return the first of a task's own layouts that the first line of a file has."""
     for table in tables:
         fields = _header(path, table.separator, table.encoding, is_quoted=table.quoted)
-        if table.names is None and set(table.columns.values()) <= set(fields):
-            return table
-        if table.names is not None and len(fields) == len(table.names) > 1:
+        if table.names is None:
+            fits = set(fields).issuperset(table.columns.values())
+        else:
+            fits = len(fields) == len(table.names) > 1
+        if fits:
             return table
     return None
 
@@ -120,10 +128,10 @@ def _is_json_lines(path: Path) -> bool:
 def _json_table(path: Path, columns: Sequence[Mapping[str, str]], encoding: str) -> JsonTable:
     """Return the table of a file of JSON lines whose first object has the keys of a layout."""
     _, first = next(json_lines(path, encoding))
-    layout = next((layout for layout in columns if set(layout.values()) <= first.keys()), None)
-    if layout is None:
-        raise DataError(f"{path}:1: the keys must be {_known(columns)}; found {quoted(', '.join(first))}.")
-    return JsonTable(path.name, layout, encoding=encoding)
+    for layout in columns:
+        if set(layout.values()) <= first.keys():
+            return JsonTable(path.name, layout, encoding=encoding)
+    raise DataError(f"{path}:1: the keys must be {_known(columns)}; found {quoted(', '.join(first))}.")
 
 
 def _header(path: Path, separator: str, encoding: str, *, is_quoted: bool | None = None) -> list[str]:

@@ -183,7 +183,7 @@ def submit_is_equal(shell: Shell) -> None:
     assert (code, submission.faults) == (0, ())
     assert Path("python.zip").read_bytes() == Path("command.zip").read_bytes()
     assert manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
-    assert f"The leaderboard: {board.url}\n" in out and submission.board is board
+    assert f"The leaderboard: {board.url}\n" in out and submission.board.name == board.name
 
 
 def submit_filled_is_equal(shell: Shell) -> None:

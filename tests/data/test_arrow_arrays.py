@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from benchrunner.data.arrow_arrays import arrow_array
+from benchrunner.data.rows import arrow_array
 
 LISTS, NESTED = pa.list_(pa.string()), pa.list_(pa.list_(pa.int64()))
 

@@ -14,7 +14,7 @@ from benchrunner import Classify
 from benchrunner.fits.fit import Fit, Prediction, identity
 from benchrunner.io.decoding import as_json, from_json
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
-from benchrunner.plugins.versions import Plugin
+from benchrunner.plugins.distributions import Plugin
 from benchrunner.results import Plugins, Runner, discover
 from benchrunner_kit.testing import TinyBackbone
 from inline import QUICK, mood, own, runner

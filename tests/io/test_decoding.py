@@ -14,7 +14,7 @@ import pytest
 
 from benchrunner.errors import DataError, RequestError
 from benchrunner.io.decoding import WHEN_GIVEN, Mistake, Table, as_json, decoded, fields_json, from_json, key_of
-from benchrunner.io.toml_files import read_toml
+from benchrunner.io.json_files import read_toml
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ import pytest
 from benchrunner import CheckpointError, DataError, RequestError, read_json_object, read_text
 from benchrunner.engine import first_line
 from benchrunner.io.files import read_regular_file, write_folder_atomically
-from benchrunner.io.json_files import parse_json, read_json
+from benchrunner.io.json_files import parse_json, read_json, read_toml
 from benchrunner.io.output_places import check_place
-from benchrunner.io.toml_files import read_toml
 
 
 def written(folder: Path, content: bytes) -> Path:
@@ -139,7 +138,7 @@ def test_a_sparse_file_is_not_read(tmp_path: Path) -> None:
         read_text(path)
     with path.open("r+b") as file:
         file.write(b"text\n" * 2**20)
-    with pytest.raises(DataError, match=r"sparse.tsv: more than 2,147,483,648 bytes, which is the most that is read"):
+    with pytest.raises(DataError, match=r"sparse.tsv:1048577: a zero byte"):
         read_text(path)
 
 

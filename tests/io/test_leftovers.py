@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.io.files import write_atomically, write_folder_atomically, write_json
-from benchrunner.io.leftovers import remove_leftovers, remove_whole, temporary_file, temporary_folder
+from benchrunner.io.files import (
+    remove_leftovers,
+    remove_whole,
+    temporary_file,
+    temporary_folder,
+    write_atomically,
+    write_folder_atomically,
+    write_json,
+)
 
 KILLED = """
 import os, pathlib, signal, sys
@@ -39,7 +46,7 @@ def test_the_next_writer_removes_what_a_killed_one_left(kind: str, tmp_path: Pat
 
 REMOVED = """
 import os, pathlib, shutil, signal, sys
-from benchrunner.io.leftovers import remove_whole
+from benchrunner.io.files import remove_whole
 shutil.rmtree = lambda path, ignore_errors: os.kill(os.getpid(), signal.SIGKILL)
 remove_whole(pathlib.Path(sys.argv[1]))
 """

@@ -21,9 +21,9 @@ from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.hookspecs import GROUP
-from benchrunner.plugins.observers import Observers
 from benchrunner.results import Computing, Event, Fit, Plugins, Runner, compared, discover, run_study
 from benchrunner.runs.predicting import predict
+from benchrunner.runs.runner import Observers
 from benchrunner_kit.testing import check_backbone, sentences
 from inline import QUICK, files, own, runner
 

@@ -18,7 +18,7 @@ from benchrunner import Split, TextTable, Workspace, hookimpl
 from benchrunner.command_line.main import main
 from benchrunner.engine import Backbone, BackboneFamily, Method
 from benchrunner.errors import CheckpointError, RequestError, UnknownName
-from benchrunner.plugins.versions import source_hash
+from benchrunner.plugins.distributions import source_hash
 from benchrunner.results import Plugins, discover
 from benchrunner_kit.testing import TinyBackbone, tiny_family
 from inline import board, mood, own, pairs, plugin
@@ -71,7 +71,7 @@ BROKEN = {
     "exits": (plugin(register_tasks=raising(SystemExit(3))), "SystemExit: 3"),
     "misspelled": (plugin(register_task=[]), "unknown hook 'register_task'"),
     "wrong argument": (plugin(before_fit=lambda fut: None), "fut"),
-    "wrong value": (plugin(register_tasks=["glad"]), "register_tasks gave 'glad', which is not a Task"),
+    "wrong value": (plugin(register_tasks=["glad"]), "register_tasks: it gave 'glad', which is not a Task"),
     "no list": (plugin(register_tasks=mood), "yield values, or return a list of them"),
     "family of the wrong kind": (plugin(register_backbones=[TinyBackbone()]), "which is not a BackboneFamily"),
     "no name": (plugin(register_methods=[Wordless()]), "has no name"),
@@ -87,22 +87,42 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_plugin_is_set_aside_whole_and_the_others_work(name: str) -> None:
+def test_a_broken_hook_offers_nothing_and_the_others_work(name: str) -> None:
     module, reason = BROKEN[name]
     plugins = found(("broken", module), ("third", plugin(register_tasks=[mood(name="third/mood")])))
     (aside,) = plugins.set_aside
     assert aside.plugin == "broken"
     assert reason in aside.reason and "\n" not in aside.reason
-    assert [one.name for one in plugins.loaded] == ["own", "third"]
+    assert [one.name for one in plugins.loaded if one.name != "broken"] == ["own", "third"]
     assert list(plugins.tasks) == ["mine/mood", "third/mood"]
     assert list(plugins.methods) == ["finetune", "majority"]
     assert list(plugins.backbones) == ["tiny/words"]
 
 
+def test_hooks_are_called_when_their_kind_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[str] = []
+
+    def tasks() -> list[object]:
+        asked.append("tasks")
+        return [mood(name="third/mood")]
+
+    def boards() -> list[object]:
+        raise ValueError("no boards")
+
+    broken = plugin(register_tasks=tasks, register_leaderboards=boards)
+    plugins = found(("third", broken))
+    assert main(["list", "backbones"], plugins=plugins) == 0 and asked == []
+    assert list(plugins.tasks) == list(plugins.tasks) == ["mine/mood", "third/mood"] and asked == ["tasks"]
+    assert main(["list", "tasks"], plugins=plugins) == 0
+    assert "set aside" not in capsys.readouterr().err
+    assert main(["list", "leaderboards"], plugins=plugins) == 0
+    assert "plugin third is set aside: register_leaderboards: ValueError: no boards" in capsys.readouterr().err
+
+
 def test_doctor_says_what_is_wrong_and_everything_else_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     plugins = found(("broken", BROKEN["raises"][0]))
     assert main(["doctor"], plugins=plugins) == 1
-    assert "WRONG: plugin broken is set aside: ValueError: three lines long" in capsys.readouterr().out
+    assert "WRONG: plugin broken is set aside: register_tasks: ValueError: three lines long" in capsys.readouterr().out
     assert main(["doctor"], plugins=found()) == 0
     capsys.readouterr()
     assert main(["list", "tasks"], plugins=plugins) == 0

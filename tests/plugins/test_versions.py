@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.plugins.versions import installed_version
+from benchrunner.plugins.distributions import installed_version
 
 
 def test_a_checkout_on_the_path_does_not_change_the_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

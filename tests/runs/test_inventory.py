@@ -15,7 +15,7 @@ from benchrunner import Recipe, UnknownName
 from benchrunner.io.decoding import as_json
 from benchrunner.io.locks import held
 from benchrunner.results import inventory
-from benchrunner.runs.inventory.sizes import size_text, sizes_of
+from benchrunner.runs.inventory.costs import size_text, sizes_of
 from benchrunner.runs.inventory.summaries import RunSummary, chosen_runs, recipe_text, sorted_runs
 from inline import plugins
 from made_runs import made_run

@@ -16,8 +16,8 @@ import pytest
 from benchrunner import FitError, RequestError
 from benchrunner.engine import Method, Outcome
 from benchrunner.results import Computing, Fit, FitAnswer, FitOrder, Record, Runner
+from benchrunner.runs.orders import packed
 from benchrunner.runs.predicting import predict
-from benchrunner.runs.sending import packed
 from inline import QUICK, plugins, runner
 
 

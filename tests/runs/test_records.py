@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.fits.fit import Fit, Prediction
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io import files as files_module
 from benchrunner.io.decoding import as_json
 from benchrunner.io.files import write_atomically, write_folder_atomically, write_json

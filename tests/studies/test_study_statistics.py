@@ -16,7 +16,7 @@ from benchrunner.runs.predicting import predict
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.study_statistics import StudyStatistics, differences_with_holm
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 from chancy import chancy
 
 PLACE = ("words", "mine/mood accuracy")

@@ -110,7 +110,7 @@ run_command([], Workspace(folder, folder), program=(sys.executable, "-c", sys.ar
 """
 COMMAND = """
 import os, time
-from benchrunner.process.parent_process import end_with_parent
+from benchrunner.process.interrupts import end_with_parent
 end_with_parent()
 print(os.getpid(), "BENCHRUNNER_STARTED_BY" in os.environ, file=open("started.part", "w"))
 os.rename("started.part", "started")

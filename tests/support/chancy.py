@@ -10,7 +10,7 @@ import numpy as np
 
 from benchrunner.engine import Job, Method, Outcome
 from benchrunner.results import Grid, Result, Runner, compared, run_study
-from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Term
 from inline import mood, runner
 
 ACCURACY = Term("mine/mood", "dev", "accuracy")

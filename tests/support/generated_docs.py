@@ -30,8 +30,8 @@ from benchrunner.plugins import hookspecs
 from benchrunner.plugins.discovery import discover
 from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 from benchrunner_bert.pretraining.settings import Plan, Settings as PretrainingSettings, Texts
-from benchrunner_ray import RaySettings
-from benchrunner_slurm import SlurmSettings
+from benchrunner_ray.settings import RaySettings
+from benchrunner_slurm.settings import SlurmSettings
 from distributions import HOMES, ROOT, package, project
 from import_graph import ENTRANCES, PACKAGES, imports, modules, necessary, package_of
 

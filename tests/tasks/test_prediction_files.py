@@ -28,8 +28,7 @@ from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify, Regress
 from benchrunner.problems.span import Span
 from benchrunner.tasks.prediction_files import scores_of_file
-from benchrunner.tasks.scorers import Scored, Scorer
-from benchrunner.tasks.task import Split, Task
+from benchrunner.tasks.task import Scored, Scorer, Split, Task
 
 COLUMNS = {"a": "text", "label": "mood"}
 TRAIN = Split("train", (TextTable("train.tsv", COLUMNS, labels={"-": "sad", "+": "glad"}),))

@@ -11,8 +11,7 @@ from benchrunner.data.sources import RowsFrom
 from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.metrics.classification import ACCURACY
 from benchrunner.problems.sentences import Classify
-from benchrunner.tasks.suites import Average, Term
-from benchrunner.tasks.task import Split, Task
+from benchrunner.tasks.task import Average, Split, Task, Term
 from benchrunner.workspace import Workspace
 
 MOOD = Classify(("glad", "sad"))

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.fits.fit import Fit, Prediction
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import as_json
 from benchrunner.runs.folder import RunFolder, find_run, read_prediction
-from benchrunner.runs.inventory.sizes import Sizes, sizes_of
+from benchrunner.runs.inventory.costs import Sizes, sizes_of
 
 Values = dict[str, Any]
 """Name -> value; names of nested values are joined by dots."""
@@ -32,7 +31,9 @@ class RunDetails:
 
     def as_json(self) -> dict[str, Any]:
         """Return the details as JSON values."""
-        predictions = [{**as_json(prediction), "record": record} for prediction, record in self.predictions]
+        predictions = []
+        for prediction, record in self.predictions:
+            predictions.append({**as_json(prediction), "record": record})
         return {"id": self.fit.id, **vars(self), "fit": _whole_fit(self), "predictions": predictions}
 
 
@@ -57,7 +58,13 @@ class RunDifference:
 def run_details(runs: Path, reference: str) -> RunDetails:
     """Read a run, named by its id, by the beginning of its id, or by its folder."""
     folder = find_run(runs, reference)
-    return RunDetails(folder.fit(), folder.record(), tuple(_predictions(folder)), folder.path, sizes_of(folder.path))
+    return RunDetails(
+        fit=folder.fit(),
+        record=folder.record(),
+        predictions=tuple(_predictions(folder)),
+        path=folder.path,
+        sizes=sizes_of(folder.path),
+    )
 
 
 def diff_runs(runs: Path, left: str, right: str) -> RunDifference:
@@ -79,7 +86,10 @@ def _names(run: RunDetails) -> Values:
 
 def _identity(run: RunDetails) -> Values:
     """Return what makes the fit's id."""
-    return _flat({name: value for name, value in _whole_fit(run).items() if name not in _names(run)})
+    seen = _whole_fit(run)
+    for name in _names(run):
+        del seen[name]
+    return _flat(seen)
 
 
 def _whole_fit(run: RunDetails) -> Values:
@@ -122,5 +132,9 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Values:
 
 
 def _differences(left: Values, right: Values) -> dict[str, tuple[Any, Any]]:
-    names = dict.fromkeys((*left, *right))
-    return {name: (left.get(name), right.get(name)) for name in names if left.get(name) != right.get(name)}
+    differences = {}
+    for name in dict.fromkeys((*left, *right)):
+        values = (left.get(name), right.get(name))
+        if values[0] != values[1]:
+            differences[name] = values
+    return differences

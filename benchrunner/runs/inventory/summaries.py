@@ -14,7 +14,7 @@ from benchrunner.io.locks import is_held
 from benchrunner.io.seals import read_sealed
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.inventory.sizes import OTHER, Sizes, files_of, sizes_of_files
+from benchrunner.runs.inventory.costs import OTHER, Sizes, files_of, sizes_of_files
 from benchrunner.tasks.task import Task
 
 STATUSES = ("done", "diverged", "failed", "running", "unfinished")
@@ -136,20 +136,23 @@ def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -
     homes: dict[str, dict[str, os.DirEntry[str]]] = {}
     for file in files:
         homes.setdefault(file.path.removesuffix(file.name), {})[file.name] = file
-    newest, found = (False, float("-inf")), ("", "", None)
+    newest = (False, float("-inf"))
+    headline: tuple[str, str, float | None] = ("", "", None)
     for home in homes.values():
         if "record.json" not in home:
             continue
         prediction = _json(home["prediction.json"])
         split = str(prediction["split"])
-        if prediction["task"] != name or (task is not None and split != task.named("dev")[0]):
+        is_wanted = prediction["task"] == name and (task is None or split == task.named("dev")[0])
+        order = (prediction.get("limit_dev") is None, _date(home["record.json"]))
+        if not is_wanted or order <= newest:
             continue
-        order = prediction.get("limit_dev") is None, _date(home["record.json"])
-        if order > newest and (scores := _json(home["record.json"])["scores"]):
-            metric = next(iter(scores)) if task is None else task.metrics[0].name
+        scores = _json(home["record.json"])["scores"]
+        if scores:
             newest = order
-            found = (metric, split, scores[metric]["value"]) if metric in scores else ("", "", None)
-    return found
+            metric = next(iter(scores)) if task is None else task.metrics[0].name
+            headline = (metric, split, scores[metric]["value"]) if metric in scores else ("", "", None)
+    return headline
 
 
 def _date(entry: os.DirEntry[str]) -> float:
@@ -177,13 +180,13 @@ def chosen_runs(
             raise UnknownName("status", status, STATUSES, where="of runs")
     chosen_tasks = _named("task", tasks, [run.task for run in runs], _is_task)
     chosen_backbones = _named("backbone", backbones, [run.backbone for run in runs], _is_backbone)
-    return [
-        run
-        for run in runs
-        if (not tasks or run.task in chosen_tasks)
-        and (not backbones or run.backbone in chosen_backbones)
-        and (not statuses or run.status in statuses)
-    ]
+    chosen = []
+    for run in runs:
+        is_chosen_task = not tasks or run.task in chosen_tasks
+        is_chosen_backbone = not backbones or run.backbone in chosen_backbones
+        if is_chosen_task and is_chosen_backbone and (not statuses or run.status in statuses):
+            chosen.append(run)
+    return chosen
 
 
 def _named(kind: str, names: Iterable[str], known: Iterable[str], means: Callable[[str, str], bool]) -> set[str]:
@@ -214,12 +217,11 @@ def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
     if by in ("task", "backbone", "id", "date"):
         return sorted(by_name, key=lambda run: str(getattr(run, by)), reverse=by == "date")
 
-    def value(run: RunSummary) -> float:
-        figures = {"size": run.sizes.total, "score": run.score, "seconds": run.seconds}
-        figure = figures[by]
-        return float("-inf") if figure is None else figure
+    def figure(run: RunSummary) -> float:
+        value = run.sizes.total if by == "size" else getattr(run, by)
+        return float("-inf") if value is None else value
 
-    return sorted(by_name, key=value, reverse=True)
+    return sorted(by_name, key=figure, reverse=True)
 
 
 def recipe_text(run: RunSummary) -> str:

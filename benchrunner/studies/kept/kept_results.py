@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from benchrunner.errors import RequestError
-from benchrunner.fits.fit import Fit
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
@@ -24,8 +23,7 @@ from benchrunner.studies.kept.noted_predictions import KeptPredictions, Predicti
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Place, Study, compared, named_by_method
-from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
+from benchrunner.tasks.task import Task, Term
 
 System = tuple[str, str]
 """Backbone and method of runs."""

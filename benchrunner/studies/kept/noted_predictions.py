@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits.fit import Fit
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Score
 from benchrunner.runs.predicting import Predicted, predict
 from benchrunner.runs.runner import Runner

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import RequestError
-from benchrunner.io.leftovers import remove_leftovers, remove_whole
+from benchrunner.io.files import remove_leftovers, remove_whole
 from benchrunner.io.locks import held_if_free
 from benchrunner.runs.folder import RunFolder, find_run
-from benchrunner.runs.inventory.sizes import Sizes, sizes_of, sum_of
+from benchrunner.runs.inventory.costs import Sizes, sizes_of, sum_of
 from benchrunner.studies.kept.kept_study import kept_studies
 
 KEEP = ("selected", "none")

@@ -36,8 +36,7 @@ from benchrunner.studies.submissions.submission_answers import (
     together,
 )
 from benchrunner.studies.submissions.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
-from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
+from benchrunner.tasks.task import Task, Term
 from benchrunner.workspace import Workspace
 
 

@@ -17,8 +17,7 @@ from benchrunner.studies.cells import ABSENT
 from benchrunner.studies.comparison.layout import score_text
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import row_name
-from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
+from benchrunner.tasks.task import Task, Term
 
 if TYPE_CHECKING:
     from rich.table import Table

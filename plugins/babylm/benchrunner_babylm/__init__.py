@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchrunner import Leaderboard, Task, hookimpl
-from benchrunner_babylm.board import board
-from benchrunner_babylm.table import BABYLM, tasks
+from benchrunner import hookimpl
 
-__all__ = ["BABYLM", "register_leaderboards", "register_tasks"]
+if TYPE_CHECKING:
+    from benchrunner import Leaderboard, Task
+
+__all__ = ["register_leaderboards", "register_tasks"]
 
 
 @hookimpl
 def register_tasks() -> Iterator[Task]:
+    from benchrunner_babylm.table import tasks
+
     yield from tasks()
 
 
 @hookimpl
 def register_leaderboards() -> Iterator[Leaderboard]:
+    from benchrunner_babylm.board import board
+
     yield board()

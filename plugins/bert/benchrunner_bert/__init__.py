@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchrunner import NamedRecipe, hookimpl
-from benchrunner.engine import BackboneFamily
-from benchrunner_bert.elmo.backbones import ElmoFamily
-from benchrunner_bert.family import BertFamily
-from benchrunner_bert.recipes import BERT, MOSBACH
+from benchrunner import hookimpl
+
+if TYPE_CHECKING:
+    from benchrunner import NamedRecipe
+    from benchrunner.engine import BackboneFamily
 
 
 @hookimpl
 def register_backbones() -> Iterator[BackboneFamily]:
+    from benchrunner_bert.elmo.backbones import ElmoFamily
+    from benchrunner_bert.family import BertFamily
+
     yield BertFamily()
     yield ElmoFamily()
 
 
 @hookimpl
 def register_recipes() -> Iterator[NamedRecipe]:
+    from benchrunner_bert.recipes import BERT, MOSBACH
+
     yield BERT
     yield MOSBACH
 

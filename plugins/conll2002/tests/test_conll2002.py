@@ -16,7 +16,7 @@ from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
 from benchrunner.workspace import Settings
 from benchrunner_conll2002 import register_tasks
-from benchrunner_conll2002.phrases import phrases
+from benchrunner_conll2002.table import phrases
 from benchrunner_kit.testing import check_task, tiny_family
 
 TASKS = {task.name: task for task in register_tasks()}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchrunner import Task, hookimpl
-from benchrunner_glue.averages import GLUE
-from benchrunner_glue.table import tasks
+from benchrunner_glue.table import GLUE, tasks
 
 __all__ = ["GLUE", "register_tasks"]
 
 
 @hookimpl
 def register_tasks() -> Iterator[Task]:
-    yield from tasks(GLUE)
+    yield from tasks()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from benchrunner import (
     ACCURACY,
     MATTHEWS,
     PEARSON,
     SPEARMAN,
+    Average,
     Classify,
     HubTable,
     Metric,
@@ -19,11 +21,11 @@ from benchrunner import (
     Split,
     Suite,
     Task,
+    Term,
     TextTable,
     f1,
 )
 from benchrunner.engine import Problem
-from benchrunner_glue import demo
 
 REPOSITORY = "nyu-mll/glue"
 """Repository of GLUE on the hub."""
@@ -85,7 +87,7 @@ class Row:
     select_on: tuple[str, ...] = ()
     """The dev splits that select, where a task has several."""
 
-    def task(self, suite: Suite) -> Task:
+    def task(self) -> Task:
         """Make the task of this row."""
         return Task(
             name=f"glue/{self.name}",
@@ -98,8 +100,8 @@ class Row:
             metrics=self.metrics,
             method=self.method,
             method_reason=self.reason,
-            suite=suite,
-            demo_files=partial(demo.write, self.name),
+            suite=GLUE,
+            demo_files=partial(_write_demo, self.name),
             select_on=self.select_on,
         )
 
@@ -121,6 +123,13 @@ class Row:
         return HubTable(
             REPOSITORY, part.configuration or self.name, part.hub, _columns(self.hub_texts or self.texts, label)
         )
+
+
+def _write_demo(task: str, seed: int, folder: Path) -> None:
+    """Write generated data in the layout of a task's files. The texts are loaded when they are asked for."""
+    from benchrunner_glue import demo
+
+    demo.write(task, seed, folder)
 
 
 def _columns(texts: tuple[str, ...], label: str | None) -> dict[str, str]:
@@ -167,7 +176,43 @@ TABLE = (
 # fmt: on
 
 
-def tasks(suite: Suite) -> Iterator[Task]:
+def _term(task: str, metric: str, split: str = "dev") -> Term:
+    return Term(f"glue/{task}", split, metric)
+
+
+_MATCHED = _term("mnli", "accuracy", "dev_matched")
+_MISMATCHED = _term("mnli", "accuracy", "dev_mismatched")
+_COLA, _SST2 = _term("cola", "matthews"), _term("sst2", "accuracy")
+_QNLI, _RTE, _WNLI = (_term(task, "accuracy") for task in ("qnli", "rte", "wnli"))
+_MRPC, _QQP, _STSB = _term("mrpc", "f1"), _term("qqp", "f1"), _term("stsb", "spearman")
+
+PAPER_AVERAGE = Average(
+    "paper average",
+    tuple((term,) for term in (_MATCHED, _MISMATCHED, _QQP, _QNLI, _SST2, _COLA, _STSB, _MRPC, _RTE)),
+)
+"""The average of Table 1 in Devlin et al. 2019: the mean of nine columns, one metric each, without WNLI."""
+
+GLUE_SCORE = Average(
+    "GLUE score",
+    (
+        (_COLA,),
+        (_SST2,),
+        (_MRPC, _term("mrpc", "accuracy")),
+        (_STSB, _term("stsb", "pearson")),
+        (_QQP, _term("qqp", "accuracy")),
+        (_MATCHED, _MISMATCHED),
+        (_QNLI,),
+        (_RTE,),
+        (_WNLI,),
+    ),
+)
+"""The leaderboard's score: the mean over nine tasks with WNLI; the figures of one task are averaged first."""
+
+GLUE = Suite("glue", averages=(PAPER_AVERAGE, GLUE_SCORE))
+"""The tasks of GLUE with its two averages. Publications call both "the average"."""
+
+
+def tasks() -> Iterator[Task]:
     """Yield the nine tasks in the order of the leaderboard."""
     for row in TABLE:
-        yield row.task(suite)
+        yield row.task()

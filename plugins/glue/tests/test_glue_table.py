@@ -11,10 +11,9 @@ from benchrunner.data.delimited import TextTable
 from benchrunner.data.hub import HubTable
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.sentences import Classify
-from benchrunner.tasks.suites import Average, Term
-from benchrunner.tasks.task import Task
+from benchrunner.tasks.task import Average, Task, Term
 from benchrunner_glue import GLUE, register_tasks
-from benchrunner_glue.averages import GLUE_SCORE, PAPER_AVERAGE
+from benchrunner_glue.table import GLUE_SCORE, PAPER_AVERAGE
 
 TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}
 

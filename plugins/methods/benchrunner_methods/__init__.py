@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from benchrunner import hookimpl
-from benchrunner.engine import BackboneFamily, Finetune, Job, Method
-from benchrunner_methods.concatenation import ConcatenatedFamily
-from benchrunner_methods.frozen_features import FrozenFeatures
-from benchrunner_methods.lora import Lora
-from benchrunner_methods.probing.probe import Probe
 
 if TYPE_CHECKING:
-    from benchrunner.engine import Encoder, heads
+    from benchrunner.engine import BackboneFamily, Encoder, Job, Method, heads
 
-__all__ = ["ConcatenatedFamily", "FrozenFeatures", "Lora", "Probe", "register_backbones", "register_methods"]
+__all__ = ["register_backbones", "register_methods"]
 
 
 @hookimpl
 def register_methods() -> Iterator[Method]:
+    from benchrunner.engine import Finetune
+    from benchrunner_methods.frozen_features import FrozenFeatures
+    from benchrunner_methods.lora import Lora
+    from benchrunner_methods.probing.probe import Probe
+
     yield Finetune(
         "finetune+bilstm",
         "train all weights with a two-layer BiLSTM on top",
@@ -36,6 +36,8 @@ def register_methods() -> Iterator[Method]:
 
 @hookimpl
 def register_backbones() -> Iterator[BackboneFamily]:
+    from benchrunner_methods.concatenation import ConcatenatedFamily
+
     yield ConcatenatedFamily()
 
 

@@ -110,7 +110,7 @@ def test_partial_states_of_a_killed_fit_are_removed_by_the_next(tmp_path: Path) 
     fit_runner = runner(tmp_path)
     fitted(fit_runner)
     folder = next((tmp_path / "cache" / "states").iterdir())
-    code = "import pathlib, sys, benchrunner.io.leftovers as left; left.temporary_folder(pathlib.Path(sys.argv[1]))"
+    code = "import pathlib, sys, benchrunner.io.files as left; left.temporary_folder(pathlib.Path(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", code, str(folder / "states")], check=True)
     [left] = folder.glob(".*.part")
     (left / "layer-00.npy").write_bytes(b"half")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from benchrunner.results import Fit
-from benchrunner_ray import RayExecutor, RaySettings
+from benchrunner_ray.executor import RayExecutor
+from benchrunner_ray.settings import RaySettings
 from cluster_plugin import Home
 from conftest import SMALL
 

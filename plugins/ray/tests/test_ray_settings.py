@@ -10,7 +10,8 @@ import pytest
 from benchrunner import RequestError
 from benchrunner.command_line.main import main
 from benchrunner.results import Executor, discover
-from benchrunner_ray import RayExecutor, RaySettings
+from benchrunner_ray.executor import RayExecutor
+from benchrunner_ray.settings import RaySettings
 from cluster_plugin import Home
 
 

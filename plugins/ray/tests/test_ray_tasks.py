@@ -14,7 +14,8 @@ import pytest
 
 from benchrunner import FitError, RequestError
 from benchrunner.results import Computing, Event, Fit, Local, Runner
-from benchrunner_ray import RayExecutor, RaySettings
+from benchrunner_ray.executor import RayExecutor
+from benchrunner_ray.settings import RaySettings
 from cluster_plugin import Home, results
 
 

@@ -15,7 +15,7 @@ import pytest
 from shared_folders import SharedFolder
 
 from benchrunner import RequestError, Workspace
-from benchrunner.plugins.versions import Plugin
+from benchrunner.plugins.distributions import Plugin
 from benchrunner_share.verifying.comparing import value_differences
 from inline import plugins
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from benchrunner import hookimpl
-from benchrunner.results import Executor
-from benchrunner_slurm.executor import SlurmExecutor
-from benchrunner_slurm.settings import SlurmSettings
 
-__all__ = ["SlurmExecutor", "SlurmSettings", "register_executors"]
+if TYPE_CHECKING:
+    from benchrunner.results import Executor
+
+__all__ = ["register_executors"]
 
 
 @hookimpl
 def register_executors() -> Iterator[Executor]:
+    from benchrunner_slurm.executor import SlurmExecutor
+
     yield SlurmExecutor()

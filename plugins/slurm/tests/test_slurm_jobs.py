@@ -16,7 +16,8 @@ import pytest
 from benchrunner import FitError, RequestError
 from benchrunner.command_line.main import main
 from benchrunner.results import Event, Executor, Fit, Local, discover
-from benchrunner_slurm import SlurmExecutor, SlurmSettings
+from benchrunner_slurm.executor import SlurmExecutor
+from benchrunner_slurm.settings import SlurmSettings
 from cluster_plugin import Home, results
 
 TRY = SlurmSettings(cluster="local", cpus=1, poll_seconds=0.1)

@@ -13,7 +13,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
 from benchrunner.io.decoding import as_json
 from benchrunner.metrics import Score
-from benchrunner.tasks.scorers import Scored
+from benchrunner.tasks.task import Scored
 from benchrunner.workspace import Settings, Workspace
 from benchrunner_squad import register_tasks
 from benchrunner_squad.scorers import best_cut

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchrunner import Leaderboard, Task, hookimpl
-from benchrunner_superglue.board import board
-from benchrunner_superglue.table import SUPERGLUE, tasks
+from benchrunner import hookimpl
 
-__all__ = ["SUPERGLUE", "register_leaderboards", "register_tasks"]
+if TYPE_CHECKING:
+    from benchrunner import Leaderboard, Task
+
+__all__ = ["register_leaderboards", "register_tasks"]
 
 
 @hookimpl
 def register_tasks() -> Iterator[Task]:
+    from benchrunner_superglue.table import tasks
+
     yield from tasks()
 
 
 @hookimpl
 def register_leaderboards() -> Iterator[Leaderboard]:
+    from benchrunner_superglue.board import board
+
     yield board()

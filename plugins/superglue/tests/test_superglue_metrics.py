@@ -12,8 +12,8 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from benchrunner import Score, Term
-from benchrunner_superglue import SUPERGLUE, register_tasks
-from benchrunner_superglue.table import CB_LABELS
+from benchrunner_superglue import register_tasks
+from benchrunner_superglue.table import CB_LABELS, SUPERGLUE
 
 TASKS = {task.name.removeprefix("superglue/"): task for task in register_tasks()}
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchrunner import NamedRecipe, hookimpl
-from benchrunner.engine import BackboneFamily
-from benchrunner_transformers.backbones import TransformersFamily
-from benchrunner_transformers.recipes import RECIPES
+from benchrunner import hookimpl
+
+if TYPE_CHECKING:
+    from benchrunner import NamedRecipe
+    from benchrunner.engine import BackboneFamily
 
 
 @hookimpl
 def register_backbones() -> Iterator[BackboneFamily]:
+    from benchrunner_transformers.backbones import TransformersFamily
+
     yield TransformersFamily()
 
 
 @hookimpl
 def register_recipes() -> Iterator[NamedRecipe]:
+    from benchrunner_transformers.recipes import RECIPES
+
     yield from RECIPES

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchrunner.data.rows import Rows
-from benchrunner.tasks.scorers import Scorer
+from benchrunner.tasks.task import Scorer
 from readers.reader import Reader
 from readers.task_files import demo_data, installed
 

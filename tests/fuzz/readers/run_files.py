@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchrunner.fits.fit import Fit, Prediction
-from benchrunner.fits.record import Record
+from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import as_json
 from benchrunner.io.seals import sealed
 from benchrunner.metrics import Score

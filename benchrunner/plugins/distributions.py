@@ -1,4 +1,4 @@
-"""Versions of plugins, which are part of the identity of fits."""
+"""Distributions: the versions of plugins, part of the identity of fits, and plugins that are not installed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+
+DISTRIBUTION = "benchrunner"
 
 
 @dataclass(frozen=True)
@@ -53,19 +56,56 @@ def _may_change(installed: importlib.metadata.Distribution) -> bool:
 def source_hash(plugin: object) -> str:
     """Hash the source of the plugin's module, or of the whole package that the module belongs to."""
     home = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
-    parts = home.split(".")
-    parents = (sys.modules.get(".".join(parts[: count + 1])) for count in range(len(parts)))
-    module = next((parent for parent in parents if getattr(parent, "__file__", None)), plugin)
-    path, digest = Path(getattr(module, "__file__", None) or ""), hashlib.sha256()
+    module: object = plugin
+    package = ""
+    for part in home.split("."):
+        package = f"{package}.{part}".lstrip(".")
+        parent = sys.modules.get(package)
+        if getattr(parent, "__file__", None):
+            module = parent
+            break
+    path = Path(getattr(module, "__file__", None) or "")
     if not path.is_file():  # a module without a file, or inside an archive
         return "none"
-    top = path.parent
-    for file in sorted(top.rglob("*.py")) if hasattr(module, "__path__") else [path]:
+    files = sorted(path.parent.rglob("*.py")) if hasattr(module, "__path__") else [path]
+    digest = hashlib.sha256()
+    for file in files:
         if file.is_file():  # not a folder of such a name, nor an editor's lock, a link to nowhere
-            digest.update(os.fsencode(file.relative_to(top).as_posix()) + b"\0" + file.read_bytes() + b"\0")
+            name = os.fsencode(file.relative_to(path.parent).as_posix())
+            digest.update(name + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 
 
 def top_package(module: str) -> str:
     """Return the first part of a module's dotted name."""
     return module.split(".")[0]
+
+
+def absent_plugins() -> list[str]:
+    """Return the distributions of the extra `all` that are not installed."""
+    try:
+        requirements = importlib.metadata.requires(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError:  # a copy of the code that nobody installed
+        return []
+    absent = []
+    for text in requirements:
+        name = re.match(rf"{DISTRIBUTION}-\w+", text)
+        if name is not None and re.search(r"extra == ['\"]all['\"]", text) and not _is_installed(name[0]):
+            absent.append(name[0])
+    return absent
+
+
+def advice_on_absent_plugins() -> str:
+    """Say which plugins are not installed and how they are; an empty text if all of them are."""
+    absent = absent_plugins()
+    if not absent:
+        return ""
+    return f"Not installed: {', '.join(absent)}; \"pip install '{DISTRIBUTION}[all]'\" brings them."
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
