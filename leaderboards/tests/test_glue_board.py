@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from benchrunner.leaderboards.board_toml import read_leaderboard
+from benchrunner import Answers, BoardFile, Labels, Leaderboard, Table, read_leaderboard
 from benchrunner.leaderboards.checking import detect, find_faults
-from benchrunner.leaderboards.file_kinds.file_kind import Answers
-from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
-from benchrunner.leaderboards.file_kinds.table_file import Table
-from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
+from benchrunner.leaderboards.file_kinds.spellings import Number
 from benchrunner.leaderboards.published import check_columns
-from benchrunner.leaderboards.writing import write_answers
+from benchrunner.results import write_answers
 from benchrunner_leaderboards import register_leaderboards
 
 

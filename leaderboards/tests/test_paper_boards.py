@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
+from benchrunner import Answers, Leaderboard
 from benchrunner.command_line.main import main
 from benchrunner.leaderboards.checking import find_faults, unchecked
-from benchrunner.leaderboards.file_kinds.file_kind import Answers
-from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import check_columns
-from benchrunner.leaderboards.writing import write_answers
-from benchrunner.plugins.discovery import discover
+from benchrunner.results import discover, write_answers
 from benchrunner_leaderboards import register_leaderboards
 
 BOARDS = {board.name: board for board in register_leaderboards()}
@@ -205,7 +203,8 @@ def test_answers_to_another_version_are_faults(real: Path, capsys: pytest.Captur
 def test_a_file_of_gold_tags_has_no_faults_and_scores_100(
     real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from benchrunner.workspace import Settings, Workspace
+    from benchrunner import Workspace
+    from benchrunner.workspace import Settings
 
     workspace = Workspace(runs=tmp_path, cache=tmp_path, data=real, settings=Settings(offline=True))
     rows = discover().tasks.find("conll/ner").load("test", workspace).table

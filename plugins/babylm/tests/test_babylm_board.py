@@ -11,7 +11,7 @@ import pytest
 from benchrunner import Answers
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.leaderboards.writing import write_answers
+from benchrunner.results import write_answers
 from benchrunner_babylm import register_tasks
 from benchrunner_babylm.board import board
 from benchrunner_babylm.predictions_file import PredictionsFile

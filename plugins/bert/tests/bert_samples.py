@@ -13,13 +13,10 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner.backbones.encoder import Encoder, ExportedHead
-from benchrunner.features.arrays import Features
+from benchrunner import Classify, Recipe
+from benchrunner.engine import Encoder, ExportedHead, Features, Problem
 from benchrunner.features.randomness import generator
 from benchrunner.methods.heads import LinearHead
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.problem import Problem
-from benchrunner.problems.sentences import Classify
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert

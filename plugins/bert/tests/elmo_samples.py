@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from bert_samples import FIRST, SECOND
 
-from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.engine import Features, FlatBatch, collate
 from benchrunner.features.randomness import generator
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.elmo.configuration import ElmoConfiguration

@@ -11,8 +11,8 @@ import torch
 from bert_samples import FIRST, SECOND, encoded, fresh
 from torch import nn
 
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.randomness import Dropout, generator
+from benchrunner.engine import Dropout, FlatBatch, collate
+from benchrunner.features.randomness import generator
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, Plan
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch

@@ -14,9 +14,8 @@ import torch
 from bert_samples import FIRST, encoded, fresh
 from safetensors.torch import load_file, save_file
 
-from benchrunner.errors import BenchrunnerError, CheckpointError
-from benchrunner.features.flat_batch import collate
-from benchrunner.workspace import Workspace
+from benchrunner import BenchrunnerError, CheckpointError, Workspace
+from benchrunner.engine import collate
 from benchrunner_bert.backbones import FolderBert
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import BertFamily

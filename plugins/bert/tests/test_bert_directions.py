@@ -15,12 +15,10 @@ from objective_samples import batch, flat, model
 from torch.nn import functional
 from transformers import BertForQuestionAnswering, BertModel
 
-from benchrunner.errors import CheckpointError
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.randomness import Dropout
+from benchrunner import CheckpointError, Span, Workspace
+from benchrunner.engine import Dropout, FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
-from benchrunner.problems.span import Span
-from benchrunner.workspace import Settings, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import FolderBert
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.configuration import Configuration

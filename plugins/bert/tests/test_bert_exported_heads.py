@@ -8,9 +8,8 @@ import pytest
 import torch
 from bert_samples import fresh
 
-from benchrunner.backbones.encoder import ExportedHead
-from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.errors import CheckpointError
+from benchrunner import CheckpointError
+from benchrunner.engine import ExportedHead, ExportKind
 
 
 @pytest.mark.parametrize(

@@ -17,16 +17,9 @@ from transformers import (
     BertForTokenClassification,
 )
 
-from benchrunner.data.rows import Rows
-from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner import Choose, MultiLabel, Recipe, Rows, Span, Tag
+from benchrunner.engine import Features, FlatBatch, Problem, collate
 from benchrunner.methods.heads import LinearHead
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.choose import Choose
-from benchrunner.problems.multi_label import MultiLabel
-from benchrunner.problems.problem import Problem
-from benchrunner.problems.span import Span
-from benchrunner.problems.tag import Tag
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
 from benchrunner_bert.weight_names import published_names

@@ -12,8 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.func import functional_call
 
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.randomness import Dropout
+from benchrunner.engine import Dropout, FlatBatch, collate
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
 from benchrunner_bert.weight_names import published_names, published_weights

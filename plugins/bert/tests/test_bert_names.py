@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchrunner.errors import RequestError
-from benchrunner.plugins.discovery import discover
-from benchrunner.workspace import Settings, Workspace
+from benchrunner import RequestError, Workspace
+from benchrunner.results import discover
+from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import HubBert, RandomBert
 from benchrunner_bert.configuration import SIZES, Configuration
 from benchrunner_bert.family import MINIATURES, RELEASED, BertFamily

@@ -11,11 +11,9 @@ import torch
 from bert_samples import ANSWER, FIRST, SECOND, encoded, exported, fresh, minilm, padded, real_pairs
 from transformers import AutoModel, AutoTokenizer, BertForSequenceClassification, BertModel
 
-from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import collate
-from benchrunner.features.randomness import Dropout
+from benchrunner import Regress
+from benchrunner.engine import Dropout, Features, collate
 from benchrunner.methods.heads import LinearHead
-from benchrunner.problems.sentences import Regress
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
 

@@ -15,9 +15,8 @@ from transformers import AutoTokenizer, BertForSequenceClassification, BertModel
 
 import benchrunner_bert
 from benchrunner import ACCURACY, Classify, RowsFrom, Split, Task, Workspace
-from benchrunner.results import Computing, Fit, Runner, discover
-from benchrunner.runs.exporting import export
-from benchrunner.runs.predicting import predict, raw_outputs
+from benchrunner.results import Computing, Fit, Runner, discover, export, predict
+from benchrunner.runs.predicting import raw_outputs
 from benchrunner_kit.testing import sentences
 from inline import METHODS, plugin
 

@@ -9,11 +9,8 @@ import torch
 
 import benchrunner_bert
 from benchrunner import Recipe, Workspace
-from benchrunner.backbones.encoder import Encoder
-from benchrunner.engine import Backbone, OneBackbone
-from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.results import Computing, Runner, discover
-from benchrunner.runs.predicting import predict
+from benchrunner.engine import Backbone, Encoder, FlatBatch, OneBackbone
+from benchrunner.results import Computing, Runner, discover, predict
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import EMBEDDED
 from benchrunner_bert.model import Bert

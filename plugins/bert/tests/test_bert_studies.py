@@ -13,11 +13,8 @@ from typing import Any
 import pytest
 
 import benchrunner_bert
-from benchrunner.errors import RequestError
-from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.registry import Plugins
-from benchrunner.studies.study import Study
-from benchrunner.studies.study_options import StudyOptions
+from benchrunner import RequestError
+from benchrunner.results import Plugins, Study, StudyOptions, discover
 from benchrunner.study_files.reading import read_study_file
 from benchrunner_bert.pretraining import command
 

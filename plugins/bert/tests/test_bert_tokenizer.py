@@ -13,8 +13,8 @@ from bert_samples import FIRST, SECOND, minilm, real_pairs
 from hypothesis import given, settings, strategies as some
 from transformers import AutoTokenizer, BertTokenizerFast, PreTrainedTokenizerBase
 
-from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.features.arrays import Sequences
+from benchrunner import CheckpointError, RequestError
+from benchrunner.engine import Sequences
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.tokenizer import BertTokenizer
 

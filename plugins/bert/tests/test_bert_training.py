@@ -12,11 +12,11 @@ from bert_samples import ANSWER, FIRST, SECOND, encoded, exported, fresh, minilm
 from transformers import BertForSequenceClassification, get_linear_schedule_with_warmup
 
 import benchrunner.training.loop
-from benchrunner.features.arrays import Features
-from benchrunner.fits.computing import Computing
+from benchrunner import Recipe
+from benchrunner.engine import Features
 from benchrunner.methods.finetune import learning_rates
 from benchrunner.methods.heads import LinearHead
-from benchrunner.parameters.recipes import Recipe
+from benchrunner.results import Computing
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse
 from benchrunner.training.loop import Training

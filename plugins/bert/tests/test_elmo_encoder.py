@@ -11,7 +11,7 @@ import torch
 from elmo_samples import SHAPES, elmo, plain_states, ragged, reversed_texts
 
 from benchrunner import CheckpointError, RequestError, Workspace
-from benchrunner.features.randomness import Dropout
+from benchrunner.engine import Dropout
 from benchrunner.results import discover
 from benchrunner.workspace import Settings
 from benchrunner_bert.elmo.configuration import ElmoConfiguration

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import benchrunner_bert
-from benchrunner.studies.study import Study
+from benchrunner.results import Study
 from benchrunner.study_files.reading import read_study_file
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
@@ -168,7 +168,7 @@ def test_the_counts_of_figures_are_those_of_the_paper() -> None:
 
 def test_boards_list_the_same_figures_as_studies() -> None:
     pytest.importorskip("benchrunner_leaderboards")
-    from benchrunner.plugins.discovery import discover
+    from benchrunner.results import discover
 
     boards = discover().leaderboards
     for name in ("table2", "table3", "table4"):

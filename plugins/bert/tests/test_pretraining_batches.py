@@ -11,7 +11,7 @@ import pytest
 import torch
 from instance_samples import FRAME, instances, large_store, made
 
-from benchrunner.features.pieces import Part
+from benchrunner.engine import Part
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.instances.batches import collate
 from benchrunner_bert.pretraining.instances.instance import assembled

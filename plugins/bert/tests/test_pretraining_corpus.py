@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import forked
-from benchrunner.errors import DataError, RequestError
+from benchrunner import DataError, RequestError
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.sentences import LONGEST, split
 from benchrunner_bert.pretraining.corpus.sources import HubSet, JsonLines, Parquet, Source, TextFile

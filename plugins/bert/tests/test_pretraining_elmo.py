@@ -19,10 +19,8 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchrunner import RequestError, Workspace
-from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.features.randomness import Dropout
-from benchrunner.results import Computing, Runner, discover, export
-from benchrunner.runs.predicting import predict
+from benchrunner.engine import Dropout, FlatBatch
+from benchrunner.results import Computing, Runner, discover, export, predict
 from benchrunner.workspace import Settings
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch

@@ -17,7 +17,7 @@ from filelock import FileLock
 from pretraining_runs import corpus, environment, learned, losses, words
 
 import forked
-from benchrunner.errors import RequestError
+from benchrunner import RequestError
 from benchrunner_bert.pretraining.deepspeed import launch, processes
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints

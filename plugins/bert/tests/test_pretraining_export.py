@@ -19,9 +19,9 @@ from transformers import (
     BertForPreTraining,
 )
 
-from benchrunner.errors import CheckpointError
+from benchrunner import CheckpointError, Workspace
 from benchrunner.io.decoding import from_json
-from benchrunner.workspace import Settings, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, SourceFacts
 from benchrunner_bert.pretraining.export.card import Card

@@ -8,7 +8,7 @@ import torch
 from objective_samples import SHAPES, batch, forward_and_backward, model
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchrunner.features.randomness import Dropout
+from benchrunner.engine import Dropout
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.training import flops

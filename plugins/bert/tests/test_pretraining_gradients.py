@@ -22,7 +22,7 @@ from objective_samples import (
 from torch.nn import functional
 from transformers import BertForMaskedLM, BertForPreTraining, BertLMHeadModel
 
-from benchrunner.features.randomness import Dropout
+from benchrunner.engine import Dropout
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export
 from benchrunner_bert.pretraining.objectives import OBJECTIVES

@@ -8,7 +8,7 @@ import pytest
 import torch
 from objective_samples import batch, micro_batches, model
 
-from benchrunner.errors import Undefined
+from benchrunner import Undefined
 from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.sums import Sums
 

@@ -14,7 +14,7 @@ from instance_samples import LEAST, homes, instances, large_store, made, origina
 from pretraining_texts import CLS, FIRST, SEP, UNK, Documents, numbered, vocabulary
 from scipy import stats
 
-from benchrunner.errors import DataError, RequestError
+from benchrunner import DataError, RequestError
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.sources import TextFile

@@ -14,8 +14,8 @@ pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's e
 from pretraining_runs import corpus, environment, losses, run, words
 
 import forked
+from benchrunner import DataError, RequestError
 from benchrunner.command_line.main import main
-from benchrunner.errors import DataError, RequestError
 from benchrunner_bert.pretraining.deepspeed import launch
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from pretraining_runs import corpus, run, words
 
-from benchrunner import Workspace
-from benchrunner.errors import RequestError
+from benchrunner import RequestError, Workspace
 from benchrunner.results import discover
 from benchrunner.workspace import Settings
 from benchrunner_bert import pretrained

@@ -9,7 +9,7 @@ import torch
 from bert_samples import fresh
 from objective_samples import batch, forward_and_backward, left_to_right, mirrored, model
 
-from benchrunner.errors import RequestError, UnknownName
+from benchrunner import RequestError, UnknownName
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.objectives import OBJECTIVES, named

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pretraining_runs import corpus, run, words
 
-from benchrunner.errors import DataError
+from benchrunner import DataError
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.passages import is_passage

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pretraining_runs import corpus, losses, run, words
 
+from benchrunner import RequestError
 from benchrunner.command_line.main import main
-from benchrunner.errors import RequestError
 from benchrunner_bert.pretrained import register
 from benchrunner_bert.pretraining.checks import _check_gpus
 from benchrunner_bert.pretraining.continuation import check_same

@@ -17,7 +17,7 @@ import pytest
 from pretraining_texts import FIRST, numbered, vocabulary
 
 import forked
-from benchrunner.errors import DataError, RequestError
+from benchrunner import DataError, RequestError
 from benchrunner.io.seals import sealed
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus import shard_files

@@ -12,7 +12,7 @@ pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's e
 
 from pretraining_runs import corpus, killed_at, line, losses, run, samples, stopped_at, words
 
-from benchrunner.errors import RequestError
+from benchrunner import RequestError
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.pretraining.training import checkpoints
 from benchrunner_bert.pretraining.training.checkpoints import Saved

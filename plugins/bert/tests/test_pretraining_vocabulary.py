@@ -14,7 +14,7 @@ from pretraining_texts import SPECIAL
 from test_bert_tokenizer import ODD_TEXTS
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from benchrunner.errors import CheckpointError, DataError, RequestError
+from benchrunner import CheckpointError, DataError, RequestError
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabulary

@@ -20,8 +20,8 @@ pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's e
 from pretraining_runs import line, samples
 from zero_samples import SAMPLES
 
-from benchrunner.errors import CheckpointError
-from benchrunner.workspace import Settings, Workspace
+from benchrunner import CheckpointError, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint, zero_files

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from conll_samples import real_data, workspace
 
-from benchrunner.errors import PluginError
-from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
-from benchrunner.tasks.task import Task
+from benchrunner import PluginError, Recipe, Task
+from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner_conll import CONLL2003, Corpus, register_tasks
 from benchrunner_kit.testing import TinyEncoder
 

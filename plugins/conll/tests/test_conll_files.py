@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 from conll_samples import real_data, workspace
 
-from benchrunner.data.rows import Rows
-from benchrunner.data.sources import DataNotFound
-from benchrunner.errors import DataError, PluginError
+from benchrunner import DataError, DataNotFound, PluginError, Rows
 from benchrunner_conll import CONLL2003, Corpus
 
 FOUR = ("words", "pos", "chunk", "labels")

@@ -11,10 +11,8 @@ import pytest
 from conll_samples import TAGS, WILD, conlleval_by_state, real_data, workspace
 from hypothesis import given, settings, strategies as st
 
+from benchrunner import DataError, Rows, Score
 from benchrunner.data.iob_tags import as_iob2
-from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError
-from benchrunner.metrics import Score
 from benchrunner_conll import CONLL2003, ConllEval, Corpus
 from benchrunner_conll.conlleval import Evaluation, evaluate
 

@@ -12,8 +12,7 @@ import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
 from benchrunner import Task, Workspace, hookimpl, iob_tags
-from benchrunner.results import Computing, Runner, discover
-from benchrunner.runs.predicting import predict
+from benchrunner.results import Computing, Runner, discover, predict
 from benchrunner.workspace import Settings
 from benchrunner_conll2002 import register_tasks
 from benchrunner_conll2002.phrases import phrases

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.tasks.task import Task
-from benchrunner.workspace import Workspace
+from benchrunner import Task, Workspace
 from benchrunner_glue import register_tasks
 
 FOLDERS = ("CoLA", "SST-2", "MRPC", "STS-B", "QQP", "QNLI", "RTE", "WNLI")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.errors import DataError
-from benchrunner.workspace import Workspace
+from benchrunner import DataError, Workspace
 from benchrunner_glue import register_tasks
 
 TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}

@@ -7,12 +7,7 @@ import sys
 
 import pytest
 
-from benchrunner.data.delimited import TextTable
-from benchrunner.data.hub import HubTable
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.sentences import Classify
-from benchrunner.tasks.suites import Average, Term
-from benchrunner.tasks.task import Task
+from benchrunner import Average, Classify, HubTable, Recipe, Task, Term, TextTable
 from benchrunner_glue import GLUE, register_tasks
 from benchrunner_glue.averages import GLUE_SCORE, PAPER_AVERAGE
 

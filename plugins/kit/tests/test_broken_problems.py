@@ -11,10 +11,8 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import Choose, Classify, MultiLabel, PluginError, Regress, Rows, Span, Tag
-from benchrunner.engine import Encoder, Features, FlatBatch
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.problem import Problem
+from benchrunner import Choose, Classify, MultiLabel, PluginError, Recipe, Regress, Rows, Span, Tag
+from benchrunner.engine import Encoder, Features, FlatBatch, Problem
 from benchrunner_kit.testing import check_problem, sentences
 
 LABELS = ("glad", "sad", "calm")

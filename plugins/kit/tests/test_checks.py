@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import ACCURACY, Metric, RowsFrom, Split, Workspace
+from benchrunner import ACCURACY, Metric, PluginError, RowsFrom, Split, Workspace
 from benchrunner.engine import BackboneFamily, OneBackbone
-from benchrunner.errors import PluginError
 from benchrunner_kit.testing import TinyBackbone, check_backbone, check_task, sentences, tiny_family
 from inline import files, mood
 

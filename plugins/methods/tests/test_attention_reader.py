@@ -11,13 +11,10 @@ import pytest
 import torch
 from torch import nn
 
-from benchrunner import ACCURACY, Classify, RequestError, Split, Tag, Task, TextTable, UnknownName
-from benchrunner.features.arrays import Features, Sequences
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.randomness import Dropout
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.results import Computing, Runner
-from benchrunner.runs.predicting import predict, raw_outputs
+from benchrunner import ACCURACY, Classify, Recipe, RequestError, Split, Tag, Task, TextTable, UnknownName
+from benchrunner.engine import Dropout, Features, FlatBatch, Sequences, collate
+from benchrunner.results import Computing, Runner, predict
+from benchrunner.runs.predicting import raw_outputs
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.attention_head import AttentionHead, BiLstm
 from benchrunner_methods.frozen_readers import joined

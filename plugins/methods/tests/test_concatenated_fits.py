@@ -17,11 +17,8 @@ from safetensors.torch import load_file
 
 import forked
 import inline
-from benchrunner import CheckpointError, RequestError, Workspace
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.results import Computing, Fit, Runner, discover
-from benchrunner.runs.exporting import export
-from benchrunner.runs.predicting import predict
+from benchrunner import CheckpointError, Recipe, RequestError, Workspace
+from benchrunner.results import Computing, Fit, Runner, discover, export, predict
 from benchrunner_kit.testing import WEIGHTS, TinyEncoder
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from inline import METHODS, QUICK, files, own, plugin

@@ -10,11 +10,7 @@ import torch
 from concatenations import Drawn, drawn, drawn_family
 
 from benchrunner import CheckpointError, RequestError, Workspace
-from benchrunner.backbones.encoder import Encoder, ExportedHead
-from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.engine import OneBackbone
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.randomness import Dropout
+from benchrunner.engine import Dropout, Encoder, ExportedHead, ExportKind, FlatBatch, OneBackbone, collate
 from benchrunner_kit.testing import TinyEncoder, check_backbone
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from benchrunner_methods.concatenation import ConcatenatedFamily, Concatenation

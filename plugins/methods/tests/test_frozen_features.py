@@ -13,11 +13,10 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from benchrunner import RequestError
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
-from benchrunner.results import Fit, Runner
-from benchrunner.runs.predicting import predict
+from benchrunner import Recipe, RequestError
+from benchrunner.engine import FlatBatch, collate
+from benchrunner.parameters.recipes import RECIPE_FIELDS
+from benchrunner.results import Fit, Runner, predict
 from benchrunner_kit.testing import TinyEncoder, tiny_family
 from benchrunner_methods.frozen_states import chosen_layers
 from inline import runner

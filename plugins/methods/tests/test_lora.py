@@ -16,16 +16,12 @@ from torch import nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from benchrunner import RequestError
-from benchrunner.backbones.encoder import StackedLinear
-from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner import Recipe, RequestError
+from benchrunner.engine import FlatBatch, StackedLinear, collate
 from benchrunner.features.randomness import generator
-from benchrunner.fits.fit import Fit
 from benchrunner.methods.heads import LinearHead
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.results import Computing, Runner
+from benchrunner.results import Computing, Fit, Runner, predict
 from benchrunner.runs.planner import Planner
-from benchrunner.runs.predicting import predict
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.schedule import Schedule
 from benchrunner_kit.testing import MOOD, WEIGHTS, TinyEncoder

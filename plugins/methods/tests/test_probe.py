@@ -17,13 +17,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from test_probe_references import quiet_job
 
-from benchrunner import RequestError
+from benchrunner import RequestError, Span
 from benchrunner.command_line.main import main
-from benchrunner.features.flat_batch import collate
-from benchrunner.problems.span import Span
-from benchrunner.results import Fit, Runner
-from benchrunner.runs.predicting import predict, raw_outputs
-from benchrunner.training.feature_cache import Cache
+from benchrunner.engine import Cache, collate
+from benchrunner.results import Fit, Runner, predict
+from benchrunner.runs.predicting import raw_outputs
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods import frozen_states
 from benchrunner_methods.probing.probe import UNTRAINED_POOLER

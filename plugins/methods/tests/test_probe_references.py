@@ -13,8 +13,8 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchrunner.methods.method import Job
-from benchrunner.parameters.recipes import Recipe
+from benchrunner import Recipe
+from benchrunner.engine import Job
 from benchrunner.results import Computing, Fit
 from benchrunner_methods.probing.kinds import KINDS, Samples
 from benchrunner_methods.probing.linear import ABSENT, Layer, Scaling

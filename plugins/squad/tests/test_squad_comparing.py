@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchrunner.metrics import Score
+from benchrunner import Score
 from benchrunner_squad.comparing import (
     ANSWERED,
     ANSWERED_OR_NONE,

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner.workspace import Settings, Workspace
+from benchrunner import Workspace
+from benchrunner.workspace import Settings
 from benchrunner_kit.testing import check_task
 from benchrunner_squad import register_tasks
 from benchrunner_squad.demo import QUESTIONS, WORDS, write

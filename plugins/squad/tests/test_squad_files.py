@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner.data.sources import DataNotFound
-from benchrunner.errors import BadRows, DataError
-from benchrunner.workspace import Settings, Workspace
+from benchrunner import DataError, DataNotFound, Workspace
+from benchrunner.errors import BadRows
+from benchrunner.workspace import Settings
 from benchrunner_squad import register_tasks
 from benchrunner_squad.questions import SquadFile
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import forked
-from benchrunner.errors import DataError
+from benchrunner import DataError
 from benchrunner_squad.demo import write
 from benchrunner_squad.questions import from_hub
 from hub_server import Hub

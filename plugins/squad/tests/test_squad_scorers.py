@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError
+from benchrunner import DataError, Rows, Score, Scored, Workspace
 from benchrunner.io.decoding import as_json
-from benchrunner.metrics import Score
-from benchrunner.tasks.scorers import Scored
-from benchrunner.workspace import Settings, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_squad import register_tasks
 from benchrunner_squad.scorers import best_cut
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner.data.rows import Rows
-from benchrunner.errors import BadRows, DataError
-from benchrunner.problems.span import Span
-from benchrunner.workspace import Settings, Workspace
+from benchrunner import DataError, Rows, Span, Workspace
+from benchrunner.errors import BadRows
+from benchrunner.workspace import Settings
 from benchrunner_squad import register_tasks
 from benchrunner_squad.triviaqa import beginning, first_place
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError
-from benchrunner.workspace import Workspace
+from benchrunner import DataError, Rows, Workspace
 from benchrunner_swag import SWAG
 
 HEAD = ",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1,ending2,ending3"

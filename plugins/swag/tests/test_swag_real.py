@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from benchrunner import ACCURACY, Choose, Recipe, RowsFrom, Split, Task, Workspace, hookimpl
-from benchrunner.results import Computing, Runner, discover
-from benchrunner.runs.predicting import predict
+from benchrunner.results import Computing, Runner, discover, predict
 
 ROWS = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere")) / "swag" / "swag_500_val.jsonl"
 

@@ -9,19 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from benchrunner import Workspace
 from benchrunner.command_line.main import main
-from benchrunner.fits.computing import Computing
 from benchrunner.leaderboards import writing
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.predicting import predict
-from benchrunner.runs.runner import Runner
-from benchrunner.studies.study import compared
-from benchrunner.studies.study_run import run_study
+from benchrunner.results import Computing, Plugins, Runner, compared, discover, predict, run_study
 from benchrunner.studies.submissions.submission_answers import answers, selected
-from benchrunner.workspace import Settings, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_kit.testing import check_task, tiny_family
 from benchrunner_swag import SWAG, register_tasks
 
@@ -84,7 +79,7 @@ def test_words_alone_tell_the_ending(tmp_path: Path) -> None:
 def plugins() -> Plugins:
     from types import SimpleNamespace
 
-    from benchrunner.plugins.hookspecs import hookimpl
+    from benchrunner import hookimpl
 
     backbones = SimpleNamespace(register_backbones=hookimpl(lambda: [tiny_family()]))
     swag = SimpleNamespace(register_tasks=hookimpl(lambda: [SWAG]))

@@ -16,9 +16,7 @@ import pytest
 
 import benchrunner_trackers
 from benchrunner.command_line.main import main
-from benchrunner.fits.computing import Computing
-from benchrunner.results import Event, Fit, Runner, compared, discover, run_study
-from benchrunner.runs.predicting import predict
+from benchrunner.results import Computing, Event, Fit, Runner, compared, discover, predict, run_study
 from benchrunner_trackers.observer import observer
 from benchrunner_trackers.settings import TRACKERS
 from benchrunner_trackers.tracker import run_name

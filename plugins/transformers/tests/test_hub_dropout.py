@@ -11,8 +11,8 @@ from tiny_models import write_model
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from benchrunner.engine import Features, collate
-from benchrunner.features.randomness import Dropout, Generators
+from benchrunner.engine import Dropout, Features, collate
+from benchrunner.features.randomness import Generators
 from benchrunner_transformers.dropout import DrawnDropout, drawn_from, replace
 from benchrunner_transformers.loading import load
 

@@ -82,7 +82,7 @@ def job_of(home: Path, problem: Problem, rows: dict[str, list[Any]], backbone: B
 
 def fitted(home: Path, kind: str, model: Path, *, kill_at: int = 0) -> np.ndarray:
     """Fine-tune, killed after a step and resumed if asked; return the predictions of the saved model."""
-    from benchrunner.methods.finetune import Finetune
+    from benchrunner.engine import Finetune
 
     problem, rows = PROBLEMS[kind]
     backbone = backbone_of(model)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tiny_models import write_model
 
-from benchrunner.parameters.recipes import Recipe
+from benchrunner import Recipe
 from benchrunner.training.steps import Captured
 from benchrunner_transformers.loading import load
 from kinds_of_tasks import PROBLEMS

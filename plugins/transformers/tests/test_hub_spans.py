@@ -16,8 +16,7 @@ import pytest
 from tiny_tokenizers import TEXTS
 from tokenizer_samples import ODD_TEXTS, read_both
 
-from benchrunner import Recipe
-from benchrunner.problems.span import Span
+from benchrunner import Recipe, Span
 from benchrunner_transformers.text_spans import trimmed
 from benchrunner_transformers.tokenizer import HubTokenizer
 
