@@ -25,12 +25,6 @@ def test_every_row_has_a_source_a_backbone_and_sane_figures(board: Leaderboard) 
     assert not board.files and {column.kind for column in board.columns.values()} == {"dev"}
 
 
-def test_a_row_names_its_model_by_hub_id_and_short_name(board: Leaderboard) -> None:
-    for row in board.published:
-        hub_id, short = row.backbones
-        assert hub_id.partition("/")[2] == short
-
-
 def test_the_models_are_named_backbones_where_the_plugin_is() -> None:
     known = discover().backbones
     if not any(name.startswith("FacebookAI/") for name in known):

@@ -9,7 +9,6 @@ import pytest
 from benchrunner import Leaderboard, PublishedRow, Task
 from benchrunner.leaderboards.published_table import source_tables
 from benchrunner.results import choose_published, discover
-from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import as_table
 from benchrunner_leaderboards import register_leaderboards
@@ -92,17 +91,6 @@ def test_a_table_of_all_tasks_fits_into_100_columns(names: list[str] | None) -> 
     expected = as_json(result, choice)["published"]
     assert len(published) == len(expected) > 40
     assert all(f"{row['kind']} {row['figure']}" in line for row, line in zip(expected, published, strict=True))
-
-
-def test_the_sources_of_glues_default_rows_are_named() -> None:
-    result = made_result(tasks("glue"), ["bert/base-uncased"])
-    notes = list(footnotes(result, choose_published(register_leaderboards())))
-    assert notes[-4:] == [
-        "published test figures are of other rows than ours, which are of dev: do not compare them one to one",
-        "published: BERT-BASE, BERT-LARGE (test): Devlin et al. 2019, Table 1",
-        "published: BERT-BASE, BERT-LARGE (dev): Devlin et al. 2019, Table 6; mean of 5 restarts",
-        "published: Majority class (test): Devlin et al. 2019, Appendix B.1; the paper's own answer to WNLI",
-    ]
 
 
 @pytest.mark.parametrize("board", [*register_leaderboards()], ids=lambda board: board.name)

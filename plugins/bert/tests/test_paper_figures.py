@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import benchrunner_bert
-from benchrunner.results import Study
+from benchrunner.results import Study, discover
 from benchrunner.study_files.reading import read_study_file
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
@@ -158,23 +158,10 @@ def test_each_column_says_whether_its_figures_are_of_test(name: str) -> None:
     assert on_test == MEASURED_ON_TEST.get(name, set())
 
 
-def test_the_counts_of_figures_are_those_of_the_paper() -> None:
-    counts = {name: len(paper(name)) for name in TABLES}
-    assert counts == {
-        **{"table1": 50, "table2": 26, "table3": 16, "table4": 10},
-        **{"table5": 20, "table6": 24, "table7": 14, "table8": 18},
-    }
-
-
-def test_boards_list_the_same_figures_as_studies() -> None:
+@pytest.mark.parametrize("name", ["table1", "table2", "table3", "table4", "table7"])
+def test_boards_list_the_same_figures_as_studies(name: str) -> None:
     pytest.importorskip("benchrunner_leaderboards")
-    from benchrunner.results import discover
-
-    boards = discover().leaderboards
-    for name in ("table2", "table3", "table4"):
-        board = boards[study(name).board]
-        listed = {(row.name, column): figure for row in board.published for column, figure in row.cells.items()}
-        assert {cell: listed.get(cell) for cell in paper(name)} == paper(name)
-    rows = [row for row in boards["glue"].published if row.version == "2019"]
-    listed = {(row.name, column): figure for row in rows for column, figure in row.cells.items()}
-    assert {cell: listed.get(cell) for cell in paper("table1")} == paper("table1")
+    board = discover().leaderboards[study(name).board]
+    rows = [row for row in board.published if row.version in ("", "2019") and row.source.endswith(f"Table {name[-1]}")]
+    listed = {(row.name, column): figure for row in rows for column, figure in row.cells.items() if column != "score"}
+    assert listed == paper(name)

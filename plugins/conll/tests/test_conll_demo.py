@@ -22,15 +22,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_equal_seeds_alone_write_equal_bytes(data: Path, tmp_path: Path) -> None:
-    demo.write(1, tmp_path / "again")
-    demo.write(2, tmp_path / "other")
-    for name in demo.FILES:
-        path = Path(demo.FOLDER) / name
-        assert (data / path).read_bytes() == (tmp_path / "again" / path).read_bytes()
-        assert (data / path).read_bytes() != (tmp_path / "other" / path).read_bytes()
-
-
 def test_the_files_have_the_official_quirks(data: Path) -> None:
     text = (data / "conll2003" / "eng.train").read_text()
     assert text.startswith("-DOCSTART- -X- O O\n\n")

@@ -38,11 +38,6 @@ def test_cola_has_no_header_in_train_and_dev_and_one_in_test(tmp_path: Path) -> 
     assert load(tmp_path, "cola", "test", "CoLA/test.tsv", "index\tsentence\n0\tHi.\n") == [{"a": "Hi."}]
 
 
-def test_sst2_keeps_its_spaces(tmp_path: Path) -> None:
-    rows = load(tmp_path, "sst2", "train", "SST-2/train.tsv", "sentence\tlabel\nno wit , \t0\nit 's good \t1\n")
-    assert rows == [{"a": "no wit , ", "label": "negative"}, {"a": "it 's good ", "label": "positive"}]
-
-
 def test_mrpc_begins_with_a_byte_order_mark_and_quotes_are_text(tmp_path: Path) -> None:
     head = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
     rows = load(
@@ -108,13 +103,6 @@ def test_wnlis_zero_is_not_entailment(tmp_path: Path) -> None:
     assert [row["label"] for row in rows] == ["not_entailment", "entailment"]
 
 
-def test_windows_line_ends_are_not_part_of_a_label(tmp_path: Path) -> None:
-    rows = load(
-        tmp_path, "rte", "dev", "RTE/dev.tsv", "index\tsentence1\tsentence2\tlabel\r\n0\tA\tB\tnot_entailment\r\n"
-    )
-    assert rows == [{"a": "A", "b": "B", "label": "not_entailment"}]
-
-
 RTE = "index\tsentence1\tsentence2\tlabel\n"
 
 
@@ -131,11 +119,7 @@ RTE = "index\tsentence1\tsentence2\tlabel\n"
             f"{RTE}0\tA\tB\tmaybe\n",
             r"tsv:2: label 'maybe' is not one of entailment, not",
         ),
-        ("rte", "train", "RTE/train.tsv", f"{RTE}0\tA\tB\t1\n", r"tsv:2: label '1' is not one of entailment"),
-        ("rte", "train", "RTE/train.tsv", f"{RTE}0\tA\tB\tnan\n", r"tsv:2: label 'nan' is not one of entailment"),
-        ("rte", "train", "RTE/train.tsv", "index\tsentence1\tlabel\n", r"tsv:1: no column 'sentence2' in the header"),
         ("rte", "test", "RTE/test.tsv", f"{RTE}1\tA\tB\tx\n0\tA\tB\tx\n", r"test\.tsv:2: column 'index' must count"),
-        ("cola", "train", "CoLA/train.tsv", "", r"train\.tsv:1: the file is empty; rows were expected"),
         (
             "cola",
             "train",

@@ -10,7 +10,6 @@ import pytest
 
 from benchrunner.results import Computing, Runner, run_study
 from benchrunner_kit.demo import Demo
-from benchrunner_kit.scaffolds.writing import write_plugin
 from command_line import Shell
 
 
@@ -41,11 +40,3 @@ def test_the_demo_from_python_is_that_of_the_command(shell: Shell) -> None:
     assert Path("python", "moods.zip").read_bytes() == Path("command", "moods.zip").read_bytes()
     assert manifest(Path("python", "moods.zip.json")) == manifest(Path("command", "moods.zip.json"))
     assert contents(Path("python", "data")) == contents(Path("command", "data"))
-
-
-def test_a_package_from_python_is_that_of_the_command(shell: Shell) -> None:
-    _, out, _ = shell("new", "task", "weather", "--out", "command", "--json")
-    printed = json.loads(out)
-    folder = write_plugin("task", "weather", Path("python"), plugins=shell.plugins)
-    assert printed["folder"] == "command" and set(printed["files"]) == set(contents(folder))
-    assert contents(folder) == contents(Path("command"))

@@ -18,8 +18,8 @@ from safetensors.torch import load_file
 import forked
 import inline
 from benchrunner import CheckpointError, Recipe, RequestError, Workspace
-from benchrunner.results import Computing, Fit, Runner, discover, export, predict
-from benchrunner_kit.testing import WEIGHTS, TinyEncoder
+from benchrunner.results import Computing, Fit, Runner, discover, predict
+from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from inline import METHODS, QUICK, files, own, plugin
 
@@ -127,15 +127,6 @@ def test_a_finished_fit_is_a_backbone_and_a_part(tmp_path: Path) -> None:
     assert len(again.answers) == 20
 
 
-def test_a_runs_model_folder_is_a_backbone(tmp_path: Path) -> None:
-    runner = made(tmp_path)
-    fit = fitted(runner)
-    folder = runner.folder(fit).model
-    loaded = runner.planner.backbone(str(folder)).load(runner.workspace, seed=0)
-    expected = part(runner, fit, 2).state_dict()
-    assert all(torch.equal(tensor, expected[key]) for key, tensor in loaded.parts[1].state_dict().items())  # type: ignore[index, union-attr]
-
-
 def test_a_copied_model_folder_is_used_by_its_parts(tmp_path: Path) -> None:
     runner = made(tmp_path)
     shutil.copytree(runner.folder(fitted(runner)).model, tmp_path / "copy")
@@ -183,28 +174,6 @@ def test_a_killed_fit_ends_as_one_that_was_not_killed(tmp_path: Path) -> None:
     assert runner.run(fit).status == "done"
     assert weights(runner.folder(fit).model) == weights(whole.folder(expected).model)
     assert (runner.folder(fit).log).read_text() == whole.folder(expected).log.read_text()
-
-
-def test_a_concatenated_fit_is_not_exported(tmp_path: Path) -> None:
-    runner = made(tmp_path)
-    with pytest.raises(RequestError, match="A concatenated backbone cannot be exported: no other library"):
-        export(fitted(runner).id, tmp_path / "out", runner)
-    assert not (tmp_path / "out").exists()
-    export(fitted(runner, "one").id, tmp_path / "out", runner)
-    assert (tmp_path / "out" / WEIGHTS).is_file()
-
-
-@pytest.mark.parametrize(
-    ("backbone", "reason"),
-    [
-        ("concat:one,foreign", "one and foreign cannot be concatenated: they have different tokenizers"),
-        ("concat:deep,two", "deep and two cannot be concatenated: they have 2 and 1 layers"),
-    ],
-)
-def test_parts_that_do_not_fit_are_found_while_planning(backbone: str, reason: str, tmp_path: Path) -> None:
-    runner = made(tmp_path)
-    with pytest.raises(CheckpointError, match=reason):
-        planned(runner, backbone)
 
 
 def test_parts_are_loaded_for_the_check_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -263,18 +263,6 @@ def test_the_answers_are_those_of_the_merged_encoder(tmp_path: Path) -> None:
     assert fit_runner.run(again).status == "done", "finetune goes on from the merged encoder"
 
 
-def test_rank_and_alpha_are_part_of_the_identity_for_lora_alone(tmp_path: Path) -> None:
-    fit_runner = runner(tmp_path)
-    task = fit_runner.plugins.tasks.find("mood")
-    recipes = [QUICK, *(QUICK.changed(parameters=own) for own in ({"lora.rank": 2}, {"lora.alpha": 1.0}))]
-    counts = {
-        method: len({fit_runner.planner.plan(task, "words", recipe=recipe, method=method).id for recipe in recipes})
-        for method in ("lora", "finetune")
-    }
-    assert counts == {"lora": 3, "finetune": 1}
-    assert fit_runner.planner.plan(task, "words", method="lora").recipe.lr == 5e-4
-
-
 class Experts(TinyEncoder):
     """An encoder with matrices that belong to no linear layer: two of them in one parameter, and one in another."""
 

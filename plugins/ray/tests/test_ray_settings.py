@@ -9,7 +9,7 @@ import pytest
 
 from benchrunner import RequestError
 from benchrunner.command_line.main import main
-from benchrunner.results import Executor, discover
+from benchrunner.results import discover
 from benchrunner_ray import RayExecutor, RaySettings
 from cluster_plugin import Home
 
@@ -17,19 +17,12 @@ from cluster_plugin import Home
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        ("adress=auto", "There is no executor option 'adress'. Did you mean address?"),
         ("address=head", "address must be local, auto or HOST:PORT, not 'head'."),
         ("address=head:70000", "address must be local, auto or HOST:PORT, not 'head:70000'."),
         (
             "address=ray://head:10001",
             "address=ray://head:10001 is for Ray Client, which this executor does not",
         ),
-        ("cpus=0", "The executor option cpus must be a whole number from 1 up, not 0."),
-        ("gpus=2", "The executor option gpus must be a number from 0 to 1, not 2.0."),
-        ("memory-gb=0", "The executor option memory-gb must be a number above 0, not 0.0."),
-        ("retries=-1", "The executor option retries must be a whole number from 0 up, not -1."),
-        ("patience-seconds=nan", "The executor option patience-seconds must be a number from 0 up, not nan."),
-        ("files=send", "The executor option files must be one of auto, shared, returned, not 'send'."),
     ],
 )
 def test_wrong_options_are_refused(option: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,7 +41,3 @@ def test_a_cluster_that_does_not_answer_is_refused(tmp_path: Path, monkeypatch: 
         executor = RayExecutor(RaySettings(address=address))
         with pytest.raises(RequestError, match=rf"address={address}: nothing answers there \(Connection refused\)\."):
             list(executor.run(home.fits(made, 1), made.fit_runner))
-
-
-def test_the_executor_is_offered_by_name() -> None:
-    assert isinstance(discover().executors["ray"], Executor)

@@ -116,15 +116,6 @@ def test_a_metric_is_the_mean_of_its_rows(metric) -> None:  # type: ignore[no-un
     assert metric.scale == 1.0
 
 
-def test_the_headline_comes_first() -> None:
-    assert (ANSWERED[0].name, ANSWERED_OR_NONE[0].name) == ("f1", "f1")
-    assert [metric.name for metric in ANSWERED_OR_NONE if not metric.detail] == ["f1", "exact"]
-
-
-def test_answers_are_compared_once_for_all_metrics_of_2_0() -> None:
-    assert len({metric.compute for metric in ANSWERED_OR_NONE}) == 2  # exact match and F1
-
-
 def test_a_mean_is_the_same_on_every_python() -> None:
     values = [0.1] * 10
     assert percent(values, 10) == 100.0 * 0.9999999999999999 / 10  # sum(values) is 1.0 from Python 3.12 on

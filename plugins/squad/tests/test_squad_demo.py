@@ -31,15 +31,6 @@ def test_the_task_keeps_its_contract(tmp_path: Path, task) -> None:  # type: ign
     check_task(task, tmp_path)
 
 
-def test_demo_files_have_official_names_and_differ_by_seed(tmp_path: Path) -> None:
-    for version in ("v1.1", "v2.0"):
-        write(version, 1, tmp_path / "first")
-        write(version, 2, tmp_path / "second")
-    names = [path.relative_to(tmp_path / "first").as_posix() for path in sorted((tmp_path / "first").rglob("*.json"))]
-    assert names == [f"squad/{role}-{version}.json" for role in ("dev", "train") for version in ("v1.1", "v2.0")]
-    assert all((tmp_path / "first" / name).read_bytes() != (tmp_path / "second" / name).read_bytes() for name in names)
-
-
 def test_the_demo_has_articles_of_triviaqa_that_name_the_answer(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         TASKS["squad/1.1"].demo_files(1, tmp_path / folder)  # type: ignore[misc]

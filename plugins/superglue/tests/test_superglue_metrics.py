@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -84,15 +83,3 @@ def test_the_score_averages_the_metrics_of_a_task_first() -> None:
     }
     value = average.of(terms)
     assert value is not None and round(value, 1) == 69.0
-
-
-def test_demo_files_are_determined_by_the_seed(tmp_path: Path) -> None:
-    for task in TASKS.values():
-        assert task.demo_files is not None
-        for name, seed in (("first", 1), ("again", 1), ("other", 2)):
-            task.demo_files(seed, tmp_path / name)
-    files = {path.relative_to(tmp_path / "first") for path in (tmp_path / "first").rglob("*.jsonl")}
-    assert len(files) == 8 * 3 + 2
-    for file in files:
-        first, again, other = ((tmp_path / name / file).read_bytes() for name in ("first", "again", "other"))
-        assert first == again != other

@@ -12,26 +12,16 @@ import torch
 from any_model import write_any_model
 from family_table import BATCHES, QUICK, README, REFUSED, UNTRIED, readme_section
 from test_hub_states import SECOND, TEXTS, batch_of, gradients
+from tiny_models import loaded
 
-from benchrunner import CheckpointError, Workspace
+from benchrunner import CheckpointError
 from benchrunner_transformers.encoder import HubEncoder
-from benchrunner_transformers.family import TransformersFamily
 from benchrunner_transformers.habits import without_cache
 
 EXPECTED = {name: way for way, names in BATCHES.items() for name in names} | REFUSED
 
 IN_FP64 = ("ctrl",)
 """Model types whose gradients differ by more than 1e-4 in fp32 by rounding alone."""
-
-
-def loaded(folder: Path) -> HubEncoder:
-    workspace = Workspace(runs=folder / "runs", cache=folder / "cache")
-    backbone = TransformersFamily().find(str(folder), workspace)
-    assert backbone is not None
-    backbone.revision(workspace)
-    encoder = backbone.load(workspace, seed=0).eval()
-    assert isinstance(encoder, HubEncoder)
-    return encoder
 
 
 def way_of(encoder: HubEncoder) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tiny_models import SETTINGS, write_model
+from tiny_models import SETTINGS, backbone_of, write_model
 
 from benchrunner import Choose, Recipe, Regress, Rows, Span, Tag, Workspace
 from benchrunner.engine import Backbone, Cache, Job, Problem
@@ -122,9 +122,3 @@ def test_the_contract_of_backbones_is_kept(model_type: str, tmp_path: Path) -> N
     write_model(model_type, tmp_path / "start")
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache")
     check_backbone(backbone_of(tmp_path / "start"), TransformersFamily(), workspace, tmp_path / "saved")
-
-
-def backbone_of(folder: Path) -> Backbone:
-    backbone = TransformersFamily().find(f"{folder}", Workspace(folder, folder))
-    assert backbone is not None
-    return backbone

@@ -7,14 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny_models import write_model
+from tiny_models import loaded, write_model
 from torch import nn
 
-from benchrunner import Workspace
 from benchrunner.engine import Encoder, Features, FlatBatch, collate
 from benchrunner.methods.finetune import learning_rates
 from benchrunner_methods.low_rank import LowRankUpdates
-from benchrunner_transformers.family import TransformersFamily
 
 TRAINED_WHOLE = {"bart": True, "roberta": True, "distilbert": True, "electra": True, "gpt2": False, "modernbert": True}
 """Model type -> whether its published class for sentences has a dense layer that pre-trained checkpoints lack."""
@@ -23,13 +21,6 @@ TRAINED_WHOLE = {"bart": True, "roberta": True, "distilbert": True, "electra": T
 MODELS = ("albert", "bart", "bart:encoder", "deberta-v2", "gpt2", "gpt_neox", "modernbert", "roberta", "t5", "xlnet")
 COUNTS = {"roberta": 12, "xlnet": 14}
 """Model type -> number of matrices in two layers: XLNet has one for relative positions, RoBERTa none."""
-
-
-def loaded(folder: Path, suffix: str = "") -> Encoder:
-    workspace = Workspace(runs=folder / "runs", cache=folder / "cache")
-    backbone = TransformersFamily().find(f"{folder}{suffix}", workspace)
-    assert backbone is not None
-    return backbone.load(workspace, seed=0).eval()
 
 
 def batch_of(encoder: Encoder) -> FlatBatch:

@@ -72,20 +72,6 @@ def test_a_saved_tokenizer_is_read_again(both: tuple[HubTokenizer, Any], tmp_pat
     )
 
 
-@pytest.mark.parametrize("name", ["albert", "bert", "fnet", "funnel", "xlnet"])
-def test_models_with_segments_get_them(name: str, tmp_path: Path) -> None:
-    tokenizer, _ = read_both(name, tmp_path)
-    assert tokenizer.reads_segments and tokenizer.assemble(["a"], ["b"], 20).segments.max() > 0
-
-
-@pytest.mark.parametrize("name", ["big_bird", "distilbert", "gpt2", "modernbert", "roberta"])
-def test_models_without_segments_get_none(name: str, tmp_path: Path) -> None:
-    tokenizer, _ = read_both(name, tmp_path)
-    assert not tokenizer.assemble(["a"], ["b"], 20).segments.any()
-    frame = tokenizer.frame
-    assert frame.segments == (0, 0) and frame.special_segments is None and frame.single is None
-
-
 def test_special_tokens_of_xlnet_are_at_the_end(tmp_path: Path) -> None:
     tokenizer, theirs = read_both("xlnet", tmp_path)
     separator, summary = theirs.convert_tokens_to_ids(["<sep>", "<cls>"])

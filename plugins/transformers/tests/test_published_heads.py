@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tiny_models import SETTINGS
 from torch import nn
 
 from benchrunner import CheckpointError
@@ -23,54 +24,18 @@ from benchrunner_transformers.longformer import global_tokens
 from benchrunner_transformers.published_heads import KINDS, Kind
 from benchrunner_transformers.summary import Summary
 
-BERT = {
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 130,
-}
-ROBERTA = {**BERT, "type_vocab_size": 1}
-RIGHT = {**BERT, "num_key_value_heads": 2, "head_dim": 8}
-GPT = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 128}
-RELATIVE = {**BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0}
-BART = {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "encoder_ffn_dim": 32}
-BART |= {"decoder_attention_heads": 2, "decoder_ffn_dim": 32, "decoder_start_token_id": 2}
-T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "relative_attention_num_buckets": 8}
 XLM = {"emb_dim": 16, "n_layers": 2, "n_heads": 2}
-FAMILIES = {
-    "albert": {**BERT, "embedding_size": 8},
-    "bart": BART,
-    "bert": BERT,
-    "big_bird": {**BERT, "block_size": 16, "num_random_blocks": 2},
-    "deberta": RELATIVE,
-    "deberta-v2": {**RELATIVE, "position_buckets": 16, "norm_rel_ebd": "layer_norm", "share_att_key": True},
-    "distilbert": {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32},
-    "electra": {**BERT, "embedding_size": 8},
-    "eurobert": RIGHT,
-    "fnet": BERT,
-    "gpt2": GPT,
-    "gpt_neox": BERT,
-    "longformer": {**ROBERTA, "attention_window": [8, 8]},
-    "modernbert": {**BERT, "local_attention": 8},
-    "mpnet": ROBERTA,
-    "openai-gpt": GPT,
-    "qwen2": RIGHT,
-    "qwen3": RIGHT,
-    "roberta": ROBERTA,
-    "t5": T5,
-    "xlm-roberta": ROBERTA,
-    "xlnet": {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 32},
-}
+FAMILIES = {name: settings for name, settings in SETTINGS.items() if name not in ("camembert", "funnel")}
 """Families of the README, with the settings of a tiny model."""
+BERT, ROBERTA, RIGHT, BART, T5 = (SETTINGS[name] for name in ("bert", "roberta", "qwen2", "bart", "t5"))
 MORE = {
-    "camembert": ROBERTA,
+    "camembert": SETTINGS["camembert"],
     "convbert": BERT,
     "data2vec-text": ROBERTA,
     "ernie": BERT,
     "esm": {**BERT, "mask_token_id": 3, "position_embedding_type": "rotary"},
     "flaubert": XLM,
-    "funnel": {"block_sizes": [1, 1], "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 32},
+    "funnel": SETTINGS["funnel"],
     "gte": BERT,
     "ibert": ROBERTA,
     "jina_embeddings_v3": ROBERTA,
@@ -342,11 +307,6 @@ def test_gpt2_finds_the_last_token_by_its_end_token(tmp_path: Path) -> None:
     export_checkpoint(model, summary, NoTokenizer(), head, tmp_path)
     assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["pad_token_id"] == 2
     assert model.config.pad_token_id is None, "the fit's own model stays as it is"
-
-
-@pytest.mark.parametrize(("family", "bias"), [("gpt2", False), ("qwen2", False), ("roberta", True), ("t5", True)])
-def test_the_output_bias_is_that_of_the_published_class(family: str, bias: bool) -> None:
-    assert summary_of(family).output_bias is bias
 
 
 def test_fresh_summaries_depend_only_on_the_seed() -> None:
