@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +91,7 @@ def test_spans_equal_question_answering(name: str, tmp_path: Path) -> None:
             "question": SECOND[:5],
             "context": contexts,
             "answers": answers,
-            "starts": [[text.find(one) for one in some] for text, some in zip(contexts, answers, strict=True)],
+            "starts": [list(map(text.find, some)) for text, some in zip(contexts, answers, strict=True)],
         }
     )
     features = SPAN.encode(data, ours, RECIPE, training=True)
@@ -137,7 +138,8 @@ def test_label_sets_equal_multi_label_classification(name: str, tmp_path: Path) 
     other = BertForSequenceClassification.from_pretrained(saved(ours, head, TOPICS, tmp_path)).eval()
     assert other.config.problem_type == "multi_label_classification"
     assert other.config.id2label == dict(enumerate(TOPICS.labels))
-    targets = torch.tensor([[float(label in row) for label in TOPICS.labels] for row in labels])
+    pairs = itertools.product(labels, TOPICS.labels)
+    targets = torch.tensor([float(label in row) for row, label in pairs]).view(len(labels), -1)
     assert int(targets.sum()) == 7
     expected = other(**padded(features, np.arange(len(labels))), labels=targets)
     expected.loss.backward()

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 from bert_samples import ANSWER, FIRST, SECOND, encoded, exported, fresh, minilm, padded, real_pairs
-from transformers import AutoModel, AutoTokenizer, BertForSequenceClassification, BertModel
+from transformers import AutoTokenizer, BertForSequenceClassification, BertModel
 
-from benchrunner import Regress
 from benchrunner.engine import Dropout, Features, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner_bert.checkpoint import read
@@ -106,18 +105,6 @@ def test_a_model_saved_by_transformers_is_the_same_here(tmp_path: Path) -> None:
         assert largest_difference(again, other, features) < NEAR
 
 
-def test_auto_classes_load_a_saved_model_with_equal_outputs(tmp_path: Path) -> None:
-    ours = read(minilm(), seed=0)
-    ours.save(tmp_path)
-    model, tokenizer = AutoModel.from_pretrained(tmp_path).eval(), AutoTokenizer.from_pretrained(tmp_path)
-    batch = tokenizer(FIRST, SECOND, padding=True, truncation=True, max_length=128, return_tensors="pt")
-    features = encoded(ours, FIRST, SECOND, max_length=128)
-    with torch.no_grad():
-        wanted = model(**batch).pooler_output
-        flat = collate(features, np.arange(features.units), CPU)
-        torch.testing.assert_close(ours.summary(ours(flat), flat)[flat.restore], wanted, rtol=0, atol=NEAR)
-
-
 def test_an_exported_classifier_has_equal_logits_in_transformers(tmp_path: Path) -> None:
     ours = fresh()
     head = LinearHead(ours.hidden_size, ANSWER.head, seed=3)
@@ -136,16 +123,3 @@ def test_an_exported_classifier_has_equal_logits_in_transformers(tmp_path: Path)
     assert again.notes == (
         "left out of model.safetensors: a head of another task (classifier.bias, classifier.weight)",
     )
-
-
-def test_an_exported_regression_has_one_output(tmp_path: Path) -> None:
-    ours, grade = fresh(), Regress(0, 5)
-    head = LinearHead(ours.hidden_size, grade.head, seed=3)
-    ours.save(tmp_path, exported(head, grade))
-    other = BertForSequenceClassification.from_pretrained(tmp_path).eval()
-    assert other.config.num_labels == 1 and other.config.problem_type == "regression"
-    features = encoded(ours, FIRST)
-    units = np.arange(features.units)
-    with torch.no_grad():
-        mine = head(ours, collate(features, units, CPU))
-        torch.testing.assert_close(mine, other(**padded(features, units)).logits, rtol=0, atol=NEAR)

@@ -119,7 +119,7 @@ def _every_step_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_fifty_steps_of_a_small_bert_equal_transformers(tmp_path: Path, micro_tokens: int, layer_decay: float) -> None:
     fresh().save(tmp_path / "start")
-    first, second = ([one for one in texts for _ in range(6)] for texts in (FIRST, SECOND))
+    first, second = (np.repeat(texts, 6).tolist() for texts in (FIRST, SECOND))
     first = [f"{text} {'and so on ' * (at % 5)}" for at, text in enumerate(first)]
     labels = [at // 3 % 2 for at in range(len(first))]
     recipe = Recipe(
@@ -165,7 +165,7 @@ def test_fifty_steps_on_real_text_equal_transformers(tmp_path: Path) -> None:
 
 
 def test_half_precision_stays_near_single_precision(tmp_path: Path) -> None:
-    first, second = ([one for one in texts for _ in range(2)] for texts in (FIRST, SECOND))
+    first, second = (np.repeat(texts, 2).tolist() for texts in (FIRST, SECOND))
     labels = [at % 2 for at in range(len(first))]
     found = []
     for precision in ("fp32", "bf16"):

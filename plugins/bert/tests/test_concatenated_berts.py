@@ -7,13 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pytest
 import torch
 
-import benchrunner_bert
 from benchrunner import Recipe, Workspace
 from benchrunner.engine import collate, randomness
-from benchrunner.results import discover
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration, Direction
 from benchrunner_bert.family import BertFamily
@@ -22,8 +19,6 @@ from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_kit.testing import MOOD, check_backbone, sentences
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from benchrunner_methods.concatenation import ConcatenatedFamily
-from command_line import CommandLine
-from inline import METHODS, files, own
 
 
 def bert(size: str, direction: Direction, *, seed: int) -> Bert:
@@ -58,20 +53,3 @@ def test_two_berts_keep_a_backbones_contract(tmp_path: Path) -> None:
     both = ConcatenatedFamily((family, family))
     backbone = both.combined("concat:bert/random-2/128,bert/random-2/64/1", [part for part in parts if part])
     check_backbone(backbone, both, workspace, tmp_path / "saved")
-
-
-def test_two_fresh_berts_are_fitted_from_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files(1, tmp_path / "data")
-    extra = [("bert", benchrunner_bert), METHODS, ("own", own(register_backbones=[]))]
-    plugins = discover(extra=extra, installed=False)
-    command = CommandLine(tmp_path, plugins, capsys, monkeypatch)
-    two = "concat:bert/random-2/128,bert/random-2/128"
-    code, written = command("run", "mood", "--backbone", two, "--max-length", "16", "--lr", "1e-3", "--device", "cpu")
-    assert code == 0 and two in written, written
-    (run,) = command.fitted()
-    code, written = command("run", "mood", "--init-from", run, "--epochs", "1", "--device", "cpu")
-    assert code == 0, written
-    code, written = command("run", "mood", "--backbone", "concat:bert/random-2/128,bert/random-4/128")
-    assert code == 2 and "they have 2 and 4 layers" in written

@@ -18,7 +18,6 @@ from benchrunner.results import Runner, Study, discover, run_study
 from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.family import EMBEDDED
-from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining import settings
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
@@ -31,28 +30,12 @@ REAL = os.environ.get("BENCHRUNNER_REAL_DATA")
 OFFICIAL = pytest.mark.skipif(not REAL, reason="BENCHRUNNER_REAL_DATA names no folder with the official files")
 
 
-def loaded(name: str, folder: Path) -> Bert:
-    workspace = Workspace(folder / "runs", folder / "cache", settings=Settings(offline=True))
-    model = discover().backbone_search.find(name, workspace)[0].load(workspace, seed=0)
-    assert isinstance(model, Bert)
-    return model
-
-
 def test_it_is_small_and_a_backbone_like_any_other(tmp_path: Path) -> None:
     assert (NOVELS.folder / "model.safetensors").stat().st_size < 8_000_000
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
     backbone, family = discover().backbone_search.find("novels", workspace)
     assert backbone == NOVELS
     check_backbone(backbone, family, workspace, tmp_path / "saved")
-
-
-def test_its_twin_differs_in_nothing_but_what_was_learnt(tmp_path: Path) -> None:
-    mine, twin = loaded(NOVELS.name, tmp_path), loaded(NOVELS.twin, tmp_path)
-    assert (NOVELS.folder / "vocab.txt").read_bytes() == VOCABULARY.read_bytes()
-    assert mine.tokenizer_fingerprint == twin.tokenizer_fingerprint
-    shapes = [{name: one.shape for name, one in model.named_parameters()} for model in (mine, twin)]
-    assert shapes[0] == shapes[1]
-    assert sum(one.numel() for one in mine.parameters()) <= 3_900_000
 
 
 def test_its_card_says_where_it_is_from() -> None:

@@ -8,7 +8,6 @@ import json
 import signal
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from elmo_samples import SHAPES, elmo, plain_states, ragged, reversed_texts
@@ -16,7 +15,6 @@ from pretraining_runs import corpus, learned, losses, run, stopped_at, words
 from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional
-from torch.utils.flop_counter import FlopCounterMode
 
 from benchrunner import RequestError, Workspace
 from benchrunner.engine import Dropout, FlatBatch
@@ -109,25 +107,6 @@ def test_the_two_models_share_no_weight_and_no_gradient() -> None:
     assert touched == {name for name, _ in whole.named_parameters() if "left_to_right" in name or "after" in name}
 
 
-def test_the_operations_are_those_that_torch_counts() -> None:
-    whole = model("2/8/20")
-    given = batch(ragged(whole.elmo, texts=2))
-    starts = given.flat.starts.tolist()
-    with FlopCounterMode(display=False) as counter:
-        for start, stop in itertools.pairwise(starts):
-            plain_losses_of(whole, given.flat.tokens[start:stop])
-    lengths = np.diff(starts)
-    assert whole.step_flops(lengths, 2 * len(given.labels), next_sentence=False) == 3 * counter.get_total_flops()
-
-
-def plain_losses_of(whole: ElmoPretrainingModel, tokens: torch.Tensor) -> None:
-    """Do the matrix products of one sequence, forward."""
-    states = plain_states(whole.elmo, tokens)[-1]
-    width = whole.elmo.config.width
-    states[:-1, :width] @ whole.elmo.left_to_right.embedding.weight.T
-    states[1:, width:] @ whole.elmo.right_to_left.embedding.weight.T
-
-
 def test_dropout_is_on_each_layers_input_and_on_the_output() -> None:
     whole = model("2/8")
     whole.elmo.set_dropout(0.5)
@@ -206,10 +185,6 @@ def test_the_model_is_a_frozen_backbone_with_a_name_and_a_card(home: Path) -> No
     assert plugins.backbone_search.find(str(folder), workspace)[0].revision(workspace) == backbone.revision(workspace)
     check_backbone(backbone, family, workspace, home / "again")
     tensors = load_file(folder / "model.safetensors")
-    assert {name for name in tensors if name.endswith("output_bias")} == {
-        "left_to_right.output_bias",
-        "right_to_left.output_bias",
-    }
     encoder = backbone.load(workspace, seed=0)
     assert isinstance(encoder, Elmo) and encoder.dropout == 0.1
     assert torch.equal(encoder.right_to_left.embedding.weight, tensors["right_to_left.embedding.weight"])
@@ -239,23 +214,3 @@ def test_its_layers_are_read_and_training_them_is_refused(home: Path) -> None:
         runner.planner.plan(task, "pretrained/unbroken")
     with pytest.raises(RequestError, match="of the method 'features', whose head no other library knows"):
         export(fit.id, home / "exported", runner)
-
-
-@pytest.mark.parametrize(
-    ("size", "more", "reason"),
-    [
-        ("elmo-2", (), "An ELMo's size is small, medium, base"),
-        ("elmo", (), "An ELMo needs a size after 'elmo-', such as elmo-small."),
-        ("elmo-2/16/8", (), "8 cells cannot be projected to a width of 16"),
-        ("elmo-2/16", ("--objective", "mlm"), "An ELMo does not learn the objective mlm; its choices are: ltr+rtl."),
-        ("elmo-2/16", ("--positions", "waves"), "An ELMo has no position embeddings"),
-        ("elmo-2/16", ("--deviation", "0.05"), "follows from its width: leave --deviation out"),
-        ("elmo-2/16", ("--recompute",), "leave --recompute out"),
-        ("1/32/2", ("--objective", "ltr+rtl"), "A BERT does not learn the objective ltr+rtl"),
-    ],
-)
-def test_what_an_elmo_cannot_do_is_said_before_a_text_is_read(
-    home: Path, size: str, more: tuple[str, ...], reason: str
-) -> None:
-    assert reason in run(words(home, "refused", *more, size=size), code=2)
-    assert not (home / "refused").exists()

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
 from filelock import FileLock
-from pretraining_runs import corpus, environment, learned, losses, words
+from pretraining_runs import environment, learned, losses, words
 
 import forked
 from benchrunner import RequestError
@@ -58,7 +58,6 @@ def saved_steps(folder: Path) -> list[int]:
 
 def test_two_processes_save_when_their_parent_ends(tmp_path: Path) -> None:
     """The terminal sends Ctrl-C to the whole group; a process that heard it twice would stop without a checkpoint."""
-    corpus(tmp_path / "corpus")
     with two_processes(tmp_path) as process:
         process.kill()
         process.wait()
@@ -73,7 +72,6 @@ def test_two_processes_save_when_their_parent_ends(tmp_path: Path) -> None:
 
 
 def test_a_failure_of_the_first_process_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus(tmp_path / "corpus")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "checkpoints").write_text("no folder")
     monkeypatch.setattr(launch, "GRACE", 1.0)

@@ -71,7 +71,7 @@ def test_an_epoch_is_a_permutation(size: int, key: int) -> None:
 
 
 def test_permutations_are_unlike_each_other_and_the_corpus_order() -> None:
-    order, another = ([shuffled(index, 5000, key) for index in range(5000)] for key in (1, 2))
+    order, another = [shuffled(at, 5000, 1) for at in range(5000)], [shuffled(at, 5000, 2) for at in range(5000)]
     for first, second in ((order, another), (order, range(5000)), (order[1:], order[:-1])):
         assert abs(stats.spearmanr(list(first), list(second)).statistic) < 0.06
         assert sum(a == b for a, b in zip(first, second, strict=True)) < 10

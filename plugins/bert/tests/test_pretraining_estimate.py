@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pretraining_runs import corpus, run, words
+from pretraining_runs import run, words
 
 from benchrunner.command_line.main import main
 
@@ -52,7 +52,6 @@ def test_estimates_know_the_kinds_of_models(tmp_path: Path, capsys: pytest.Captu
 def test_an_estimate_counts_what_is_left_and_changes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    corpus(tmp_path / "corpus")
     whole = estimate(capsys, tmp_path)
     assert (whole["left"], whole["seconds"]) == ("8 steps", None)
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
@@ -70,11 +69,3 @@ def test_an_estimate_counts_what_is_left_and_changes_nothing(
     (tmp_path / "finished.json").rename(tmp_path / "out" / "finished.json")
     (tmp_path / "last checkpoint").rename(tmp_path / "out" / "checkpoints" / "step-00000008")
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_an_estimate_of_what_cannot_work_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["--estimate", "pretrain", "2/128", "--corpus", str(tmp_path / "absent"), "--out", str(tmp_path / "out")]
-    assert main(asked) == 2
-    assert "absent" in capsys.readouterr().err
-    assert main(["--estimate", "list"]) == 0
-    assert capsys.readouterr().out == "null\n", "other commands have no estimate"

@@ -8,7 +8,6 @@ import pytest
 import torch
 from objective_samples import batch, micro_batches, model
 
-from benchrunner import Undefined
 from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.sums import Sums
 
@@ -30,18 +29,6 @@ def test_sums_are_divided_by_their_own_counts() -> None:
     figures = HeldOut.of(Sums(*(torch.tensor(float(value)) for value in values)))
     assert figures.perplexity == pytest.approx(4)
     assert (figures.mlm_accuracy, figures.nsp_loss, figures.nsp_accuracy) == (0.25, 0.25, 0.75)
-
-
-def test_what_an_objective_has_not_has_no_figure() -> None:
-    for objective in ("mlm", "ltr", "rtl"):
-        whole = model(objective)
-        figures = HeldOut.of(summed(whole, [batch(whole)]))
-        assert figures.nsp_loss is None and figures.nsp_accuracy is None and figures.pairs is None
-
-
-def test_no_batches_have_no_figures() -> None:
-    with pytest.raises(Undefined, match="at least one batch"):
-        HeldOut.of(summed(model("mlm"), []))
 
 
 def test_a_loss_out_of_all_bounds_has_an_infinite_perplexity() -> None:

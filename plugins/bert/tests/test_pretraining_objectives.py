@@ -44,12 +44,9 @@ def test_a_fresh_model_knows_nothing() -> None:
 
 
 def test_only_what_the_objective_trains_is_trained() -> None:
-    frozen = {
-        objective: {name for name, weight in model(objective).named_parameters() if not weight.requires_grad}
-        for objective in OBJECTIVES
-    }
-    pooler = {"bert.pooler.weight", "bert.pooler.bias"}
-    assert frozen == {"mlm+nsp": set(), "mlm": pooler, "ltr": pooler, "rtl": pooler}
+    for objective in OBJECTIVES:
+        frozen = {name for name, weight in model(objective).named_parameters() if not weight.requires_grad}
+        assert frozen == (set() if objective == "mlm+nsp" else {"bert.pooler.weight", "bert.pooler.bias"})
 
 
 def test_an_objective_that_does_not_exist_is_refused() -> None:

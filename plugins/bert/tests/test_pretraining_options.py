@@ -31,13 +31,7 @@ def test_options_that_are_not_given_are_the_defaults() -> None:
     ("words", "field", "value"),
     [
         (("--weight-decay", "0.1"), "weight_decay", 0.1),
-        (("--clip", "0"), "clip", 0.0),
-        (("--short", "0.5"), "short", 0.5),
         (("--bias-correction",), "bias_correction", True),
-        (("--beta2", "0.98"), "beta2", 0.98),
-        (("--random-tokens", "all"), "random_tokens", "all"),
-        (("--predict-unknown",), "predict_unknown", True),
-        (("--other-documents", "uniform"), "other_documents", "uniform"),
         (("--objective", "ltr"), "objective", "ltr"),
         (("--objective", "ltr", "--input", "text"), "input", "text"),
         (("--mask", "80/0/20"), "masking", (80.0, 0.0, 20.0)),
@@ -51,10 +45,6 @@ def test_a_gpt_like_model_has_its_own_objective_and_input() -> None:
     settings = requested(size="gpt-base").settings
     assert settings == Settings(objective="ltr", input="text")
     assert requested("--input", "pairs", size="gpt-base").settings == Settings(objective="ltr")
-
-
-def test_the_number_of_held_out_instances_is_part_of_the_plan() -> None:
-    assert requested("--held-out-instances", "64").plan == Plan(held_out_instances=64)
 
 
 def test_every_setting_has_an_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
-from pretraining_runs import corpus, killed_at, line, losses, run, samples, stopped_at, words
+from pretraining_runs import killed_at, line, losses, run, samples, stopped_at, words
 
 from benchrunner import RequestError
 from benchrunner_bert.checkpoint import read
@@ -22,7 +22,6 @@ SHARES = ["--checkpoints", "deepspeed", "--checkpoint-steps", "5"]
 
 def test_a_killed_run_goes_on_from_deepspeeds_checkpoint(tmp_path: Path) -> None:
     """To the same bits."""
-    corpus(tmp_path / "corpus")
     run(words(tmp_path, "unbroken", "--zero", "2", *SHARES, steps=10))
     broken = words(tmp_path, "broken", "--zero", "2", *SHARES, "--checkpoint-steps", "3", steps=10)
     assert stopped_at(broken, 7) == -signal.SIGKILL
@@ -66,7 +65,6 @@ def test_what_two_processes_wrote_two_others_go_on_from(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stage", [0, 1, 3])
 @pytest.mark.parametrize("processes", [1, 2])
 def test_going_on_is_exact_at_every_stage(tmp_path: Path, stage: int, processes: int) -> None:
-    corpus(tmp_path / "corpus")
     common = ["--zero", str(stage), "--processes", str(processes)]
     run(words(tmp_path, "unbroken", *common, steps=24))
     broken = words(tmp_path, "broken", *common, *SHARES, steps=24)
@@ -81,7 +79,6 @@ def test_going_on_is_exact_at_every_stage(tmp_path: Path, stage: int, processes:
 @pytest.mark.parametrize("stage", [1, 2, 3])
 def test_a_run_may_change_the_format_and_then_the_stage(tmp_path: Path, stage: int) -> None:
     """Moments that DeepSpeed read from its own files are those that a whole checkpoint holds."""
-    corpus(tmp_path / "corpus")
     run(words(tmp_path, "unbroken", "--dropout", "0", steps=30))
     begun = words(tmp_path, "out", "--dropout", "0", "--zero", str(stage), *SHARES, steps=30)
     killed_at(begun, tmp_path / "out", 6, 2)

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
-from pretraining_runs import corpus, learned, run, stopped_at, words
+from pretraining_runs import losses, run, stopped_at, words
 
 from benchrunner_bert.pretraining.deepspeed.configuration import configuration, stage_used
 from benchrunner_bert.pretraining.settings import Settings
@@ -44,7 +44,6 @@ def test_gradients_are_clipped_once(options: dict[str, Any], stage: int, limit: 
 
 
 def test_an_asked_stage_has_stage_0s_bits_and_is_recorded(tmp_path: Path) -> None:
-    corpus(tmp_path / "corpus")
     for name, stage in (("plain", "0"), ("asked", "1")):
         run(words(tmp_path, name, "--zero", stage, steps=4))
     models = [tmp_path / name / "model" for name in ("plain", "asked")]
@@ -55,20 +54,17 @@ def test_an_asked_stage_has_stage_0s_bits_and_is_recorded(tmp_path: Path) -> Non
 
 def test_deepspeeds_checkpoint_of_one_process_is_gone_on_from(tmp_path: Path) -> None:
     """At the stage that wrote it, also where the run goes on with whole checkpoints."""
-    corpus(tmp_path / "corpus")
     asked = words(tmp_path, "out", "--zero", "1", "--checkpoint-steps", "2", steps=6)
     assert stopped_at([*asked, "--checkpoints", "deepspeed"], 5) == -signal.SIGKILL
     run(asked)
     card = (tmp_path / "out" / "model" / "README.md").read_text(encoding="utf-8")
     assert "| ZeRO | stage 1 |" in card
     run(words(tmp_path, "unbroken", "--zero", "1", steps=6))
-    losses = [[line["loss"] for line in learned(tmp_path / name)] for name in ("out", "unbroken")]
-    assert losses[0] == pytest.approx(losses[1], abs=2e-5)
+    assert losses(tmp_path / "out") == pytest.approx(losses(tmp_path / "unbroken"), abs=2e-5)
 
 
 def test_a_process_alone_sums_gradients_with_nobody(tmp_path: Path) -> None:
     """The same bits as with DeepSpeed's sum over one process, which an option for the sum brings back."""
-    corpus(tmp_path / "corpus")
     (tmp_path / "sum.json").write_text('{"communication_data_type": "fp32"}')
     run(words(tmp_path, "alone", steps=4))
     run(words(tmp_path, "summed", "--deepspeed-config", str(tmp_path / "sum.json"), steps=4))

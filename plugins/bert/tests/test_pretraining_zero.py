@@ -202,17 +202,6 @@ def test_a_class_that_is_not_listed_is_named(alone: Path, tmp_path: Path, capsys
     assert "types.SimpleNamespace" in said and "client_state" in said and all(one in said for one in zero_files.CLASSES)
 
 
-def test_the_classes_that_are_read_become_nothing_of_deepspeeds() -> None:
-    assert set(zero_files.CLASSES.values()) == {int, zero_files.Unread}
-    assert set(vars(zero_files.Unread)) <= {
-        "__module__",
-        "__doc__",
-        "__dict__",
-        "__weakref__",
-        "__firstlineno__",
-    } | {"__static_attributes__"}
-
-
 def test_a_missing_or_foreign_share_is_named(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = copied(shared / "ours-3-bf16", tmp_path)
     moved = (tag(sample) / share(1)).rename(tag(sample) / share(2))
@@ -228,7 +217,7 @@ def test_a_missing_or_foreign_share_is_named(shared: Path, tmp_path: Path, capsy
     assert "no fit.json" in refused(tag(sample), tmp_path, capsys)
 
 
-@pytest.mark.parametrize("size", [0, 1000, -500])
+@pytest.mark.parametrize("size", [0, -500])
 def test_a_cut_file_is_named(shared: Path, tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]) -> None:
     sample = copied(shared / "theirs-2-bf16", tmp_path)
     path = tag(sample) / share(1)
@@ -261,14 +250,6 @@ def test_shares_of_several_checkpoints_are_not_mixed(
     shutil.copy(tag(shared / "ours-3-bf16") / share(1), tag(third) / share(1))
     change(tag(third) / share(1), fp32_flat_groups="nonsense")
     assert "not a checkpoint that this version can read" in refused(tag(third), tmp_path, capsys)
-
-
-def test_a_model_that_was_split_over_processes_is_refused(
-    alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sample = copied(alone / "theirs-0-fp32", tmp_path)
-    shutil.copy(tag(sample) / "mp_rank_00_model_states.pt", tag(sample) / "mp_rank_01_model_states.pt")
-    assert "a part of a model that was split over processes" in refused(tag(sample), tmp_path, capsys)
 
 
 def test_what_is_missing_beside_somebodys_weights_is_said(

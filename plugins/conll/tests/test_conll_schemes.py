@@ -60,6 +60,9 @@ def test_witnesses_are_the_first_tags_of_their_scheme() -> None:
 def test_the_real_tags_to_iob2_and_back_are_the_same(name: str) -> None:
     file = CONLL2003.file(name)
     sentences = [block for block in file.blocks(real_data("conll2003") / name) if not file.is_border(block)]
-    labels = [[fields[-1] for _, fields in sentence] for sentence in sentences]
-    assert [as_iob1(as_iob2(tags)) for tags in labels] == labels
-    assert any("B-" in tag for tags in labels for tag in tags)
+    begun = 0
+    for sentence in sentences:
+        tags = [fields[-1] for _, fields in sentence]
+        assert as_iob1(as_iob2(tags)) == tags
+        begun += " B-" in f" {' '.join(tags)}"
+    assert begun

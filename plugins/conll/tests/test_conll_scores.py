@@ -76,19 +76,23 @@ def counts(evaluation: Evaluation) -> dict[str, tuple[int, int, int]]:
 sentence = st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min_size=1, max_size=10)
 
 
+def sides(sentences: list[list[tuple[str, str]]]) -> tuple[list[list[str]], list[list[str]]]:
+    """Part the gold tags from the predicted ones."""
+    pairs = [tuple(zip(*tags, strict=True)) for tags in sentences]
+    return [list(gold) for gold, _ in pairs], [list(predicted) for _, predicted in pairs]
+
+
 @settings(max_examples=500, deadline=None)
 @given(st.lists(sentence, min_size=1, max_size=4))
 def test_any_tags_count_as_in_a_walk_over_the_tokens(sentences: list[list[tuple[str, str]]]) -> None:
-    pairs = [([gold for gold, _ in tags], [predicted for _, predicted in tags]) for tags in sentences]
-    evaluation = evaluate([gold for gold, _ in pairs], [predicted for _, predicted in pairs])
-    assert counts(evaluation) == conlleval_by_state(pairs)
+    gold, predicted = sides(sentences)
+    assert counts(evaluate(gold, predicted)) == conlleval_by_state(list(zip(gold, predicted, strict=True)))
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(sentence, min_size=1, max_size=4))
 def test_strict_f1_equals_f1_on_well_formed_tags(sentences: list[list[tuple[str, str]]]) -> None:
-    gold = [as_iob2(gold for gold, _ in tags) for tags in sentences]
-    predicted = [as_iob2(predicted for _, predicted in tags) for tags in sentences]
+    gold, predicted = (list(map(as_iob2, side)) for side in sides(sentences))
     assert METRICS["strict_f1"].value(gold, predicted) == pytest.approx(METRICS["f1"].value(gold, predicted))
 
 
@@ -119,8 +123,7 @@ def strict_phrases(tags: list[str]) -> set[tuple[int, int, str]]:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(sentence, min_size=1, max_size=4))
 def test_strict_f1_of_any_tags_is_that_of_a_pattern(sentences: list[list[tuple[str, str]]]) -> None:
-    gold = [[tag for tag, _ in tags] for tags in sentences]
-    predicted = [[tag for _, tag in tags] for tags in sentences]
+    gold, predicted = sides(sentences)
     pairs = [(strict_phrases(expected), strict_phrases(found)) for expected, found in zip(gold, predicted, strict=True)]
     correct = sum(len(expected & found) for expected, found in pairs)
     total = sum(len(expected) + len(found) for expected, found in pairs)
@@ -208,7 +211,8 @@ def test_figures_follow_from_sums_over_sentences(name: str) -> None:
     """Sentences that are left out, or that stand twice, count as their weights say."""
     tags = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
     generator = random.Random(0)
-    gold, predicted = ([[generator.choice(tags) for _ in range(1 + row % 5)] for row in range(30)] for _ in range(2))
+    gold = [generator.choices(tags, k=1 + row % 5) for row in range(30)]
+    predicted = [generator.choices(tags, k=1 + row % 5) for row in range(30)]
     metric, row_sums = METRICS[name], METRICS[name].row_sums
     assert row_sums is not None
     values = row_sums.values(gold, predicted)

@@ -151,7 +151,7 @@ def spans(change: Callable[[np.ndarray, str], np.ndarray]) -> type[TinyEncoder]:
 
 
 def in_bytes(found: np.ndarray, text: str) -> np.ndarray:
-    return np.array([[len(text[:place].encode()) for place in span] for span in found], dtype=np.int32).reshape(-1, 2)
+    return np.array([len(text[:place].encode()) for place in found.flat], dtype=np.int32).reshape(-1, 2)
 
 
 class PiecesOfAll(TinyEncoder):

@@ -150,10 +150,9 @@ def test_best_cut_of_distinct_probabilities_equals_brute_force(data: st.DataObje
     gains = [data.draw(st.sampled_from((-1.0, 0.0, 0.25, 0.5, 1.0))) for _ in probabilities]  # sums of them are exact
     steps = [(number / 1000, gain) for number, gain in zip(probabilities, gains, strict=True)]
     unanswerable = gains.count(-1.0)
-    totals = {
-        cut: unanswerable + sum(gain for probability, gain in steps if probability <= cut)
-        for cut in (0.0, *sorted(probability for probability, _ in steps))
-    }
+    totals = {}
+    for cut in (0.0, *sorted(probability for probability, _ in steps)):
+        totals[cut] = unanswerable + sum(gain for probability, gain in steps if probability <= cut)
     best = max(totals.values())
     assert best_cut(steps, unanswerable) == (best, next(cut for cut, total in totals.items() if total == best))
 

@@ -41,7 +41,7 @@ def build(files: Path, repository: Path, label: Any) -> None:
     for name, split in NAMES.items():
         with (files / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
-        columns: dict[str, Any] = {text: [row[text] for row in rows] for text in TEXTS}
+        columns: dict[str, Any] = pa.Table.from_pylist(rows).select(TEXTS).to_pydict()
         columns["label"] = pa.array([int(row.get("label", "-1")) for row in rows], pa.int64())
         parquet.write_table(pa.table(columns), repository / f"{split}.parquet")
     config = {

@@ -119,7 +119,7 @@ def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, pl
     assert "predictions.csv: 60 lines, expected 20,005." in find_faults(board, path)
     predicted = [int(line) for line in (path / "predictions.csv").read_text().splitlines()]
     rows = [line.split(",") for line in (path / "probabilities.csv").read_text().splitlines()]
-    probabilities = [[float(value) for value in row] for row in rows]
+    probabilities = [list(map(float, row)) for row in rows]
     assert predicted == given["swag/swag", "test"].values
     assert [row.index(max(row)) for row in probabilities] == predicted
     assert all(abs(sum(row) - 1) < 1e-6 for row in probabilities)

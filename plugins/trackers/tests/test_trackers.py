@@ -87,7 +87,9 @@ def tensorboard_curves(folder: Path, runner: Runner, fit: Fit) -> tuple[Curves, 
 
     [home] = (folder / "tensorboard" / "mine" / "mood" / "words").glob(f"lr0.02-seed3-{fit.id}")
     events = EventAccumulator(str(home)).Reload()
-    curves = {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+    curves: Curves = {}
+    for tag in events.Tags()["scalars"]:
+        curves[tag] = [(event.step, event.value) for event in events.Scalars(tag)]
     [text] = [events.Tensors(tag) for tag in events.Tags()["tensors"]]
     assert len(text) == 1
     rows = [line.strip("| ").split(" | ") for line in text[0].tensor_proto.string_val[0].decode().splitlines()[2:]]
