@@ -133,10 +133,7 @@ BROKEN: dict[str, tuple[type[Whole], str]] = {
         fitted(lambda usual, job: replace(usual(job), status="diverged", reason="the loss is NaN")),
         "a fit on 16 rows ends as diverged: the loss is NaN",
     ),
-    "fit crashes": (
-        fitted(raising(ZeroDivisionError("no rows"))),
-        r"to fit and to predict ends in ZeroDivisionError: no rows \(.*:\d+\)",
-    ),
+    "fit crashes": (fitted(raising(ZeroDivisionError("no rows"))), r"to fit and to predict ends in"),
     "outputs by the place of a row": (
         predicted(lambda usual, job, table: usual(job, table) + np.arange(len(table), dtype=np.float32)[:, None]),
         "for the same rows in another order",
@@ -148,7 +145,7 @@ BROKEN: dict[str, tuple[type[Whole], str]] = {
     "needs labels": (predicted(of_labels), "to predict rows without labels ends in KeyError"),
     "reads labels": (
         predicted(lambda usual, job, table: usual(job, table) + np.float32("label" in table.column_names)),
-        "for the same rows without labels: read no labels there",
+        "for the same rows without labels: read no labels",
     ),
     "predicts at random": (
         predicted(lambda usual, *given: usual(*given) + np.float32(np.random.normal())),

@@ -50,7 +50,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a metric of figures that are not there": (
         {"metrics": (Metric("odd", lambda gold, odds: 1.0, computed_from="odds"),)},
-        "odd is computed from odds, which extra_figures does not give",
+        "odd is computed from odds, which extra_figures does",
     ),
     "a source that crashes": (
         {"splits": {"train": Split("train", (RowsFrom(lambda workspace: {}["a"]),))}},
