@@ -1,4 +1,4 @@
-"""Spans, choices, sets of labels and tags: logits, losses and all gradients are those of transformers' own heads."""
+"""Heads of every kind: logits, losses and all gradients are those of transformers' own heads; others are refused."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from transformers import (
     BertForTokenClassification,
 )
 
-from benchrunner import Choose, MultiLabel, Recipe, Rows, Span, Tag
-from benchrunner.engine import Features, FlatBatch, Problem, collate
+from benchrunner import CheckpointError, Choose, MultiLabel, Recipe, Rows, Span, Tag
+from benchrunner.engine import ExportedHead, ExportKind, Features, FlatBatch, Problem, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
@@ -172,3 +172,19 @@ def test_tags_equal_token_classification(name: str, tmp_path: Path) -> None:
         torch.testing.assert_close(mine, found.logits[unit, : len(mine)].detach(), rtol=0, atol=NEAR)
     torch.testing.assert_close(head.loss, found.loss.detach(), rtol=0, atol=NEAR)
     assert_equal_gradients(ours, head, other, "classifier")
+
+
+@pytest.mark.parametrize(
+    ("name", "reads_summary", "reason"),
+    [
+        ("ranking", True, "has a head of the kind 'ranking'; there are single_label_classification, multi_label"),
+        ("multiple_choice", False, "BertForMultipleChoice reads the pooled first token, this head does not"),
+        ("token_classification", True, "BertForTokenClassification reads the states of the tokens, this head does not"),
+    ],
+)
+def test_a_head_that_nobody_computes_is_refused(name: str, reads_summary: bool, reason: str, tmp_path: Path) -> None:
+    model = fresh()
+    weights = {"weight": torch.zeros(2, model.hidden_size), "bias": torch.zeros(2)}
+    with pytest.raises(CheckpointError, match=reason):
+        model.save(tmp_path / "out", ExportedHead(weights, ExportKind(name), reads_summary))
+    assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""Fits with a concatenated backbone: fine-tuned and frozen, read back, resumed, and as a start for other fits."""
+"""Fits with a concatenated backbone: fine-tuned and frozen, read back, resumed, and from the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from benchrunner import CheckpointError, Recipe, RequestError, Workspace
 from benchrunner.results import Computing, Fit, Runner, discover, predict
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
-from inline import METHODS, QUICK, files, own, plugin
+from command_line import Shell
+from inline import METHODS, QUICK, files, own, plugin, plugins
 
 NAMES = ("one", "two", "deep", "foreign")
 
@@ -188,3 +189,42 @@ def test_parts_are_loaded_for_the_check_once(tmp_path: Path, monkeypatch: pytest
     for _ in range(2):
         with pytest.raises(CheckpointError, match="cannot be concatenated"):
             planned(runner, "concat:one,deep")
+
+
+def test_the_command_line_fits_predicts_and_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    shell = Shell(tmp_path, capsys)
+    shell.plugins = plugins(
+        register_backbones=[drawn_family(name) for name in ("one", "two", "deep", "foreign", "frozen")]
+    )
+    run = shell.fitted("--backbone", "concat:one,two")
+    code, out, err = shell(
+        "predict", run, *shell.folders(), "--split", "dev", "--out", "answers.tsv", "--device", "cpu"
+    )
+    assert code == 0, err
+    code, out, err = shell("score", "mood", "answers.tsv", *shell.folders())
+    assert code == 0 and "accuracy" in out, err
+    code, out, err = shell("compare", "one", "concat:one,two", "--tasks", "mood", *shell.folders(), "--quiet")
+    assert code == 0 and "concat:one,two" in out, err
+    code, out, err = shell(
+        "submit", "moods", *shell.folders(), "--backbone", "concat:one,two", "--out", "sent", "--quiet"
+    )
+    assert code == 0 and "sent" in out, err
+    before = set((shell.folder / "runs").iterdir())
+    options = ("mood", *shell.folders(), "--quiet", "--device", "cpu", "--backbone")
+    for backbone, reason in (
+        ("concat:one", "does not name two or more backbones"),
+        ("concat:one,twoo", "There is no backbone 'twoo'. Did you mean two"),
+        ("concat:one,foreign", "they have different tokenizers"),
+        ("concat:one,deep", "they have 1 and 2 layers"),
+        ("concat:one,frozen", "concat:one,frozen is a frozen backbone: its weights must stay as they are"),
+        ("concat:one,run:nothing", "There is no run 'nothing'"),
+    ):
+        error = shell.refused("run", *options, backbone)
+        assert reason in error and error.count("\n") == 1, error
+    assert set((shell.folder / "runs").iterdir()) == before
+    error = shell.refused("export", run, "out", *shell.folders())
+    assert "no other library has a model of several encoders" in error
