@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from bert_samples import ANSWER, FIRST, SECOND, encoded, exported, fresh, minilm, padded, real_pairs
+from bert_samples import ANSWER, FIRST, SECOND, encoded, exported, fresh, minilm, padded
 from transformers import AutoTokenizer, BertForSequenceClassification, BertModel
 
 from benchrunner.engine import Dropout, Features, collate
@@ -57,16 +57,6 @@ def test_released_model_layers_and_pooler_equal_transformers(pairs: bool, droppe
     assert len(set(features.lengths.tolist())) > 3
     with torch.no_grad():
         assert largest_difference(ours, other, features, dropped=dropped) < NEAR
-
-
-@pytest.mark.slow
-def test_every_layer_equals_transformers_on_real_text() -> None:
-    first, second = (column[:128] for column in real_pairs("dev.tsv"))
-    ours, other = read(minilm(), seed=0), theirs(minilm())
-    with torch.no_grad():
-        for at in range(0, len(first), 32):
-            features = encoded(ours, first[at : at + 32], second[at : at + 32], max_length=256)
-            assert largest_difference(ours, other, features) < NEAR
 
 
 SHAPES = [

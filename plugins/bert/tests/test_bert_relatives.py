@@ -14,7 +14,6 @@ from benchrunner.results import Computing, Runner, discover, predict
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import EMBEDDED
 from benchrunner_bert.model import Bert
-from benchrunner_kit.testing import check_backbone
 from inline import files, own
 
 
@@ -56,8 +55,3 @@ def test_a_relatives_fit_is_not_read_as_a_bert(tmp_path: Path) -> None:
     fit = runner.planner.plan(plugins.tasks.find("mood"), "mean/novels", recipe=recipe)
     assert isinstance(runner.planner.backbone(f"run:{runner.run(fit).id}").load(workspace, seed=0), MeanBert)
     assert predict(fit, "dev", runner).record.scores["accuracy"].value == 1.0
-
-
-def test_the_embedded_bert_keeps_its_contract(tmp_path: Path) -> None:
-    family = discover(extra=[("bert", benchrunner_bert)], installed=False).families[0]
-    check_backbone(EMBEDDED[0], family, Workspace(tmp_path, tmp_path), tmp_path / "saved")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bert_samples import FIRST, SECOND, minilm, real_pairs
+from bert_samples import FIRST, SECOND, minilm
 from hypothesis import given, settings, strategies as some
 from transformers import AutoTokenizer, BertTokenizerFast, PreTrainedTokenizerBase
 
@@ -85,15 +85,6 @@ def test_any_text_equals_transformers(
     first, second = (list(column) for column in zip(*pairs, strict=True))
     assert rows(ours.assemble(first, second, 24)) == theirs(other, first, second, 24)
     assert rows(ours.assemble(first, None, 24)) == theirs(other, first, None, 24)
-
-
-@pytest.mark.parametrize("max_length", [50, 128])
-def test_real_text_equals_transformers(
-    released: tuple[BertTokenizer, PreTrainedTokenizerBase], max_length: int
-) -> None:
-    ours, other = released
-    first, second = (column[:1000] for column in real_pairs("train.tsv"))
-    assert rows(ours.assemble(first, second, max_length)) == theirs(other, first, second, max_length)
 
 
 def test_more_texts_than_one_chunk_stay_in_order(released: tuple[BertTokenizer, PreTrainedTokenizerBase]) -> None:

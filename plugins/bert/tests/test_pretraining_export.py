@@ -119,13 +119,6 @@ def test_a_diverged_model_is_not_exported(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_export_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
-    for objective in ("mlm", "mlm+nsp"):
-        export(model(objective), tmp_path / "out", CARD)
-    assert json.loads((tmp_path / "out" / "config.json").read_text())["architectures"] == ["BertForPreTraining"]
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
 # The card
 
 

@@ -66,15 +66,6 @@ def test_masking_keeps_to_the_rates_of_table_8(large: TokenStore, rates: tuple[f
     check_masking(large, rates, 200_000)
 
 
-def test_masking_keeps_to_the_rates_over_a_million_tokens(large: TokenStore) -> None:
-    check_masking(large, (0.8, 0.1, 0.1), 1_000_000)
-
-
-@pytest.mark.slow
-def test_masking_keeps_to_the_rates_over_a_million_chosen_tokens(large: TokenStore) -> None:
-    check_masking(large, (0.8, 0.1, 0.1), 6_700_000)
-
-
 @SIZES
 def test_half_the_pairs_are_neighbours_and_the_rest_are_uniform(large: TokenStore, count: int) -> None:
     """No other document is favoured."""

@@ -67,14 +67,6 @@ def test_tabs_spaces_and_line_ends_of_any_kind_are_read(tmp_path: Path, content:
     assert rows.notes == ("tags are in IOB2",)
 
 
-@pytest.mark.parametrize("control", ["\x00", "\x01", "\x08", "\x0e", "\x1b[31m", "\x7f", "\x80", "\x9b"])
-@pytest.mark.parametrize("line", ["w{}d O", "word{} O", "word O{}", "{}word O"])
-def test_a_control_character_is_an_error_with_its_line(tmp_path: Path, control: str, line: str) -> None:
-    with pytest.raises(DataError, match=r":2: (the control character '\\x|a zero byte)") as error:
-        read(tmp_path, f"a O\n{line.format(control)}\n")
-    assert control[0] not in str(error.value)
-
-
 def test_a_file_may_have_no_labels_or_words_alone(tmp_path: Path) -> None:
     assert read(tmp_path, "a N O\n").table.to_pydict() == {"words": [["a"]], "pos": [["N"]], "chunk": [["O"]]}
     assert read(tmp_path, "a\nb\n\nc\n").table.to_pydict() == {"words": [["a", "b"], ["c"]]}

@@ -90,13 +90,6 @@ def test_any_tags_count_as_in_a_walk_over_the_tokens(sentences: list[list[tuple[
     assert counts(evaluate(gold, predicted)) == conlleval_by_state(list(zip(gold, predicted, strict=True)))
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(sentence, min_size=1, max_size=4))
-def test_strict_f1_equals_f1_on_well_formed_tags(sentences: list[list[tuple[str, str]]]) -> None:
-    gold, predicted = (list(map(as_iob2, side)) for side in sides(sentences))
-    assert METRICS["strict_f1"].value(gold, predicted) == pytest.approx(METRICS["f1"].value(gold, predicted))
-
-
 STRICT = {
     "a phrase that begins with I- is no phrase": ("B-LOC I-LOC", "I-LOC I-LOC", 100, 0),
     "after O an I- begins no phrase": ("O B-LOC O B-PER", "O I-LOC O B-PER", 100, 200 / 3),

@@ -137,14 +137,6 @@ def test_a_pair_is_compared_and_the_fit_reads_back(tmp_path: Path) -> None:
     assert outputs.shape == (48, 2)
 
 
-def test_a_text_alone_is_classified(tmp_path: Path) -> None:
-    made = runner(tmp_path)
-    fit = made.planner.plan(made.plugins.tasks.find("mood"), "words", method="features+attention", recipe=RECIPE)
-    assert made.run(fit).status == "done"
-    accuracy = predict(fit, "train", made).record.scores["accuracy"].value
-    assert accuracy is not None and accuracy > 0.9, "48 rows are learned by heart"
-
-
 def test_questions_about_more_than_texts_are_refused(tmp_path: Path) -> None:
     tags = Task("mine/tags", "tags", Tag(("O", "B-X")), {"train": Split("train", ())}, (ACCURACY,))
     made = runner(tmp_path, register_tasks=[tags])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from itertools import pairwise
 from pathlib import Path
@@ -38,7 +37,6 @@ NAMES = (
     "xlnet",
 )
 """Model types, one for each way to split texts."""
-REAL = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere"))
 PROBLEM = Span(max_answer=400, n_best=3)
 BYTE_LEVEL = ("deberta", "gpt2", "gpt_neox", "roberta")
 """Tokenizers that transformers lets split words with a space before each, if `add_prefix_space` is given."""
@@ -85,22 +83,6 @@ def drawn_questions(count: int) -> list[tuple[str, str, str, int]]:
         answer = context[starts[first] : starts[last] + len(parts[last])]
         rows.append(("What is it?", context, answer, int(starts[first])))
     return rows
-
-
-def squad_rows(count: int) -> list[tuple[str, str, str, int]]:
-    """Take rows of the real dev file, spread over all articles."""
-    path = REAL / "squad" / "dev-v1.1.json"
-    if not path.is_file():
-        pytest.skip("no squad/dev-v1.1.json: set BENCHRUNNER_REAL_DATA to the folder above squad/")
-    articles = json.loads(path.read_text(encoding="utf-8"))["data"]
-    rows = [
-        (entry["question"], paragraph["context"], answer["text"], answer["answer_start"])
-        for article in articles
-        for paragraph in article["paragraphs"]
-        for entry in paragraph["qas"]
-        for answer in entry["answers"][:1]
-    ]
-    return rows[:: len(rows) // count]
 
 
 def check_gold(tokenizer: HubTokenizer, rows: list[tuple[str, str, str, int]]) -> int:
@@ -158,17 +140,6 @@ def test_answers_of_words_come_out_as_they_were(both: tuple[HubTokenizer, Any]) 
 
 def test_the_best_spans_are_those_of_transformers(both: tuple[HubTokenizer, Any]) -> None:
     check_scores(*both, drawn_questions(30))
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["roberta", "albert", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "qwen2", "deberta-v2"))],
-)
-def test_real_answers_come_out_as_they_were(name: str, tmp_path: Path) -> None:
-    rows = squad_rows(300)
-    ours, theirs = read_both(name, tmp_path)
-    assert check_gold(ours, rows) < 10
-    check_scores(ours, theirs, rows[:60])
 
 
 def test_pieces_of_one_character_have_its_span(tmp_path: Path) -> None:
