@@ -46,14 +46,6 @@ def ragged(encoder: Elmo, *, texts: int = len(FIRST), multiple: int = 1) -> Flat
     return collate(features, np.arange(features.units), torch.device("cpu"), multiple=multiple)
 
 
-def reversed_texts(batch: FlatBatch) -> FlatBatch:
-    """Reverse the tokens of every sequence."""
-    tokens = batch.tokens.clone()
-    for start, stop in zip(batch.starts[:-1].tolist(), batch.starts[1:].tolist(), strict=True):
-        tokens[start:stop] = batch.tokens[start:stop].flip(0)
-    return dataclasses.replace(batch, tokens=tokens)
-
-
 def plain_states(encoder: Elmo, tokens: torch.Tensor) -> list[torch.Tensor]:
     """Compute all layers of one sequence with cells written by hand, reading its tokens one by one."""
     forward = _one_way(encoder.left_to_right, tokens)

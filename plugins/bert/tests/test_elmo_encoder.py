@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import torch
 from elmo_samples import SHAPES, elmo, plain_states, ragged
 
 from benchrunner import CheckpointError, RequestError, Workspace
-from benchrunner.engine import Dropout
 from benchrunner.results import discover
 from benchrunner.workspace import Settings
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
@@ -35,22 +33,6 @@ def test_states_equal_hand_written_cells(shape: str) -> None:
         width, summary = encoder.config.width, encoder.summary(layers[-1], batch)[sequence]
         torch.testing.assert_close(summary[:width], expected[-1][-1, :width], rtol=0, atol=NEAR)
         torch.testing.assert_close(summary[width:], expected[-1][0, width:], rtol=0, atol=NEAR)
-
-
-def test_dropout_depends_on_seed_step_and_site_alone() -> None:
-    encoder = elmo("2/8")
-    batch = ragged(encoder)
-
-    def states(step: int) -> list[torch.Tensor]:
-        return list(encoder.hidden_states(dataclasses.replace(batch, dropout=Dropout(3, step))))
-
-    assert all(map(torch.equal, states(5), states(5)))
-    assert torch.equal(states(5)[0], states(6)[0]), "the token layer itself has no dropout"
-    assert not torch.equal(states(5)[1], states(6)[1])
-    width = encoder.config.width
-    encoder.right_to_left.load_state_dict(encoder.left_to_right.state_dict())
-    (one,) = (layers[0] for layers in [list(encoder.hidden_states(batch))])
-    assert torch.equal(one[:, :width], one[:, width:])
 
 
 def test_an_elmo_keeps_the_contract_of_backbones(tmp_path: Path) -> None:

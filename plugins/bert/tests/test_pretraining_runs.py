@@ -108,22 +108,6 @@ def test_one_document_cannot_teach_what_follows_what(tmp_path: Path) -> None:
     run(words(tmp_path, "mlm", "--objective", "mlm", "--input", "document", steps=2))
 
 
-@pytest.mark.parametrize(("objective", "direction"), [("ltr", "left-to-right"), ("rtl", "right-to-left")])
-def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path, objective: str, direction: str) -> None:
-    from benchrunner import Workspace
-    from benchrunner.results import discover
-    from benchrunner.workspace import Settings
-    from benchrunner_kit.testing import check_backbone
-
-    held_out = ["--held-out", str(corpus(tmp_path / "held", seed=1))]
-    run(words(tmp_path, "out", "--objective", objective, *held_out, steps=2))
-    assert learned(tmp_path / "out")[-1]["held_out_perplexity"] > 1
-    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
-    backbone, family = discover().backbone_search.find(str(tmp_path / "out" / "model"), workspace)
-    check_backbone(backbone, family, workspace, tmp_path / "again")
-    assert backbone.load(workspace, seed=0).config.direction == direction  # type: ignore[attr-defined]
-
-
 def test_a_gpt_like_model_reads_bare_text_and_fine_tunes(tmp_path: Path) -> None:
     from benchrunner import Workspace
     from benchrunner.results import discover

@@ -44,10 +44,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"metrics": (Metric("odd", lambda gold, answers: 1 / (len(gold) - 1)),)},
         "to compute odd of a single row ends in ZeroDivisionError",
     ),
-    "a metric of the order of rows": (
-        {"metrics": (Metric("odd", places_of_gladness),)},
-        "odd is .* for the rows, and .* in another order",
-    ),
+    "a metric of the order of rows": ({"metrics": (Metric("odd", places_of_gladness),)}, "odd is .* for the rows,"),
     "a metric of figures that are not there": (
         {"metrics": (Metric("odd", lambda gold, odds: 1.0, computed_from="odds"),)},
         "odd is computed from odds, which extra_figures does",

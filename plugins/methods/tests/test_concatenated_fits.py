@@ -19,7 +19,6 @@ import inline
 from benchrunner import CheckpointError, Recipe, Workspace
 from benchrunner.results import Computing, Fit, Runner, discover, predict
 from benchrunner_kit.testing import TinyEncoder
-from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from command_line import Shell
 from inline import METHODS, QUICK, files, own, plugin, plugins
 
@@ -77,18 +76,6 @@ def test_fine_tuning_changes_both_parts(tmp_path: Path) -> None:
         after = part(runner, fit, number).state_dict()
         assert all(not torch.equal(after[key], before[key]) for key in before)
     assert predict(fit, "dev", runner).record.scores["accuracy"].value is not None
-
-
-def test_rows_in_use_learn_what_whole_tables_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = made(tmp_path / "small")
-    narrow = fitted(small)
-    monkeypatch.setattr(ConcatenatedEncoder, "word_embeddings", ())
-    whole = made(tmp_path / "whole")
-    fit = fitted(whole)
-    assert narrow.id == fit.id
-    for number in (1, 2):
-        left, right = part(small, narrow, number).state_dict(), part(whole, fit, number).state_dict()
-        assert all(torch.allclose(left[key], right[key], atol=1e-5) for key in right)
 
 
 def test_a_fit_records_the_family_and_plugin_of_each_part(tmp_path: Path) -> None:

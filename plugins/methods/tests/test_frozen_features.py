@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors import safe_open
 
 from benchrunner import Recipe, RequestError
 from benchrunner.engine import FlatBatch, collate
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.results import Fit, Runner, predict
-from benchrunner_kit.testing import TinyEncoder, tiny_family
+from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.frozen_states import chosen_layers
 from inline import runner
 
@@ -149,17 +148,3 @@ def test_a_features_fit_reuses_a_head_over_the_same_layers(tmp_path: Path) -> No
     heads = [(fit_runner.folder(fit).model / "head.safetensors").read_bytes() for fit in (first, still)]
     assert heads[0] == heads[1]
     assert not any("the head goes on" in note for note in later(features="embeddings")[1])
-
-
-@pytest.mark.parametrize("method", ["features", "finetune+bilstm"])
-def test_the_width_of_the_bilstm_is_an_option(method: str, tmp_path: Path) -> None:
-    made = runner(tmp_path, register_backbones=[tiny_family()])
-    task, sizes = made.plugins.tasks.find("mood"), {}
-    for width in (16, 32, 64):
-        recipe = Recipe(**{**SHORT, "epochs": 1, "features": "last", "bilstm_width": width})
-        fit = made.planner.plan(task, "tiny/words", method=method, recipe=recipe)
-        assert made.run(fit).status == "done"
-        assert predict(fit, "dev", made).answers, "the width is read from the fit"
-        with safe_open(made.folder(fit).model / "head.safetensors", "pt") as tensors:
-            sizes[width] = tensors.get_slice("output.weight").get_shape()
-    assert sizes == {16: [2, 16], 32: [2, 32], 64: [2, 64]}

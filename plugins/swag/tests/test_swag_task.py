@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Workspace
-from benchrunner.command_line.main import main
 from benchrunner.leaderboards import writing
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
@@ -88,22 +86,6 @@ def test_64_rows_are_memorized(tmp_path: Path, plugins: Plugins) -> None:
     assert learned == runner.planner.rows(SWAG, "train").table.column("label").to_pylist()[:64]
 
 
-def test_a_file_of_one_number_per_line_is_scored(
-    tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = write(tmp_path, 1)
-    workspace = Workspace(runs=tmp_path, cache=tmp_path, data=data)
-    gold = SWAG.load("dev", workspace).table.column("label").to_pylist()
-    numbers = [gold[0] ^ 1, *gold[1:]]
-    (tmp_path / "answers.txt").write_text("".join(f"{number}\n" for number in numbers))
-    words = ["score", "swag", str(tmp_path / "answers.txt"), "--gold", str(data / "swag" / "val.csv"), "--json"]
-    assert main(words, plugins=plugins) == 0
-    assert json.loads(capsys.readouterr().out) == {"accuracy": {"value": 79 / 80}}
-    (tmp_path / "answers.txt").write_text("1\n" * 79 + "4\n")
-    assert main(words, plugins=plugins) == 2
-    assert "answers.txt:80: found '4'; expected a whole number from 0 to 3" in capsys.readouterr().err
-
-
 def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, plugins: Plugins) -> None:
     workspace = Workspace(
         runs=tmp_path / "runs",
@@ -123,17 +105,3 @@ def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, pl
     assert predicted == given["swag/swag", "test"].values
     assert [row.index(max(row)) for row in probabilities] == predicted
     assert all(abs(sum(row) - 1) < 1e-6 for row in probabilities)
-
-
-def test_without_test_answers_the_majority_can_fill_the_files(tmp_path: Path, plugins: Plugins) -> None:
-    workspace = Workspace(
-        runs=tmp_path / "runs",
-        cache=tmp_path / "cache",
-        data=write(tmp_path / "data", 1),
-        settings=Settings(official_counts=False),
-    )
-    runner, board = Runner(plugins, workspace, Computing("cpu")), plugins.leaderboards.find("swag")
-    filled = answers(board, selected(board, (), runner), {"swag/swag": "not among --tasks"}, runner)
-    path = writing.write_answers(board, filled, tmp_path, counts={file.name: 60 for file in board.files})
-    assert len(set((path / "predictions.csv").read_text().split())) == 1
-    assert {file.filled for file in read_manifest(path).filled} == {"not among --tasks; the training majority"}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tiny_models import SETTINGS
 
 from benchrunner.engine import Dropout, Features, FlatBatch, collate
 from benchrunner_transformers.flat_attention import (
@@ -43,18 +44,7 @@ FLAT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "distilbert": ("distilbert", {"dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48}),
     "modernbert": ("modernbert", {"local_attention": 4, "global_attn_every_n_layers": 2}),
     "eurobert": ("eurobert", {"num_key_value_heads": 2}),
-    "deberta-v3": (
-        "deberta-v2",
-        {
-            "relative_attention": True,
-            "position_buckets": 8,
-            "share_att_key": True,
-            "pos_att_type": ["p2c", "c2p"],
-            "norm_rel_ebd": "layer_norm",
-            "position_biased_input": False,
-            "type_vocab_size": 0,
-        },
-    ),
+    "deberta-v3": ("deberta-v2", {**SETTINGS["deberta-v2"], **SIZES, "position_buckets": 8}),
     "deberta-v2 with tables of its own": (
         "deberta-v2",
         {"relative_attention": True, "max_relative_positions": 6, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 2},
@@ -201,23 +191,6 @@ def test_dropout_of_attention_depends_on_the_seed_only(name: str) -> None:
     assert not torch.allclose(first, third)
     whole = last_flat_state(dropping(name, 0.0), batch)
     assert not torch.allclose(first, whole)
-
-
-@pytest.mark.parametrize("name", [name for name in DROPPING if name != "albert"])
-def test_recomputed_layers_drop_what_they_dropped_before(name: str) -> None:
-    batch = batch_of(dropout=Dropout(3, 1))
-    model = dropping(name, 0.3)
-    state, expected = trained(model, batch, 1)
-    model.activation_checkpointing_enable({"use_reentrant": False})
-    calls: list[int] = []
-    module = next(
-        module for module in model.modules() if type(module).__name__.endswith(("Attention", "SelfAttention"))
-    )
-    module.register_forward_pre_hook(lambda *_: calls.append(1))
-    again, gradient = trained(model, batch, 1)
-    assert len(calls) == 2
-    assert torch.equal(state, again)
-    assert all(torch.equal(expected[weight], gradient[weight]) for weight in expected)
 
 
 def test_layers_that_share_weights_drop_different_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
