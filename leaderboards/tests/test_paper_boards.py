@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -65,45 +64,6 @@ def test_published_predictions_are_valid_submissions(real: Path, capsys: pytest.
     assert code == 0 and "is a valid squad-1.1 submission" in out and "not compared" not in out
     code, out = output(capsys, "check", str(predictions), "--board", "squad-1.1")
     assert code == 0 and "it was not compared with the rows of squad/1.1, split dev.\nGive --data DIR or --gold" in out
-
-
-def test_both_files_of_squad_2_are_compared_with_the_data(
-    real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, official in (("predictions", "predictions"), ("na_prob", "na-prob")):
-        (tmp_path / f"{name}.json").write_bytes((real / f"golden/squad-2.0-{official}.json").read_bytes())
-    words = ("check", str(tmp_path), "--data", str(real))
-    assert output(capsys, *words)[0] == 0
-    answers: dict[str, Any] = json.loads((tmp_path / "na_prob.json").read_text())
-    first = next(iter(answers))
-    (tmp_path / "na_prob.json").write_text(json.dumps({f"{first}x": 0.5} | dict(list(answers.items())[1:])))
-    code, out = output(capsys, *words)
-    assert code == 1
-    assert f"na_prob.json: no answer to '{first}'; every id" in out and f"no row has the id '{first}x'" in out
-
-
-def test_a_file_of_gold_tags_has_no_faults_and_scores_100(
-    real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from benchrunner import Workspace
-    from benchrunner.workspace import Settings
-
-    workspace = Workspace(runs=tmp_path, cache=tmp_path, data=real, settings=Settings(offline=True))
-    rows = discover().tasks.find("conll/ner").load("test", workspace).table
-    board = BOARDS["conll2003"]
-    path = write_answers(board, {("conll/ner", "test"): Answers(rows.column("labels").to_pylist(), rows)}, tmp_path)
-    assert output(capsys, "check", str(path), "--data", str(real))[0] == 0
-    lines = (path / "eng.testb.out").read_text().splitlines()
-    assert lines.count("-DOCSTART- -X- -X- O O") == 231 and len([line for line in lines if line]) == 46_435 + 231
-    code, out = output(capsys, "score", "conll/ner", str(path / "eng.testb.out"))
-    assert code == 0 and out.startswith(
-        "processed 46666 tokens with 5648 phrases; found: 5648 phrases; correct: 5648.\n"
-        "accuracy: 100.00%; precision: 100.00%; recall: 100.00%; FB1: 100.00\n"
-    )
-    (path / "eng.testb.out").write_text((path / "eng.testb.out").read_text().replace("SOCCER", "Soccer", 1))
-    code, out = output(capsys, "check", str(path), "--gold", str(real / "conll2003/eng.testb"))
-    assert code == 1 and "found the word 'Soccer', where the rows have 'SOCCER'" in out
-    assert "(sentence 0 of the rows" in out
 
 
 def test_a_written_submission_is_checked_completely(tmp_path: Path) -> None:

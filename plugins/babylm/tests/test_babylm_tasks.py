@@ -38,10 +38,7 @@ OBJECTS: Mapping[str, tuple[Mapping[str, Any], tuple[str, str]]] = {
     "boolq": ({"question": "is it so", "passage": "It is."}, ("is it so", "It is.")),
     "mnli": ({"premise": "A.", "hypothesis": "B."}, ("A.", "B.")),
     "mrpc": ({"sentence1": "A.", "sentence2": "B."}, ("A.", "B.")),
-    "multirc": (
-        {"paragraph": "P.", "question": "Who?", "answer": "Ann"},
-        ("Question: Who? Answer: Ann", "P."),
-    ),
+    "multirc": ({"paragraph": "P.", "question": "Who?", "answer": "Ann"}, ("Question: Who? Answer: Ann", "P.")),
     "qqp": ({"question1": "A?", "question2": "B?"}, ("A?", "B?")),
     "rte": ({"sentence1": "A.", "sentence2": "B."}, ("A.", "B.")),
     "wsc": (

@@ -75,11 +75,7 @@ def theirs(start: Path, features: Features, recipe: Recipe) -> tuple[list[float]
         }
         for name, weight in model.named_parameters()
     ]
-    optimizer = torch.optim.AdamW(
-        groups,
-        betas=(recipe.beta1, recipe.beta2),
-        eps=recipe.epsilon,
-    )
+    optimizer = torch.optim.AdamW(groups, betas=(recipe.beta1, recipe.beta2), eps=recipe.epsilon)
     schedule, losses = Schedule(features.batch_counts("sentences"), recipe, SEED), []
     rates = get_linear_schedule_with_warmup(optimizer, schedule.warmup, schedule.steps)
     labels = torch.from_numpy(features.targets["label"])

@@ -41,8 +41,6 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "brackets": (lambda path: path.write_text("[" * 100_000), "nested more than 100 deep"),
     "no folder": (lambda path: path.write_text('{"about": "x"}'), "expected the keys folder and about"),
     "a pipe": (os.mkfifo, "not a regular file, but a pipe"),
-    "a device": (lambda path: path.symlink_to("/dev/zero"), "not a regular file, but a device"),
-    "a folder": (Path.mkdir, "x.json: "),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from benchrunner_bert.pretraining import command
 from benchrunner_bert.pretraining.corpus.store_writer import Progress
 from benchrunner_bert.pretraining.options import request_of
 from benchrunner_bert.pretraining.request import Request
-from benchrunner_bert.pretraining.settings import Plan, Settings
+from benchrunner_bert.pretraining.settings import Settings
 
 
 def requested(*words: str, size: str = "tiny") -> Request:
@@ -26,17 +25,9 @@ def requested(*words: str, size: str = "tiny") -> Request:
     return request_of(parser.parse_args(asked, argparse.Namespace(words=asked)))
 
 
-def test_options_that_are_not_given_are_the_defaults() -> None:
-    request = requested()
-    assert (request.settings, request.plan) == (Settings(), Plan())
-
-
 @pytest.mark.parametrize(
     ("words", "field", "value"),
     [
-        (("--weight-decay", "0.1"), "weight_decay", 0.1),
-        (("--bias-correction",), "bias_correction", True),
-        (("--objective", "ltr"), "objective", "ltr"),
         (("--objective", "ltr", "--input", "text"), "input", "text"),
         (("--mask", "80/0/20"), "masking", (80.0, 0.0, 20.0)),
     ],
@@ -49,16 +40,6 @@ def test_a_gpt_like_model_has_its_own_objective_and_input() -> None:
     settings = requested(size="gpt-base").settings
     assert settings == Settings(objective="ltr", input="text")
     assert requested("--input", "pairs", size="gpt-base").settings == Settings(objective="ltr")
-
-
-def test_every_setting_has_an_option(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        requested("--help")
-    text = capsys.readouterr().out
-    renamed = {"masking": "mask"}
-    names = {renamed.get(field.name, field.name) for field in dataclasses.fields(Settings)}
-    assert [name for name in sorted(names) if f"--{name.replace('_', '-')} " not in text.replace("]", " ")] == []
-    assert Path("out") == requested().out
 
 
 def test_names_of_sources_are_escaped_in_the_progress(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,15 +50,6 @@ def test_a_wrong_corpus_is_a_plugin_error(changes: dict[str, object], message: s
         tweets(**changes)
 
 
-def test_a_batch_is_32_sentences_with_their_neighbours() -> None:
-    (task,) = register_tasks()
-    recipe = task.recipe
-    assert (recipe.lr, recipe.epochs, recipe.batch_size, recipe.batch_unit) == (5e-5, 3, 32, "sentences")
-    assert (recipe.context, recipe.max_length) == ("window", 128)
-    assert (task.name, task.metrics[0].name) == ("conll/ner", "f1")
-    assert CONLL2003.labels[:3] == ("O", "B-PER", "I-PER") and len(CONLL2003.labels) == 9
-
-
 QUICK = {("window", False), ("document", True)}
 """Cases that every run of the tests proves, four seconds each; the others are slow tests."""
 

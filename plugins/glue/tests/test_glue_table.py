@@ -1,20 +1,21 @@
-"""The nine tasks: names, official counts, metrics, averages, and that importing them loads no heavy library."""
+"""The nine tasks: metrics, averages, and the same rows in files and on the hub."""
 
 from __future__ import annotations
 
-import pytest
+import json
+import os
+from pathlib import Path
 
-from benchrunner import Average, Classify, HubTable, Recipe, Task, Term, TextTable
+import pytest
+from glue_on_hub import build
+
+import forked
+from benchrunner import Average, Classify, HubTable, Task, Term, TextTable
 from benchrunner_glue import GLUE, register_tasks
 from benchrunner_glue.averages import GLUE_SCORE, PAPER_AVERAGE
+from hub_server import Hub
 
 TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}
-
-
-def test_ax_is_a_test_split_of_mnli() -> None:
-    assert TASKS["mnli"].named("dev") == ["dev_matched", "dev_mismatched"]
-    assert TASKS["mnli"].selection_splits == ("dev_matched",), "as BERT's own figures"
-    assert TASKS["mnli"].named("test") == ["test_matched", "test_mismatched", "ax"]
 
 
 @pytest.mark.parametrize("name", ["mrpc", "qqp"])
@@ -33,12 +34,6 @@ def test_files_are_read_before_the_hub_and_test_labels_never() -> None:
             assert isinstance(hub, HubTable)
             assert set(file.columns) == set(hub.columns)
             assert ("label" in file.columns) == (split.role != "test")
-
-
-def test_recipes_are_the_papers_and_only_wnli_is_not_learned() -> None:
-    assert all(task.recipe == Recipe() for task in TASKS.values())
-    assert [name for name, task in TASKS.items() if task.method != "finetune"] == ["wnli"]
-    assert (TASKS["wnli"].method, "65.1" in TASKS["wnli"].method_reason) == ("majority", True)
 
 
 def cells(average: Average, row: str) -> dict[Term, float]:
@@ -76,3 +71,38 @@ def test_every_term_of_an_average_is_a_metric_of_its_task() -> None:
         for term in (term for group in average.terms for term in group):
             assert term.split in tasks[term.task].splits
             assert term.metric in [metric.name for metric in tasks[term.task].metrics]
+
+
+CLIENT = """
+import json, sys
+from pathlib import Path
+from benchrunner.workspace import Workspace
+from benchrunner_glue import register_tasks
+files = Path(sys.argv[1])
+here, hub = (Workspace(runs=files, cache=files, data=data) for data in (files, None))
+results = {}
+for task in register_tasks():
+    for split in task.splits:
+        local, remote = task.load(split, here), task.load(split, hub)
+        assert str(files) in local.origin and remote.origin.startswith("hub nyu-mll/glue")
+        equal = [local.table.equals(remote.table), local.fingerprint == remote.fingerprint]
+        results[f"{task.name} {split}"] = [len(local), *equal]
+print(json.dumps(results))
+"""
+
+
+def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path) -> None:
+    tasks = list(register_tasks())
+    for task in tasks:
+        assert task.demo_files is not None
+        task.demo_files(5, tmp_path / "files")
+    build(tmp_path / "files", tmp_path / "hub" / "datasets" / "nyu-mll" / "glue")
+    with Hub(tmp_path / "hub") as hub:
+        environment = {**os.environ, **hub.environment(tmp_path / "home")}
+        arguments = ["-c", CLIENT, str(tmp_path / "files")]
+        process = forked.run(arguments, env=environment)
+    assert process.returncode == 0, process.stderr
+    results = json.loads(process.stdout)
+    assert list(results) == [f"{task.name} {split}" for task in tasks for split in task.splits]
+    assert {name: equal for name, (_, *equal) in results.items()} == {name: [True, True] for name in results}
+    assert all(rows >= 100 for rows, *_ in results.values())

@@ -115,7 +115,7 @@ BROKEN: dict[str, tuple[type[Problem], str]] = {
     "answers on two lines": (made("spell", lambda usual, answer: f"{answer}\n"), "which is no single line"),
     "reads another answer": (made("parse", lambda usual, text: LABELS[LABELS.index(text) - 1]), "to a prediction file"),
     "a KeyError for a strange line": (
-        made("parse", lambda usual, text: {"glad": "glad"}[text]),
+        made("parse", lambda usual, text: dict(zip(LABELS, LABELS, strict=True))[text]),
         "parse raises KeyError",
     ),
     "no gold": (made("gold", lambda usual, table: None), "gold gives none for 6 labelled rows"),
@@ -143,10 +143,7 @@ WHOLE: dict[str, tuple[Problem, Mapping[str, Sequence[Any]]]] = {
         MultiLabel(("old", "new", "blue")),
         {"a": COLUMNS["a"], "labels": [["old"], [], ["old", "new"], ["blue"], ["new", "blue"], ["new"]]},
     ),
-    "choose": (
-        Choose(2),
-        {"a": COLUMNS["a"], "choices": [["it ended", "it began"]] * 6, "label": [0, 1, 1, 0, 1, 0]},
-    ),
+    "choose": (Choose(2), {"a": COLUMNS["a"], "choices": [["it ended", "it began"]] * 6, "label": [0, 1, 1, 0, 1, 0]}),
     "span": (
         Span(),
         {

@@ -85,10 +85,7 @@ def test_the_shortest_part_limits_the_length() -> None:
 
 
 def test_notes_name_the_part() -> None:
-    assert loaded("one", "noted", "noted too").notes == (
-        "noted: drawn for noted",
-        "noted too: drawn for noted too",
-    )
+    assert loaded("one", "noted", "noted too").notes == ("noted: drawn for noted", "noted too: drawn for noted too")
 
 
 def test_dropout_is_set_together_and_drawn_apart() -> None:

@@ -124,10 +124,7 @@ def test_no_node_left_that_is_large_enough_is_an_error(
     [
         ("address=head", "address must be local, auto or HOST:PORT, not 'head'."),
         ("address=head:70000", "address must be local, auto or HOST:PORT, not 'head:70000'."),
-        (
-            "address=ray://head:10001",
-            "address=ray://head:10001 is for Ray Client, which this executor does not",
-        ),
+        ("address=ray://head:10001", "address=ray://head:10001 is for Ray Client, which this executor does not"),
     ],
 )
 def test_wrong_options_are_refused(option: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,18 +126,9 @@ QUESTION = r"dev-v1\.1\.json: data\[1\]\.paragraphs\[1\]\.qas\[0\]: "
         ('{"data": [{"paragraphs": []}]}', r"dev-v1\.1\.json: no rows\."),
         (changed(lambda qa: qa.update(id=7)), QUESTION + "'id' must be a text, found the number 7"),
         (changed(lambda qa: qa.pop("answers")), QUESTION + "'answers' is missing; expected a list"),
-        (
-            changed(lambda qa: qa["answers"][1].pop("text")),
-            r"answers\[1\]: 'text' is missing; expected a text\.",
-        ),
-        (
-            changed(lambda qa: qa["answers"][0].update(answer_start=True)),
-            r"a whole number, found true or false\.",
-        ),
-        (
-            changed(lambda qa: qa["answers"][0].update(answer_start=2**63)),
-            r"'answer_start' is a number of 64 bits",
-        ),
+        (changed(lambda qa: qa["answers"][1].pop("text")), r"answers\[1\]: 'text' is missing; expected a text\."),
+        (changed(lambda qa: qa["answers"][0].update(answer_start=True)), r"a whole number, found true or false\."),
+        (changed(lambda qa: qa["answers"][0].update(answer_start=2**63)), r"'answer_start' is a number of 64 bits"),
         (
             changed(lambda qa: qa.update(is_impossible=True)),
             QUESTION + "'is_impossible' is true, but there are 2 answers",
@@ -156,10 +147,7 @@ def test_a_bad_file_is_one_error_with_the_path_inside_it(tmp_path: Path, content
     ("change", "message"),
     [
         (lambda qa: qa.update(id="q2"), r"row 1: the id 'q2' stands at row 0 already"),
-        (
-            lambda qa: qa["answers"][0].update(answer_start=9),
-            r"row 0: 'q1' has the answer 'Bruno' at character 9",
-        ),
+        (lambda qa: qa["answers"][0].update(answer_start=9), r"row 0: 'q1' has the answer 'Bruno' at character 9"),
         (lambda qa: qa["answers"][0].update(answer_start=10**9), r"row 0: 'q1' has the answer 'Bruno' at character"),
     ],
 )

@@ -162,10 +162,7 @@ def test_best_cut_of_distinct_probabilities_equals_brute_force(data: st.DataObje
     [
         ("", r"said\.json:1: not valid JSON at column 1"),
         ('["Paris"]', r"said\.json: expected an object of answers by question id, found a list\."),
-        (
-            '{"q1": "Paris", "q1": "Rome"}',
-            r"said\.json: the key 'q1' stands twice in one object; each must stand once",
-        ),
+        ('{"q1": "Paris", "q1": "Rome"}', r"said\.json: the key 'q1' stands twice in one object; each must stand once"),
         ('{"q1": 3}', r"said\.json: id 'q1': expected an answer as text, found the number 3\."),
         ('{"q1": NaN}', r"id 'q1': expected an answer as text, found the number nan\."),
         ('{"q\\u001b[31m": 3}', r"id 'q\\x1b\[31m': expected an answer"),

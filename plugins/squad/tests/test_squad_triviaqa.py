@@ -161,10 +161,7 @@ def test_a_users_file_needs_no_answers_and_keeps_documents(tmp_path: Path) -> No
         ({"Answer": {"Value": "x", "Aliases": []}}, r"Data\[0\]\.Answer: 'NormalizedAliases' is missing; expected a"),
         ({"Answer": {**ANSWER, "Aliases": ["x", 3]}}, r"Data\[0\]\.Answer: 'Aliases' must hold texts only"),
         ({"EntityPages": [{"Title": "x"}]}, r"Data\[0\]\.EntityPages\[0\]: 'Filename' is missing; expected a text"),
-        (
-            {"SearchResults": [{"Filename": "../../secret"}]},
-            r"SearchResults\[0\]: 'Filename' must be a path below",
-        ),
+        ({"SearchResults": [{"Filename": "../../secret"}]}, r"SearchResults\[0\]: 'Filename' must be a path below"),
     ],
 )
 def test_a_bad_file_is_one_error_with_the_path_inside_it(tmp_path: Path, changes: dict[str, Any], message: str) -> None:

@@ -200,10 +200,7 @@ def test_without_a_choice_nothing_is_loaded_or_written(tracked: Callable[[str], 
     ("name", "reason"),
     [
         ("tensorbord", "There is no tracker 'tensorbord'. Did you mean tensorboard? BENCHRUNNER_TRACKERS names the "),
-        (
-            "trackio",
-            "The tracker 'trackio' cannot be used (import of trackio halted; None in sys.modules): pip",
-        ),
+        ("trackio", "The tracker 'trackio' cannot be used (import of trackio halted; None in sys.modules): pip"),
     ],
 )
 def test_a_tracker_that_cannot_be_used_ends_the_command(

@@ -35,10 +35,7 @@ def _spans() -> dict[str, list[Any]]:
 
 
 PROBLEMS: dict[str, tuple[Problem, dict[str, list[Any]]]] = {
-    "regress": (
-        Regress(0, 1),
-        {"a": WORDS, "b": WORDS[::-1], "label": [len(text) / 100 for text in WORDS]},
-    ),
+    "regress": (Regress(0, 1), {"a": WORDS, "b": WORDS[::-1], "label": [len(text) / 100 for text in WORDS]}),
     "choose": (
         Choose(2),
         {"a": WORDS, "choices": [[text, "the river"] for text in WORDS], "label": [n % 2 for n in range(len(WORDS))]},
@@ -106,15 +103,6 @@ def test_a_killed_fit_ends_with_the_same_bits(model_type: str, tmp_path: Path) -
     resumed = fitted(tmp_path / "killed", kind, tmp_path / "start", kill_at=5)
     assert np.isfinite(whole).all() and whole.std() > 0
     np.testing.assert_array_equal(whole, resumed)
-
-
-@pytest.mark.parametrize("kind", PROBLEMS)
-@pytest.mark.parametrize(
-    "model_type", ["roberta", *(pytest.param(name, marks=pytest.mark.slow) for name in ("xlnet", "gpt2", "bart"))]
-)
-def test_every_kind_of_problem_is_fitted(model_type: str, kind: str, tmp_path: Path) -> None:
-    write_model(model_type, tmp_path / "start")
-    assert np.isfinite(fitted(tmp_path / "fit", kind, tmp_path / "start")).all()
 
 
 @pytest.mark.parametrize("model_type", FAMILIES)
