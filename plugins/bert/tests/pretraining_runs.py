@@ -77,7 +77,7 @@ def weights(folder: Path) -> bytes:
     return (folder / "model" / "model.safetensors").read_bytes()
 
 
-def card(folder: Path) -> str:
+def model_card(folder: Path) -> str:
     return (folder / "model" / "README.md").read_text(encoding="utf-8")
 
 

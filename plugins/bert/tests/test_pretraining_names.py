@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pretraining_runs import corpus, run, words
+from pretraining_runs import corpus, model_card, run, words
 
 from benchrunner import RequestError, Workspace
 from benchrunner.results import discover
@@ -88,11 +88,11 @@ def test_documents_without_a_pair_are_counted_in_words_and_card(tmp_path: Path) 
         file.write("\n\nThe old man met the horse.\n\nThe woman ran.\n")
     said = run(words(tmp_path, "out", steps=1))
     assert "2 of 14 documents hold a single sentence and are not read" in said
-    card = (tmp_path / "out" / "model" / "README.md").read_text(encoding="utf-8")
+    card = model_card(tmp_path / "out")
     assert "Documents of a single sentence, which were not read because they hold no pair of spans: 2." in card
     all_read = run(words(tmp_path, "text", "--objective", "mlm", "--input", "document", steps=1))
     assert "single sentence" not in all_read
-    assert "single sentence" not in (tmp_path / "text" / "model" / "README.md").read_text(encoding="utf-8")
+    assert "single sentence" not in model_card(tmp_path / "text")
 
 
 def test_vocabulary_is_relearnt_if_corpus_changed_before_tokens(tmp_path: Path) -> None:

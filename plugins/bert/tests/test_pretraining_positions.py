@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from pretraining_runs import run, words
+from pretraining_runs import model_card, run, words
 from safetensors.torch import load_file
 
 from benchrunner_bert.configuration import Configuration
@@ -58,8 +58,8 @@ def test_a_run_may_start_from_waves_but_not_resume_without_them(tmp_path: Path) 
     (name,) = (one for one in waves if one.endswith("position_embeddings.weight"))
     assert torch.allclose(waves[name].double(), waved(positions=512, hidden=32), atol=1e-7)
     assert all(torch.equal(waves[one], drawn[one]) for one in waves if one != name), "all else is drawn alike"
-    assert "| positions | began as waves |" in (tmp_path / "out" / "model" / "README.md").read_text().splitlines()
-    assert "| positions | began drawn |" in (tmp_path / "drawn" / "model" / "README.md").read_text().splitlines()
+    assert "| positions | began as waves |" in model_card(tmp_path / "out").splitlines()
+    assert "| positions | began drawn |" in model_card(tmp_path / "drawn").splitlines()
     (tmp_path / "out" / "finished.json").unlink()
     assert "positions 'waves', now 'drawn'" in run(words(tmp_path, "out", "--lr", "0", steps=1), code=2)
 
@@ -73,4 +73,4 @@ def test_fresh_weights_have_the_deviation_that_was_asked(tmp_path: Path) -> None
     assert deviations and all(deviation == pytest.approx(whole, rel=0.1) for deviation in deviations.values())
     config = json.loads((tmp_path / "out" / "model" / "config.json").read_text())
     assert config["initializer_range"] == 0.06
-    assert "| fresh weights | standard deviation 0.06 |" in (tmp_path / "out" / "model" / "README.md").read_text()
+    assert "| fresh weights | standard deviation 0.06 |" in model_card(tmp_path / "out")

@@ -118,7 +118,7 @@ def test_what_deepspeed_does_not_take_is_told_with_the_keys(tmp_path: Path) -> N
 def test_what_cannot_work_is_said_before_a_text_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], size: str, more: tuple[str, ...], reason: str
 ) -> None:
-    """Without taking memory for what was asked."""
+    """The refusal takes no memory for what was asked."""
     asked = words(tmp_path, "out", *more, size=size)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert reason in refused(asked, capsys)

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from pretraining_runs import corpus, killed_at, learned, losses, run, stopped_at, weights, words
+from pretraining_runs import corpus, killed_at, learned, losses, model_card, run, stopped_at, weights, words
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
@@ -92,7 +92,7 @@ def test_what_cannot_go_on_says_why_and_loses_nothing(tmp_path: Path) -> None:
     said = run(asked)
     assert "of guessing tokens by their frequency" in said and "learnt nothing beyond frequencies" in said
     assert (tmp_path / "out" / "exports" / "step-2" / "config.json").is_file()
-    card = (tmp_path / "out" / "model" / "README.md").read_text()
+    card = model_card(tmp_path / "out")
     assert "| loss of guessing tokens by frequency | " in card and "| denormal numbers | flushed |" in card
     assert "lr 0.001, now 0.002" in run([*words(tmp_path, "out", steps=4), "--lr", "2e-3"], code=2)
     (tmp_path / "out" / "finished.json").unlink()
@@ -115,7 +115,7 @@ def test_a_gpt_like_model_reads_bare_text_and_fine_tunes(tmp_path: Path) -> None
     from benchrunner_kit.testing import check_backbone
 
     run(words(tmp_path, "out", steps=2, size="gpt-1/32/2"))
-    card = (tmp_path / "out" / "model" / "README.md").read_text(encoding="utf-8")
+    card = model_card(tmp_path / "out")
     assert "| objective | ltr |\n| input | text: a stretch of one document, without special tokens |" in card
     assert "Its training text had no special tokens" in card and "In transformers it is a `BertLMHeadModel`" in card
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
@@ -123,7 +123,7 @@ def test_a_gpt_like_model_reads_bare_text_and_fine_tunes(tmp_path: Path) -> None
     assert backbone.about.startswith("pre-trained here: a GPT-like model of 1 layers, 32 wide, ltr, 2 steps")
     check_backbone(backbone, family, workspace, tmp_path / "again")
     run(words(tmp_path, "framed", "--input", "document", steps=2, size="gpt-1/32/2"))
-    framed = (tmp_path / "framed" / "model" / "README.md").read_text(encoding="utf-8")
+    framed = model_card(tmp_path / "framed")
     assert r"| input | document: \[CLS\] text \[SEP\]: a stretch of one document |" in framed
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
-from pretraining_runs import killed_at, line, losses, run, samples, stopped_at, words
+from pretraining_runs import killed_at, line, losses, model_card, run, samples, stopped_at, weights, words
 
 from benchrunner import RequestError
 from benchrunner_bert.checkpoint import read
@@ -50,10 +50,9 @@ def test_gradients_are_clipped_once(options: dict[str, Any], stage: int, limit: 
 def test_an_asked_stage_has_stage_0s_bits_and_is_recorded(tmp_path: Path) -> None:
     for name, stage in (("plain", "0"), ("asked", "1")):
         run(words(tmp_path, name, "--zero", stage, steps=4))
-    models = [tmp_path / name / "model" for name in ("plain", "asked")]
-    assert models[0].joinpath("model.safetensors").read_bytes() == models[1].joinpath("model.safetensors").read_bytes()
-    cards = [model.joinpath("README.md").read_text(encoding="utf-8") for model in models]
-    assert "| ZeRO | stage 0 |" in cards[0] and "| ZeRO | stage 0 (--zero 1 was asked for) |" in cards[1]
+    assert weights(tmp_path / "plain") == weights(tmp_path / "asked")
+    assert "| ZeRO | stage 0 |" in model_card(tmp_path / "plain")
+    assert "| ZeRO | stage 0 (--zero 1 was asked for) |" in model_card(tmp_path / "asked")
 
 
 def test_deepspeeds_checkpoint_of_one_process_is_gone_on_from(tmp_path: Path) -> None:
@@ -61,7 +60,7 @@ def test_deepspeeds_checkpoint_of_one_process_is_gone_on_from(tmp_path: Path) ->
     asked = words(tmp_path, "out", "--zero", "1", "--checkpoint-steps", "2", steps=6)
     assert stopped_at([*asked, "--checkpoints", "deepspeed"], 5) == -signal.SIGKILL
     run(asked)
-    card = (tmp_path / "out" / "model" / "README.md").read_text(encoding="utf-8")
+    card = model_card(tmp_path / "out")
     assert "| ZeRO | stage 1 |" in card
     run(words(tmp_path, "unbroken", "--zero", "1", steps=6))
     assert losses(tmp_path / "out") == pytest.approx(losses(tmp_path / "unbroken"), abs=2e-5)
@@ -72,8 +71,7 @@ def test_a_process_alone_sums_gradients_with_nobody(tmp_path: Path) -> None:
     (tmp_path / "sum.json").write_text('{"communication_data_type": "fp32"}')
     run(words(tmp_path, "alone", steps=4))
     run(words(tmp_path, "summed", "--deepspeed-config", str(tmp_path / "sum.json"), steps=4))
-    models = [tmp_path / name / "model" / "model.safetensors" for name in ("alone", "summed")]
-    assert models[0].read_bytes() == models[1].read_bytes()
+    assert weights(tmp_path / "alone") == weights(tmp_path / "summed")
 
 
 SHARES = ["--checkpoints", "deepspeed", "--checkpoint-steps", "5"]
@@ -91,12 +89,11 @@ def test_a_killed_run_goes_on_from_deepspeeds_checkpoint(tmp_path: Path) -> None
     half = read(tmp_path / "half", seed=0)
     assert half.config.hidden == 32 and "| steps | 6 at" in (tmp_path / "half" / "README.md").read_text()
     run([*broken, "--resume"])
-    models = [tmp_path / out / "model" / "model.safetensors" for out in ("broken", "unbroken")]
-    assert models[0].read_bytes() == models[1].read_bytes()
+    assert weights(tmp_path / "broken") == weights(tmp_path / "unbroken")
     assert losses(tmp_path / "broken") == losses(tmp_path / "unbroken")
     # The last of the run, exported, is the run's own export.
     assert line("export", str(kept), str(tmp_path / "out")) == 0
-    assert (tmp_path / "out" / "model.safetensors").read_bytes() == models[0].read_bytes()
+    assert (tmp_path / "out" / "model.safetensors").read_bytes() == weights(tmp_path / "broken")
 
 
 ON = [f"on-{stage}-{kind}" for stage in range(4) for kind in ("fp32", "bf16")]
@@ -130,8 +127,7 @@ def test_going_on_is_exact_at_every_stage(tmp_path: Path, stage: int, processes:
     killed_at(broken, tmp_path / "broken", 12, 2)
     run(broken)
     assert losses(tmp_path / "broken") == losses(tmp_path / "unbroken")
-    models = [tmp_path / out / "model" / "model.safetensors" for out in ("broken", "unbroken")]
-    assert models[0].read_bytes() == models[1].read_bytes()
+    assert weights(tmp_path / "broken") == weights(tmp_path / "unbroken")
 
 
 @pytest.mark.slow
