@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from benchrunner import Answers
-from benchrunner.command_line.main import main
 from benchrunner.leaderboards.checking import find_faults, unchecked
 from benchrunner.leaderboards.published import check_columns
 from benchrunner.results import discover, write_answers
@@ -39,31 +37,6 @@ def test_the_board_names_splits_and_metrics_of_the_tasks(name: str) -> None:
     for file in board.files:
         assert tasks[file.task].splits[file.split].rows == file.rows
     check_columns(board.columns, tasks, tasks)
-
-
-# --- the real rows, where they are available
-
-
-@pytest.fixture(scope="module")
-def real() -> Path:
-    if "BENCHRUNNER_REAL_DATA" not in os.environ:
-        pytest.skip("BENCHRUNNER_REAL_DATA does not say where the real data sets are")
-    pytest.importorskip("benchrunner_squad")
-    pytest.importorskip("benchrunner_conll")
-    return Path(os.environ["BENCHRUNNER_REAL_DATA"])
-
-
-def output(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    code = main(words)
-    return code, capsys.readouterr().out
-
-
-def test_published_predictions_are_valid_submissions(real: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    predictions, gold = real / "golden/squad-1.1-predictions.json", real / "squad/dev-v1.1.json"
-    code, out = output(capsys, "check", str(predictions), "--board", "squad-1.1", "--gold", str(gold))
-    assert code == 0 and "is a valid squad-1.1 submission" in out and "not compared" not in out
-    code, out = output(capsys, "check", str(predictions), "--board", "squad-1.1")
-    assert code == 0 and "it was not compared with the rows of squad/1.1, split dev.\nGive --data DIR or --gold" in out
 
 
 def test_a_written_submission_is_checked_completely(tmp_path: Path) -> None:

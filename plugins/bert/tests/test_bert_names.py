@@ -121,6 +121,16 @@ def test_every_listed_name_is_found_again(workspace: Workspace) -> None:
     assert all(family.find(one.name, workspace) == one for one in family.listed())
 
 
+def test_a_name_that_is_nobodys_is_not_found(workspace: Workspace) -> None:
+    assert BertFamily().find("nonsense", workspace) is None
+
+
+def test_weights_are_counted_before_a_model_is_loaded(workspace: Workspace) -> None:
+    backbone = RandomBert("bert/random-tiny", "tiny")
+    weights = sum(weight.numel() for weight in backbone.load(workspace, seed=0).parameters())
+    assert backbone.weight_count(workspace) == weights
+
+
 def test_depths_rise_from_the_embeddings_to_the_pooler() -> None:
     model = fresh(layers=3)
     prefixes = {"embeddings.": 0, "layers.0.": 1, "layers.1.": 2, "layers.2.": 3, "pooler.": 4}

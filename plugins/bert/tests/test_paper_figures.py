@@ -96,14 +96,6 @@ TABLES = {
 }
 """The paper's tables. The rows of Table 8 are MASK/SAME/RND, in its order."""
 
-MEASURED_ON_TEST = {
-    "table1": {"MNLI-m", "MNLI-mm", "QQP", "QNLI", "SST-2", "CoLA", "STS-B", "MRPC", "RTE", "average"},
-    "table2": {"test EM", "test F1"},
-    "table3": {"test EM", "test F1"},
-    "table4": {"test"},
-    "table7": {"test"},
-}
-"""Columns whose published figures are of test; all other figures of the paper are of dev."""
 
 NOT_RUN = {
     "table1": {"Pre-OpenAI SOTA"},
@@ -147,16 +139,6 @@ def test_each_row_stands_beside_a_system_or_is_shown_alone(name: str) -> None:
     beside = [system.published_name for system in read.systems]
     assert len(set(beside)) == len(beside), "no figure of the paper stands beside two systems"
     assert set(beside) == {row.name for row in read.published} - NOT_RUN.get(name, set())
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_each_column_says_whether_its_figures_are_of_test(name: str) -> None:
-    on_test = {
-        column.name
-        for column in study(name).columns
-        if (column.published_on or column.split or ("test" if column.name.startswith("test") else "dev")) == "test"
-    }
-    assert on_test == MEASURED_ON_TEST.get(name, set())
 
 
 @pytest.mark.parametrize("name", ["table1", "table2", "table3", "table4", "table7"])

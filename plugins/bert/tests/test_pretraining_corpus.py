@@ -224,6 +224,13 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
             Corpus.named(asked)
 
 
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
+    source = text(tmp_path / "a", b"One.")
+    source.path.unlink()
+    with pytest.raises(DataError, match="a: cannot be read: No such file"):
+        source.facts()
+
+
 CLIENT = """
 import json, sys
 from benchrunner.errors import DataError

@@ -8,6 +8,7 @@ import json
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from elmo_samples import SHAPES, elmo, plain_states, ragged
@@ -15,6 +16,7 @@ from pretraining_runs import corpus, learned, losses, run, stopped_at, weights, 
 from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
 
 from benchrunner import RequestError, Workspace
 from benchrunner.engine import Dropout, FlatBatch
@@ -93,6 +95,19 @@ def test_the_two_models_share_no_weight_and_no_gradient() -> None:
     whole.after(last[given.positions], given.labels)[0].backward()
     touched = {name for name, weight in whole.named_parameters() if weight.grad is not None}
     assert touched == {name for name, _ in whole.named_parameters() if "left_to_right" in name or "after" in name}
+
+
+def test_the_operations_are_those_that_torch_counts() -> None:
+    whole = model("2/8/20")
+    given, width = batch(ragged(whole.elmo, texts=2)), whole.elmo.config.width
+    starts = given.flat.starts.tolist()
+    with FlopCounterMode(display=False) as counter:
+        for start, stop in itertools.pairwise(starts):
+            states = plain_states(whole.elmo, given.flat.tokens[start:stop])[-1]
+            states[:-1, :width] @ whole.elmo.left_to_right.embedding.weight.T
+            states[1:, width:] @ whole.elmo.right_to_left.embedding.weight.T
+    lengths = np.diff(starts)
+    assert whole.step_flops(lengths, 2 * len(given.labels), next_sentence=False) == 3 * counter.get_total_flops()
 
 
 def test_dropout_is_on_each_layers_input_and_on_the_output() -> None:

@@ -14,6 +14,7 @@ import torch
 from objective_samples import SHAPES, batch, forward_and_backward, micro_batches, model
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchrunner import Undefined
 from benchrunner.engine import Dropout
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.objectives import named
@@ -100,6 +101,11 @@ def test_sums_are_divided_by_their_own_counts() -> None:
     figures = HeldOut.of(Sums(*(torch.tensor(float(value)) for value in values)))
     assert figures.perplexity == pytest.approx(4)
     assert (figures.mlm_accuracy, figures.nsp_loss, figures.nsp_accuracy) == (0.25, 0.25, 0.75)
+
+
+def test_no_batches_have_no_figures() -> None:
+    with pytest.raises(Undefined, match="at least one batch"):
+        HeldOut.of(summed(model("mlm"), []))
 
 
 def test_sums_over_batches_do_not_round() -> None:

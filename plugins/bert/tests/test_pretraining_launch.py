@@ -51,6 +51,8 @@ def test_a_hostfile_is_read_as_deepspeed_reads_it(tmp_path: Path) -> None:
 def test_a_bad_hostfile_is_named_with_its_line(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(DataError, match=reason):
         launch.read_hosts(hostfile(tmp_path, text))
+    with pytest.raises(DataError, match="none: cannot be read"):
+        launch.read_hosts(tmp_path / "none")
 
 
 def test_deepspeeds_launcher_gets_the_same_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -269,6 +269,18 @@ def test_other_settings_are_refused(tmp_path: Path) -> None:
         write(tmp_path / "store", texts, replace(WORDS, lowercase=False))
 
 
+def test_a_corpus_without_words_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(" \n\n\u200b\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"The corpus is empty: no word in a\.txt"):
+        write(tmp_path / "store", Corpus.named([str(tmp_path / "a.txt")]), WORDS)
+
+
+def test_a_folder_that_cannot_be_one_is_named(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file", encoding="utf-8")
+    with pytest.raises(RequestError, match="store: cannot be written: File exists"):
+        write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
+
+
 @pytest.mark.parametrize("name", ["00001.tokens.npy", "sentence_starts.npy", "document_starts.npy", "vocab.txt"])
 def test_a_store_with_a_missing_or_cut_file_is_refused(tmp_path: Path, name: str) -> None:
     write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, shard_tokens=5)

@@ -14,7 +14,7 @@ from pretraining_texts import SPECIAL
 from test_bert_tokenizer import ODD_TEXTS
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from benchrunner import CheckpointError
+from benchrunner import CheckpointError, DataError, RequestError
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabulary
@@ -75,6 +75,13 @@ def test_the_pieces_are_those_of_the_plain_trainer(tmp_path: Path) -> None:
     ours = set((tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines())
     assert set(plain.get_vocab()) <= ours
     assert all(len(piece.removeprefix("##")) == 1 for piece in ours - set(plain.get_vocab()))
+
+
+def test_no_text_and_no_room_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="The corpus is empty"):
+        learn_vocabulary(lambda: ["", " "], tmp_path / "vocab.txt", size=1000)
+    with pytest.raises(RequestError, match="at least 100"):
+        learn_vocabulary(lambda: TEXTS, tmp_path / "vocab.txt", size=99)
 
 
 # A given one

@@ -252,6 +252,14 @@ def test_shares_of_several_checkpoints_are_not_mixed(
     assert "not a checkpoint that this version can read" in refused(tag(third), tmp_path, capsys)
 
 
+def test_a_model_that_was_split_over_processes_is_refused(
+    alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sample = copied(alone / "theirs-0-fp32", tmp_path)
+    shutil.copy(tag(sample) / "mp_rank_00_model_states.pt", tag(sample) / "mp_rank_01_model_states.pt")
+    assert "a part of a model that was split over processes" in refused(tag(sample), tmp_path, capsys)
+
+
 def test_what_is_missing_beside_somebodys_weights_is_said(
     alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

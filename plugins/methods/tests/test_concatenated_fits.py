@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from safetensors.torch import load_file
 
 import forked
 import inline
-from benchrunner import CheckpointError, Recipe, Workspace
+from benchrunner import CheckpointError, Recipe, RequestError, Workspace
 from benchrunner.results import Computing, Fit, Runner, discover, predict
 from benchrunner_kit.testing import TinyEncoder
 from command_line import Shell
@@ -112,6 +113,15 @@ def test_a_finished_fit_is_a_backbone_and_a_part(tmp_path: Path) -> None:
     assert loaded.hidden_size == 36
     again = predict(wider, "test", Runner(runner.plugins, runner.workspace, Computing("cpu")))
     assert len(again.answers) == 20
+
+
+def test_a_copied_model_folder_is_used_by_its_parts(tmp_path: Path) -> None:
+    runner = made(tmp_path)
+    shutil.copytree(runner.folder(fitted(runner)).model, tmp_path / "copy")
+    with pytest.raises(RequestError, match=r"Name the parts: (concat:\S+/copy/part-1,\S+/copy/part-2)\.") as error:
+        runner.planner.backbone(str(tmp_path / "copy"))
+    parts = str(error.value).split("Name the parts: ")[1].removesuffix(".")
+    assert runner.planner.backbone(parts).load(runner.workspace, seed=0).hidden_size == 24
 
 
 @pytest.mark.usefixtures("narrow_bilstm")

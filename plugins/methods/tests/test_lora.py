@@ -22,6 +22,7 @@ from benchrunner.features.randomness import generator
 from benchrunner.methods.heads import LinearHead
 from benchrunner.results import Computing, Fit, Runner
 from benchrunner.runs.planner import Planner
+from benchrunner.runs.predicting import predict
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.schedule import Schedule
 from benchrunner_kit.testing import MOOD, WEIGHTS, TinyEncoder
@@ -254,6 +255,13 @@ def test_the_work_counts_trained_and_frozen_weights(tmp_path: Path) -> None:
     frozen = 12 * 36 + 12 * 12
     trained = RANK * (12 + 36) + RANK * (12 + 12) + 2 * 12
     assert (record.work["trained_weights"], record.work["frozen_weights"]) == (trained, frozen)
+
+
+def test_the_answers_are_those_of_the_merged_encoder(tmp_path: Path) -> None:
+    fit_runner, fit = fitted_with_lora(tmp_path)
+    assert len(predict(fit, "dev", fit_runner).answers) == 24
+    again = fit_runner.planner.plan(fit_runner.plugins.tasks.find("mood"), f"run:{fit.id}", recipe=QUICK)
+    assert fit_runner.run(again).status == "done", "finetune goes on from the merged encoder"
 
 
 class Experts(TinyEncoder):

@@ -20,7 +20,6 @@ from benchrunner.command_line.main import main
 from benchrunner.results import Computing, Event, Fit, Local, Runner, discover
 from benchrunner_ray import RayExecutor, RaySettings
 from cluster_plugin import Home, results
-from conftest import SMALL
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +146,7 @@ def test_a_cluster_that_does_not_answer_is_refused(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.slow
 def test_the_fits_of_a_lost_node_run_on_another(home: Home, cluster: Any) -> None:
-    node = cluster.add_node(num_cpus=1, **SMALL)
+    node = cluster.add_node(num_cpus=1, object_store_memory=80 * 1024**2)
     made = home.runner()
     quick, slow = home.fits(made, 2, epochs=1), home.fits(made, 4, method="slow")
 

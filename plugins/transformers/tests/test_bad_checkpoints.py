@@ -76,6 +76,11 @@ def test_missing_and_unexpected_weights_are_listed(folder: Path) -> None:
     )
 
 
+def test_a_checkpoint_without_weights_is_refused(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    assert refusal(folder) == f"{folder}: no weights; model.safetensors or pytorch_model.bin was expected."
+
+
 def write_other(folder: Path, model_type: str, **settings: Any) -> None:
     """Replace the model in a folder by a random model of another architecture."""
     from transformers import AutoConfig, AutoModel
