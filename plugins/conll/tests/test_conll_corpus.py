@@ -86,14 +86,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_files_have_the_official_quirks(data: Path) -> None:
-    text = (data / "conll2003" / "eng.train").read_text()
-    assert text.startswith("-DOCSTART- -X- O O\n\n")
-    assert text.count("-DOCSTART-") == 60
-    assert {len(line.split(" ")) for line in text.splitlines() if line} == {4}
-    assert " B-ORG\n" in text and " I-ORG\n" in text and '" " O O\n' in text
-
-
 @pytest.mark.parametrize("split", CONLL2003.files)
 def test_every_split_loads_with_documents_and_every_type(data: Path, split: str) -> None:
     rows = TASK.load(split, workspace(data))
