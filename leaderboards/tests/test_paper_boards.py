@@ -1,134 +1,19 @@
-"""The boards of SQuAD, SWAG and CoNLL-2003: their files, the paper's tables, and the tasks that they name."""
+"""The boards of SQuAD, SWAG and CoNLL-2003: their files, and the tasks that they name."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from benchrunner.command_line.main import main
+from benchrunner import Answers
 from benchrunner.leaderboards.checking import find_faults, unchecked
-from benchrunner.leaderboards.file_kinds.file_kind import Answers
-from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.leaderboards.writing import write_answers
-from benchrunner.plugins.discovery import discover
+from benchrunner.results import discover, write_answers
 from benchrunner_leaderboards import register_leaderboards
 
 BOARDS = {board.name: board for board in register_leaderboards()}
 NAMES = ("squad-1.1", "squad-2.0", "swag", "conll2003")
-FILES = {
-    "squad-1.1": {"predictions.json": ("squad/1.1", "dev", 10_570, "")},
-    "squad-2.0": {
-        "predictions.json": ("squad/2.0", "dev", 11_873, ""),
-        "na_prob.json": ("squad/2.0", "dev", 11_873, "no_answer"),
-    },
-    "swag": {
-        "predictions.csv": ("swag/swag", "test", 20_005, ""),
-        "probabilities.csv": ("swag/swag", "test", 20_005, "probabilities"),
-    },
-    "conll2003": {"eng.testb.out": ("conll/ner", "test", 3_453, "")},
-}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_files_and_their_counts_are_the_official_ones(name: str) -> None:
-    board = BOARDS[name]
-    assert {file.name: (file.task, file.split, file.rows, file.extra_figure) for file in board.files} == FILES[name]
-    assert board.archive == f"{name}/" and board.note
-
-
-TABLES = {
-    "squad-1.1": """
-        Human                             -    -    82.3 91.2
-        nlnet (#1 ensemble)               -    -    86.0 91.7
-        QANet (#2 ensemble)               -    -    84.5 90.5
-        BiDAF+ELMo (single)               -    85.6 -    85.8
-        R.M. Reader (ensemble)            81.2 87.9 82.3 88.5
-        BERT-BASE (single)                80.8 88.5 -    -
-        BERT-LARGE (single)               84.1 90.9 -    -
-        BERT-LARGE (ensemble)             85.8 91.8 -    -
-        BERT-LARGE (single + TriviaQA)    84.2 91.1 85.1 91.8
-        BERT-LARGE (ensemble + TriviaQA)  86.2 92.2 87.4 93.2""",
-    "squad-2.0": """
-        Human                             86.3 89.0 86.9 89.5
-        MIR-MRC (F-Net) (#1 single)       -    -    74.8 78.0
-        nlnet (#2 single)                 -    -    74.2 77.1
-        unet (ensemble)                   -    -    71.4 74.9
-        SLQA+ (single)                    -    -    71.4 74.4
-        BERT-LARGE (single)               78.7 81.9 80.0 83.1""",
-    "swag": """
-        ESIM+GloVe                        51.9 52.7
-        ESIM+ELMo                         59.1 59.2
-        OpenAI GPT                        -    78.0
-        BERT-BASE                         81.6 -
-        BERT-LARGE                        86.6 86.3
-        Human (expert)                    -    85.0
-        Human (5 annotations)             -    88.0""",
-    "conll2003": """
-        ELMo                              95.7 92.2
-        CVT                               -    92.6
-        CSE                               -    93.1
-        BERT-LARGE                        96.6 92.8
-        BERT-BASE                         96.4 92.4
-        BERT-BASE (embeddings)                    91.0 -
-        BERT-BASE (second-to-last hidden)         95.6 -
-        BERT-BASE (last hidden)                   94.9 -
-        BERT-BASE (weighted sum last four hidden) 95.9 -
-        BERT-BASE (concat last four hidden)       96.1 -
-        BERT-BASE (weighted sum all 12 layers)    95.5 -""",
-}
-"""Devlin et al. 2019, Tables 2, 3, 4 and 7: dev EM and F1, test EM and F1; dev and test."""
-NUMBERS = {"squad-1.1": 2, "squad-2.0": 3, "swag": 4, "conll2003": 7}
-MEASURES = {
-    "squad-1.1": "dev exact_match, dev f1, test exact_match, test f1",
-    "squad-2.0": "dev exact, dev f1, test exact, test f1",
-    "swag": "dev accuracy, test accuracy",
-    "conll2003": "dev f1, test f1",
-}
-BY_DEFAULT = {
-    "squad-1.1": "BERT-BASE (single), BERT-LARGE (single)",
-    "squad-2.0": "BERT-LARGE (single)",
-    "swag": "BERT-BASE, BERT-LARGE",
-    "conll2003": "BERT-LARGE, BERT-BASE",
-}
-
-
-def printed(board: Leaderboard) -> list[str]:
-    return [" ".join([row.name, *(str(row.cells.get(name, "-")) for name in board.columns)]) for row in board.published]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_published_rows_equal_the_papers_tables(name: str) -> None:
-    board = BOARDS[name]
-    assert printed(board) == [" ".join(line.split()) for line in TABLES[name].strip().splitlines()]
-    assert {row.source for row in board.published} == {f"Devlin et al. 2019, Table {NUMBERS[name]}"}
-    assert not any(row.other_data for row in board.published)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_column_has_its_metric_and_its_kind_of_split(name: str) -> None:
-    columns = BOARDS[name].columns.values()
-    assert ", ".join(f"{column.kind} {column.metric}" for column in columns) == MEASURES[name]
-    assert {column.task for column in columns} == {file.task for file in BOARDS[name].files}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_two_sizes_of_bert_are_shown_by_default(name: str) -> None:
-    assert ", ".join(row.name for row in BOARDS[name].published if row.by_default) == BY_DEFAULT[name]
-
-
-def test_squads_hidden_test_columns_are_of_no_split_of_ours() -> None:
-    for name in ("squad-1.1", "squad-2.0"):
-        columns = BOARDS[name].columns
-        assert {column: of.split for column, of in columns.items()} == {
-            "dev EM": "dev",
-            "dev F1": "dev",
-            "test EM": "",
-            "test F1": "",
-        }
 
 
 def test_a_log_odds_in_na_prob_is_a_fault() -> None:
@@ -151,83 +36,6 @@ def test_the_board_names_splits_and_metrics_of_the_tasks(name: str) -> None:
     for file in board.files:
         assert tasks[file.task].splits[file.split].rows == file.rows
     board.check_columns(tasks, tasks)
-
-
-# --- the real rows, where they are available
-
-
-@pytest.fixture(scope="module")
-def real() -> Path:
-    if "BENCHRUNNER_REAL_DATA" not in os.environ:
-        pytest.skip("BENCHRUNNER_REAL_DATA does not say where the real data sets are")
-    pytest.importorskip("benchrunner_squad")
-    pytest.importorskip("benchrunner_conll")
-    return Path(os.environ["BENCHRUNNER_REAL_DATA"])
-
-
-def output(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    code = main(words)
-    return code, capsys.readouterr().out
-
-
-def test_published_predictions_are_valid_submissions(real: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    predictions, gold = real / "golden/squad-1.1-predictions.json", real / "squad/dev-v1.1.json"
-    code, out = output(capsys, "check", str(predictions), "--board", "squad-1.1", "--gold", str(gold))
-    assert code == 0 and "is a valid squad-1.1 submission" in out and "not compared" not in out
-    code, out = output(capsys, "check", str(predictions), "--board", "squad-1.1")
-    assert code == 0 and "it was not compared with the rows of squad/1.1, split dev.\nGive --data DIR or --gold" in out
-
-
-def test_both_files_of_squad_2_are_compared_with_the_data(
-    real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, official in (("predictions", "predictions"), ("na_prob", "na-prob")):
-        (tmp_path / f"{name}.json").write_bytes((real / f"golden/squad-2.0-{official}.json").read_bytes())
-    words = ("check", str(tmp_path), "--data", str(real))
-    assert output(capsys, *words)[0] == 0
-    answers: dict[str, Any] = json.loads((tmp_path / "na_prob.json").read_text())
-    first = next(iter(answers))
-    (tmp_path / "na_prob.json").write_text(json.dumps({f"{first}x": 0.5} | dict(list(answers.items())[1:])))
-    code, out = output(capsys, *words)
-    assert code == 1
-    assert f"na_prob.json: no answer to '{first}'; every id" in out and f"no row has the id '{first}x'" in out
-
-
-def test_answers_to_another_version_are_faults(real: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = str(real / "golden/squad-2.0-predictions.json")
-    code, out = output(capsys, "check", path, "--board", "squad-1.1", "--data", str(real))
-    assert code == 1
-    assert "11,873 answers (the dev questions of SQuAD 2.0), expected 10,570." in out
-    assert "and 4,639 more; every id of the rows must be there." in out
-
-
-def test_a_file_of_gold_tags_has_no_faults_and_scores_100(
-    real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from benchrunner.workspace import Settings, Workspace
-
-    workspace = Workspace(runs=tmp_path, cache=tmp_path, data=real, settings=Settings(offline=True))
-    rows = discover().tasks.find("conll/ner").load("test", workspace).table
-    board = BOARDS["conll2003"]
-    path = write_answers(board, {("conll/ner", "test"): Answers(rows.column("labels").to_pylist(), rows)}, tmp_path)
-    assert output(capsys, "check", str(path), "--data", str(real))[0] == 0
-    lines = (path / "eng.testb.out").read_text().splitlines()
-    assert lines.count("-DOCSTART- -X- -X- O O") == 231 and len([line for line in lines if line]) == 46_435 + 231
-    code, out = output(capsys, "score", "conll/ner", str(path / "eng.testb.out"))
-    assert code == 0 and out.startswith(
-        "processed 46666 tokens with 5648 phrases; found: 5648 phrases; correct: 5648.\n"
-        "accuracy: 100.00%; precision: 100.00%; recall: 100.00%; FB1: 100.00\n"
-    )
-    (path / "eng.testb.out").write_text((path / "eng.testb.out").read_text().replace("SOCCER", "Soccer", 1))
-    code, out = output(capsys, "check", str(path), "--gold", str(real / "conll2003/eng.testb"))
-    assert code == 1 and "found the word 'Soccer', where the rows have 'SOCCER'" in out
-    assert "(sentence 0 of the rows" in out
-
-
-def test_gold_is_refused_where_a_board_holds_no_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "CoLA.tsv").write_text("index\tprediction\n")
-    assert main(["check", str(tmp_path / "CoLA.tsv"), "--gold", "x"]) == 2
-    assert "The files of glue name no rows to compare: leave --gold out." in capsys.readouterr().err
 
 
 def test_a_written_submission_is_checked_completely(tmp_path: Path) -> None:

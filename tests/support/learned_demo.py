@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from benchrunner import hookimpl
-from benchrunner.results import Computing, Runner, discover, run_study
+from benchrunner.results import Computing, Runner, compared, discover, run_study
 from benchrunner_kit.demo import Demo
 from benchrunner_kit.testing import tiny_family
 
@@ -26,8 +26,9 @@ def learned_tasks(name: str, plugin: ModuleType, folder: Path) -> list[str]:
     plugins = discover(extra=[(name, plugin), ("tiny", Tiny)], installed=False)
     assert not plugins.set_aside
     planned = Demo.plan(folder, plugins)
-    study = replace(planned.study, changes={"epochs": 8, "batch_size": 8, "lr": 0.02, "precision": "fp32"})
-    demo = replace(planned, study=study)
+    changes = {"epochs": 8, "batch_size": 8, "lr": 0.02, "precision": "fp32"}
+    tasks = [task for task in plugins.tasks.values() if task.demo_files is not None]
+    demo = replace(planned, study=compared(planned.study.backbones, tasks, changes=changes))
     demo.write_data()
     runner = Runner(plugins, demo.workspace, Computing("cpu"))
     result = run_study(demo.study, runner)

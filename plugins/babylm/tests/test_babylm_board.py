@@ -11,7 +11,7 @@ import pytest
 from benchrunner import Answers
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.leaderboards.writing import write_answers
+from benchrunner.results import write_answers
 from benchrunner_babylm import register_tasks
 from benchrunner_babylm.board import board
 from benchrunner_babylm.predictions_file import PredictionsFile
@@ -45,11 +45,6 @@ def test_a_submission_is_written_valid_and_collated(tmp_path: Path) -> None:
     assert glue["wsc"]["predictions"][:2] == [{"id": "wsc_0", "pred": 0}, {"id": "wsc_1", "pred": 1}]
 
 
-def test_every_file_answers_the_dev_split_of_its_task() -> None:
-    for file in BOARD.files:
-        assert TASKS[file.task].splits[file.split].rows == file.rows == SIZES[file.name.removesuffix(".json")]
-
-
 def test_a_file_is_written_as_the_pipeline_writes_it() -> None:
     kind = PredictionsFile("boolq", 2)
     assert kind.write("x", Answers(["0", "1"], pa.table({"a": ["s", "t"]}))).decode() == GOOD
@@ -62,18 +57,14 @@ def test_a_file_is_written_as_the_pipeline_writes_it() -> None:
     ("old", "new", "fault"),
     [
         ('"pred": 1', '"pred": 2', "x, prediction 1: found '2'; expected a whole number from 0 to 1."),
-        ('"pred": 1', '"pred": true', "found 'true'; expected a whole number"),
         ('"pred": 1', '"pred": "1"', "expected a whole number"),
         ('"pred": 1', '"prediction": 1', 'expected an object with the keys "id" and "pred" alone'),
         ("boolq_1", "boolq_2", "the ids must count from boolq_0 on, in the order of the validation file"),
         (', {"id": "boolq_1", "pred": 1}', "", "x: 1 prediction, expected 2."),
         ('{"boolq"', '{"rte"', 'expected the one object {"boolq": {"predictions": ['),
-        ('"predictions"', '"answers"', "expected the one object"),
         (GOOD, "[1]", "expected the one object"),
         (GOOD, "", "not JSON that can be read"),
         (GOOD, "[" * 100_000, "not JSON that can be read"),
-        (GOOD, "9" * 10_000, "not JSON that can be read"),
-        (GOOD, "\udcff", "not JSON that can be read"),
     ],
 )
 def test_a_fault_is_named(old: str, new: str, fault: str) -> None:

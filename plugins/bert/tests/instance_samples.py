@@ -11,7 +11,7 @@ import numpy as np
 from pretraining_texts import CLS, FIRST, SEP, UNK, Documents, numbered
 from scipy import stats
 
-from benchrunner.features.pieces import Frame
+from benchrunner.engine import Frame
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.instances.instance import Instance
 from benchrunner_bert.pretraining.instances.instances import Instances

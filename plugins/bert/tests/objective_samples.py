@@ -11,8 +11,8 @@ import torch
 from bert_samples import FIRST, SECOND, encoded, fresh
 from torch import nn
 
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.randomness import Dropout, generator
+from benchrunner.engine import Dropout, FlatBatch, collate
+from benchrunner.features.randomness import generator
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, Plan
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
@@ -101,7 +101,6 @@ def gradients(whole: PretrainingModel, model: nn.Module) -> dict[str, tuple[torc
     mine = {name: weight.grad for name, weight in whole.named_parameters()}
     wanted = {name: weight.grad for name, weight in model.named_parameters()}
     renamed = {
-        **{f"bert.{ours}": [f"bert.{name}" for name in theirs] for ours, theirs in published_names(whole.bert)},
         "tokens.dense.weight": ["cls.predictions.transform.dense.weight"],
         "tokens.dense.bias": ["cls.predictions.transform.dense.bias"],
         "tokens.norm.weight": ["cls.predictions.transform.LayerNorm.weight"],
@@ -110,11 +109,16 @@ def gradients(whole: PretrainingModel, model: nn.Module) -> dict[str, tuple[torc
         "next_sentence.weight": ["cls.seq_relationship.weight"],
         "next_sentence.bias": ["cls.seq_relationship.bias"],
     }
-    there = {ours: theirs for ours, theirs in renamed.items() if all(wanted.get(name) is not None for name in theirs)}
-    names = {name for theirs in there.values() for name in theirs}
+    for ours, theirs in published_names(whole.bert):
+        renamed[f"bert.{ours}"] = [f"bert.{name}" for name in theirs]
+    pairs, names = {}, set()
+    for ours, theirs in renamed.items():
+        if all(wanted.get(name) is not None for name in theirs):
+            pairs[ours] = mine[ours], torch.cat([wanted[name] for name in theirs])
+            names |= set(theirs)
     assert names == {name for name, gradient in wanted.items() if gradient is not None}
-    assert there.keys() == {name for name, gradient in mine.items() if gradient is not None}
-    return {ours: (mine[ours], torch.cat([wanted[name] for name in theirs])) for ours, theirs in there.items()}
+    assert pairs.keys() == {name for name, gradient in mine.items() if gradient is not None}
+    return pairs
 
 
 def left_to_right(whole: PretrainingModel) -> PretrainingModel:

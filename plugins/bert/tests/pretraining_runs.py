@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -39,6 +40,9 @@ def corpus(folder: Path, *, documents: int = 12, seed: int = 0) -> Path:
 
 
 def words(folder: Path, out: str, *more: str, steps: int = 8, size: str = "1/32/2") -> list[str]:
+    """Give the words of a command; its corpus is written unless there is one."""
+    if not (folder / "corpus").exists():
+        corpus(folder / "corpus")
     asked = ["pretrain", size, "--corpus", str(folder / "corpus"), "--out", str(folder / out), "--steps", str(steps)]
     asked += ["--runs", str(folder / "runs")]
     return [sys.executable, "-m", "benchrunner", *asked, *QUICK, *more]
@@ -68,6 +72,15 @@ def losses(folder: Path) -> list[float]:
     return [line["loss"] for line in lines if "loss" in line]
 
 
+def weights(folder: Path) -> bytes:
+    """Read the weights that a run left."""
+    return (folder / "model" / "model.safetensors").read_bytes()
+
+
+def model_card(folder: Path) -> str:
+    return (folder / "model" / "README.md").read_text(encoding="utf-8")
+
+
 RATES = ("sequences_per_second", "tokens_per_second", "flops_per_second", "utilisation", "seconds_left")
 """Figures of the log that depend on the machine's speed."""
 
@@ -75,7 +88,9 @@ RATES = ("sequences_per_second", "tokens_per_second", "flops_per_second", "utili
 def learned(folder: Path) -> list[dict[str, Any]]:
     """The lines of the log without their rates."""
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in line.items() if name not in RATES} for line in lines]
+    for line, name in itertools.product(lines, RATES):
+        line.pop(name, None)
+    return lines
 
 
 STOPPING = """

@@ -8,15 +8,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from bert_samples import FIRST, encoded, fresh
+from bert_samples import fresh
 from safetensors.torch import load_file, save_file
 
-from benchrunner.errors import BenchrunnerError, CheckpointError
-from benchrunner.features.flat_batch import collate
-from benchrunner.workspace import Workspace
+from benchrunner import BenchrunnerError, CheckpointError, Workspace
 from benchrunner_bert.backbones import FolderBert
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import BertFamily
@@ -114,12 +111,6 @@ def test_a_missing_pooler_is_drawn_from_the_seed_and_said(folder: Path) -> None:
     assert torch.equal(first.embeddings.word.weight, fresh().embeddings.word.weight)
 
 
-def test_half_a_pooler_is_an_error(folder: Path) -> None:
-    changed(folder, lambda tensors: {name: one for name, one in tensors.items() if name != "pooler.dense.bias"})
-    with pytest.raises(CheckpointError, match=r"missing: pooler\.dense\.bias"):
-        read(folder, seed=0)
-
-
 # .bin files
 
 
@@ -199,22 +190,11 @@ def test_missing_unexpected_and_misshapen_weights_are_all_listed(folder: Path) -
     ]
 
 
-def test_a_long_list_is_cut_short(folder: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"\.\.\. and \d+ more"):
-        read(changed(folder, renamed(lambda name: f"roberta.{name}")), seed=0)
-
-
-@pytest.mark.parametrize("left", [0, 5, 8, 1000, -1])
+@pytest.mark.parametrize("left", [0, 8, -1])
 def test_a_truncated_file_of_weights_is_a_clear_error(folder: Path, left: int) -> None:
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:left])
     with pytest.raises(CheckpointError, match=r"model\.safetensors: the weights cannot be read"):
-        read(folder, seed=0)
-
-
-def test_a_folder_without_weights_is_a_clear_error(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(CheckpointError, match=r"no weights; model\.safetensors or pytorch_model\.bin was expected"):
         read(folder, seed=0)
 
 
@@ -234,14 +214,9 @@ def test_a_broken_configuration_is_a_clear_error(folder: Path, tmp_path: Path, t
     ("values", "message"),
     [
         ({"num_attention_heads": 5}, "a hidden_size of 48 cannot be shared by 5 attention heads"),
-        ({"num_attention_heads": 0}, "num_attention_heads must be a whole number above zero, not 0"),
         ({"num_hidden_layers": "two"}, "num_hidden_layers must be a whole number above zero, not 'two'"),
-        ({"hidden_size": None}, "hidden_size must be a whole number above zero, not None"),
-        ({"hidden_size": 48.0}, "hidden_size must be a whole number above zero, not 48.0"),
         ({"hidden_dropout_prob": 1.5}, "hidden_dropout_prob must be a number from 0 to below 1, not 1.5"),
-        ({"layer_norm_eps": "small"}, "layer_norm_eps must be a number"),
         ({"hidden_act": "swish"}, "hidden_act 'swish' is none of gelu"),
-        ({"hidden_act": ["gelu"]}, "hidden_act"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
         ({"is_decoder": True}, "is_decoder is True"),
         ({"vocab_size": 7000}, "the vocabulary has 8,000 pieces, the model only 7,000 embeddings"),
@@ -303,11 +278,3 @@ def test_the_revision_depends_only_on_the_files_that_are_read(folder: Path, tmp_
     (copy / "model.safetensors").unlink()
     with pytest.raises(BenchrunnerError, match="no weights"):
         revision(copy)
-
-
-def test_a_loaded_model_computes_and_learns(folder: Path) -> None:
-    model = read(folder, seed=0)
-    features = encoded(model, FIRST)
-    batch = collate(features, np.arange(features.units), torch.device("cpu"))
-    model.summary(model(batch), batch).sum().backward()
-    assert all(one.grad is not None for one in model.parameters())

@@ -10,9 +10,8 @@ import pytest
 import torch
 from bert_samples import FIRST, fresh
 
-from bad_checkpoints import DAMAGES, Damage, check_damage, settings, tokenizer
+from bad_checkpoints import DAMAGES, Damage, check_damage, tokenizer
 from benchrunner import RequestError, Workspace
-from benchrunner.command_line.main import main
 from benchrunner.results import discover
 from benchrunner.workspace import Settings
 from benchrunner_bert.configuration import Configuration
@@ -33,7 +32,6 @@ def other_model(kind: str) -> Damage:
         models: dict[str, dict[str, object]] = {
             "BPE": {"type": "BPE", "vocab": vocabulary, "merges": [], "unk_token": "[UNK]"},
             "Unigram": {"type": "Unigram", "unk_id": 1, "vocab": [[token, 0.0] for token in vocabulary]},
-            "WordLevel": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"},
         }
         content["model"] = models[kind]
 
@@ -47,9 +45,7 @@ def unknown(token: str) -> Damage:
 OWN = {
     "BPE": (other_model("BPE"), "the tokenizer's model is BPE, where BERT has WordPiece"),
     "Unigram": (other_model("Unigram"), "the tokenizer's model is Unigram"),
-    "WordLevel": (other_model("WordLevel"), "the tokenizer's model is WordLevel"),
     "an unknown token that is missing": (unknown("[OOV]"), "the unknown token '[OOV]' is not in the vocabulary"),
-    "no unknown token": (unknown(""), "the unknown token '' is not in the vocabulary"),
 }
 CASES = {**DAMAGES, **OWN}
 FAST = {
@@ -77,18 +73,6 @@ def test_a_whole_checkpoint_is_checked_once(original: Path, tmp_path: Path, monk
     revision = backbone.revision(workspace)
     monkeypatch.setattr("benchrunner_bert.checkpoint.read", None)
     assert backbone.revision(workspace) == revision
-
-
-def test_a_command_ends_with_2_before_its_first_fit(
-    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = Path(shutil.copytree(original, tmp_path / "checkpoint"))
-    settings(num_hidden_layers=10**9)(folder)
-    for name in ("RUNS", "CACHE"):
-        monkeypatch.setenv(f"BENCHRUNNER_{name}", str(tmp_path / name))
-    assert main(["run", "glue/rte", "--backbone", str(folder), "--data", str(tmp_path), "--offline", "--quiet"]) == 2
-    error = capsys.readouterr().err
-    assert "Traceback" not in error and not (tmp_path / "RUNS").exists()
 
 
 @pytest.mark.parametrize("size", ["1000000/128", "24/1000000/1", "1000000000/1000000000/1"])

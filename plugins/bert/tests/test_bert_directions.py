@@ -10,19 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from bert_samples import ANSWER, FIRST, SECOND, encoded, exported, fresh
-from objective_samples import batch, flat, model
+from bert_samples import ANSWER, encoded, exported, fresh
+from objective_samples import flat
 from torch.nn import functional
 from transformers import BertForQuestionAnswering, BertModel
 
-from benchrunner.errors import CheckpointError
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.randomness import Dropout
+from benchrunner import CheckpointError, Span, Workspace
+from benchrunner.engine import Dropout, FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
-from benchrunner.problems.span import Span
-from benchrunner.workspace import Settings, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import FolderBert
-from benchrunner_bert.checkpoint import read
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
@@ -46,45 +43,25 @@ def sentence(bert: Bert, tokens: list[int]) -> FlatBatch:
 
 
 @pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
-def test_a_later_token_changes_the_summary_but_no_earlier_state(dropped: bool) -> None:
-    bert = fresh(direction=LEFT, layers=3)
+@pytest.mark.parametrize("direction", [LEFT, RIGHT])
+def test_a_token_changes_states_on_one_side_and_the_summary(direction: str, dropped: bool) -> None:
+    bert = fresh(direction=direction, layers=3)
     bert.set_dropout(0.1)
     tokens = [2, 100, 200, 300, 400, 3]
-    with torch.no_grad():
-        for later in range(1, 6):
-            given = sentence(bert, tokens), sentence(bert, [*tokens[:later], 500, *tokens[later + 1 :]])
-            if dropped:
-                given = tuple(dataclasses.replace(batch, dropout=Dropout(1, 2)) for batch in given)
+    for place in range(1, 6):
+        unseen, seen = slice(0, place), slice(place, 6)
+        if direction == RIGHT:
+            unseen, seen = slice(place + 1, 6), slice(0, place + 1)
+        given = [sentence(bert, tokens), sentence(bert, [*tokens[:place], 500, *tokens[place + 1 :]])]
+        if dropped:
+            given = [dataclasses.replace(batch, dropout=Dropout(1, 2)) for batch in given]
+        with torch.no_grad():
             states = [list(bert.hidden_states(batch)) for batch in given]
-            for before, after in zip(*states, strict=True):
-                assert torch.equal(before[:later], after[:later])
-            assert (states[0][-1][later:] != states[1][-1][later:]).any(-1).all()
             summaries = [bert.summary(layers[-1], batch) for layers, batch in zip(states, given, strict=True)]
-            assert not torch.allclose(*summaries)
-
-
-@pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
-def test_an_earlier_token_changes_no_later_state(dropped: bool) -> None:
-    bert = fresh(direction=RIGHT, layers=3)
-    bert.set_dropout(0.1)
-    tokens = [2, 100, 200, 300, 400, 3]
-    with torch.no_grad():
-        for earlier in range(1, 6):
-            given = sentence(bert, tokens), sentence(bert, [*tokens[:earlier], 500, *tokens[earlier + 1 :]])
-            if dropped:
-                given = tuple(dataclasses.replace(batch, dropout=Dropout(1, 2)) for batch in given)
-            states = [list(bert.hidden_states(batch)) for batch in given]
-            for before, after in zip(*states, strict=True):
-                assert torch.equal(before[earlier + 1 :], after[earlier + 1 :])
-            assert (states[0][-1][: earlier + 1] != states[1][-1][: earlier + 1]).any(-1).all()
-            summaries = [bert.summary(layers[-1], batch) for layers, batch in zip(states, given, strict=True)]
-            assert not torch.allclose(*summaries)
-
-
-def test_a_bert_that_looks_both_ways_sees_a_later_token() -> None:
-    bert = fresh()
-    first, changed = (bert(sentence(bert, tokens)) for tokens in ([2, 100, 200, 3], [2, 100, 300, 3]))
-    assert (first != changed).any(-1).all()
+        for before, after in zip(*states, strict=True):
+            assert torch.equal(before[unseen], after[unseen])
+        assert (states[0][-1][seen] != states[1][-1][seen]).any(-1).all()
+        assert not torch.allclose(*summaries)
 
 
 def reference(bert: Bert, given: FlatBatch) -> torch.Tensor:
@@ -126,19 +103,6 @@ def test_every_kernel_equals_a_masked_softmax(direction: str, dropped: bool) -> 
     assert len(given.blocks) > 2 and len(given.tokens) > given.real
     with torch.no_grad():
         torch.testing.assert_close(bert(given)[: given.real], reference(bert, given), rtol=0, atol=NEAR)
-
-
-@pytest.mark.parametrize("objective", ["ltr", "rtl"])
-def test_both_kernels_have_the_same_gradients(objective: str) -> None:
-    gradients = []
-    for rate in (0.0, 1e-9):
-        whole = model(objective)
-        whole.bert.attention_dropout = rate
-        given = batch(whole, dropout=Dropout(0, 0))
-        whole(given).loss(len(given.labels), 0).backward()
-        gradients.append([weight.grad for weight in whole.parameters() if weight.requires_grad])
-    for grouped, explicit in zip(*gradients, strict=True):
-        torch.testing.assert_close(grouped, explicit, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("layers", [1, 3])
@@ -192,21 +156,6 @@ def test_the_restriction_is_saved_read_and_part_of_the_revision(tmp_path: Path, 
         assert torch.equal(again(given), one_way(given)) and not torch.allclose(again(given), both(given))
 
 
-@pytest.mark.parametrize("direction", [LEFT, RIGHT])
-def test_a_fine_tuned_model_keeps_its_restriction(tmp_path: Path, direction: str) -> None:
-    fresh(direction=direction).save(tmp_path / "start")
-    bert = read(tmp_path / "start", seed=0)
-    features = encoded(bert, FIRST, SECOND, labels=[0, 1, 0, 1, 0, 1, 0])
-    head = LinearHead(bert.hidden_size, ANSWER.head, seed=0)
-    optimizer = torch.optim.SGD([*bert.parameters(), *head.parameters()], lr=0.01)
-    given = collate(features, np.arange(7), CPU, dropout=Dropout(0, 0))
-    ANSWER.loss(head(bert, given), given).backward()
-    assert all(weight.grad is not None for weight in bert.parameters()), "the pooler too"
-    optimizer.step()
-    bert.save(tmp_path / "end")
-    assert read(tmp_path / "end", seed=0).config.direction == direction
-
-
 def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> None:
     """A decoder of theirs may have layers over another model's states, and its summary is not ours."""
     fresh(direction=LEFT).save(tmp_path)
@@ -214,10 +163,7 @@ def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> 
     config = json.loads(path.read_text())
     for change, message in (
         ({"attention_direction": "both"}, "is_decoder is True"),
-        (
-            {"attention_direction": "right-to-left"},
-            "model_type is 'bert'; with .* right only, 'bert-right-to-left' was",
-        ),
+        ({"attention_direction": "right-to-left"}, "model_type is 'bert'; with .* right only, 'bert-right-to-left'"),
         ({"attention_direction": "up"}, "attention_direction is 'up'; both or left-to-right or right-to-left was"),
         ({"attention_direction": ["both"]}, r"attention_direction is \['both'\]"),
     ):

@@ -98,16 +98,3 @@ def test_hub_models_load_and_missing_files_are_a_clear_error(root: Path, tmp_pat
     assert missing["error"].startswith("hub somebody/nothing: config.json cannot be fetched: ")
     assert "\n" not in missing["error"]
     assert weightless["error"] == "hub somebody/no-weights: there is no file pytorch_model.bin."
-
-
-@pytest.mark.parametrize(
-    "offline",
-    [True, pytest.param(False, marks=pytest.mark.slow)],  # its client tries for half a minute
-)
-def test_a_hub_that_cannot_be_reached_is_one_clear_error(root: Path, tmp_path: Path, offline: bool) -> None:
-    with Hub(root) as hub:
-        environment = hub.environment(tmp_path / "home")
-    # From here on nothing listens at that address.
-    (answer,) = asked(environment, tmp_path, "somebody/small-bert", offline=offline)
-    assert answer["error"].startswith("hub somebody/small-bert: config.json is not in the local cache")
-    assert "\n" not in answer["error"]

@@ -10,9 +10,8 @@ import pytest
 import torch
 from bert_samples import fresh
 
-from benchrunner.features.arrays import Features
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.sentences import Classify
+from benchrunner import Classify, Recipe
+from benchrunner.engine import Features
 from benchrunner.training.gradients import Captured
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration

@@ -1,4 +1,4 @@
-"""Names, sizes and parameter counts."""
+"""Names, sizes, parameter counts, layers and recipes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from bert_samples import fresh
 
-from benchrunner.errors import RequestError
-from benchrunner.plugins.discovery import discover
-from benchrunner.workspace import Settings, Workspace
+import benchrunner_bert
+from benchrunner import Recipe, RequestError, Workspace
+from benchrunner.results import discover
+from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import HubBert, RandomBert
 from benchrunner_bert.configuration import SIZES, Configuration
-from benchrunner_bert.family import MINIATURES, RELEASED, BertFamily
+from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
 
 
@@ -48,13 +50,6 @@ def parameters(config: Configuration) -> int:
 )
 def test_published_sizes_have_the_published_parameter_counts(size: str, vocabulary: int, count: int) -> None:
     assert parameters(Configuration.of_size(size, vocabulary)) == count
-
-
-@pytest.mark.parametrize(("layers", "hidden"), MINIATURES)
-def test_every_miniature_has_the_parameters_of_the_formula(layers: int, hidden: int) -> None:
-    embeddings = (30522 + 512 + 2 + 2) * hidden
-    wanted = embeddings + layers * (12 * hidden**2 + 13 * hidden) + hidden**2 + hidden
-    assert parameters(Configuration.of_size(f"{layers}/{hidden}", 30522)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -96,16 +91,6 @@ def test_fresh_weights_are_reproducible_and_drawn_as_published(size: str, worksp
     assert first.embeddings.word.num_embeddings == first.tokenizer.size == 8000
 
 
-def test_fresh_weights_do_not_depend_on_the_global_generator(workspace: Workspace) -> None:
-    """Nothing that is drawn afterwards is what the model drew."""
-    backbone = RandomBert("bert/random-1/32", "1/32")
-    torch.manual_seed(1)
-    first = backbone.load(workspace, seed=0).state_dict()
-    torch.manual_seed(2)
-    again = backbone.load(workspace, seed=0).state_dict()
-    assert all(torch.equal(one, again[name]) for name, one in first.items())
-
-
 def test_sizes_have_revisions_of_their_own(workspace: Workspace) -> None:
     sizes = (*SIZES, "2/128/4", "2/96/3")
     found = {RandomBert(f"bert/random-{size}", size).revision(workspace) for size in sizes}
@@ -114,33 +99,13 @@ def test_sizes_have_revisions_of_their_own(workspace: Workspace) -> None:
     assert tiny == RandomBert("bert/random-2/128", "2/128").revision(workspace), "another name of the same model"
 
 
-def test_all_released_models_are_listed_once() -> None:
-    listed = BertFamily().listed()
-    assert len({one.name for one in listed}) == len(listed)
-    repositories = [one.repository for one in listed if isinstance(one, HubBert)]
-    assert len(repositories) == len(set(repositories)) == len(RELEASED) + 24
-    wanted = {
-        f"google/bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}"
-        for layers in (2, 4, 6, 8, 10, 12)
-        for hidden in (128, 256, 512, 768)
-    }
-    assert wanted <= set(repositories)
-    assert all(one.about for one in listed)
-    assert [one.name for one in listed if one.for_demo] == ["bert/novels"]
-
-
 @pytest.mark.parametrize(
     ("reference", "repository"),
     [
         ("bert/base-uncased", "google-bert/bert-base-uncased"),
-        ("bert-base-uncased", "google-bert/bert-base-uncased"),
         ("base-uncased", "google-bert/bert-base-uncased"),
-        ("google-bert/bert-base-uncased", "google-bert/bert-base-uncased"),
-        ("bert-large-cased-whole-word-masking", "google-bert/bert-large-cased-whole-word-masking"),
         ("bert/tiny", "google/bert_uncased_L-2_H-128_A-2"),
-        ("bert-medium", "google/bert_uncased_L-8_H-512_A-8"),
         ("google/bert_uncased_L-2_H-128_A-2", "google/bert_uncased_L-2_H-128_A-2"),
-        ("google/bert_uncased_L-12_H-768_A-12", "google/bert_uncased_L-12_H-768_A-12"),
     ],
 )
 def test_a_released_model_is_found_by_any_of_its_names_offline(
@@ -151,16 +116,44 @@ def test_a_released_model_is_found_by_any_of_its_names_offline(
     assert isinstance(family, BertFamily)
 
 
-def test_a_name_that_is_nobodys_is_not_found(workspace: Workspace) -> None:
-    assert BertFamily().find("nonsense", workspace) is None
-
-
 def test_every_listed_name_is_found_again(workspace: Workspace) -> None:
     family = BertFamily()
     assert all(family.find(one.name, workspace) == one for one in family.listed())
+
+
+def test_a_name_that_is_nobodys_is_not_found(workspace: Workspace) -> None:
+    assert BertFamily().find("nonsense", workspace) is None
 
 
 def test_weights_are_counted_before_a_model_is_loaded(workspace: Workspace) -> None:
     backbone = RandomBert("bert/random-tiny", "tiny")
     weights = sum(weight.numel() for weight in backbone.load(workspace, seed=0).parameters())
     assert backbone.weight_count(workspace) == weights
+
+
+def test_depths_rise_from_the_embeddings_to_the_pooler() -> None:
+    model = fresh(layers=3)
+    prefixes = {"embeddings.": 0, "layers.0.": 1, "layers.1.": 2, "layers.2.": 3, "pooler.": 4}
+    for name, depth in model.depths().items():
+        assert [expected for prefix, expected in prefixes.items() if name.startswith(prefix)] == [depth]
+    assert model.depths().keys() == dict(model.named_parameters()).keys()
+
+
+def test_a_layer_and_the_pooler_are_drawn_alone() -> None:
+    model, before = fresh(), fresh().state_dict()
+    model.draw_layer(1, torch.Generator().manual_seed(1))
+    model.draw_summary(torch.Generator().manual_seed(2))
+    for name, weight in model.state_dict().items():
+        assert torch.equal(weight, before[name]) != name.startswith(("layers.1.", "pooler.")), name
+    layer = model.layers[1]
+    matrix = layer.get_parameter("inner.weight")
+    assert abs(matrix.std().item() - 0.02 * 0.88) < 0.002, "the deviation of a normal distribution cut at two of it"
+    assert not layer.get_parameter("inner.bias").any() and not model.pooler.bias.any()
+    assert torch.equal(layer.get_parameter("output_norm.weight"), torch.ones(48))
+
+
+def test_the_papers_recipe_is_the_default_one() -> None:
+    plugins = discover(extra=[("bert", benchrunner_bert)], installed=False)
+    assert list(plugins.recipes) == ["bert-paper", "mosbach"]
+    assert Recipe().changed(**plugins.recipes.find("bert-paper").values) == Recipe()
+    assert plugins.grid("bert-paper") == plugins.grid("paper")

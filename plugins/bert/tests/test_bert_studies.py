@@ -6,19 +6,16 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import benchrunner_bert
-from benchrunner.errors import RequestError
-from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.registry import Plugins
-from benchrunner.studies.study import Study
-from benchrunner.studies.study_options import StudyOptions
-from benchrunner.study_files.reading import StudyFile, read_study_file
+from benchrunner import RequestError
+from benchrunner.results import Plugins, Study, StudyOptions, discover
+from benchrunner.study_files.reading import read_study_file
 from benchrunner_bert.pretraining import command
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
@@ -36,15 +33,9 @@ def plugins() -> Plugins:
 
 
 def study(name: str, *, scale: str = "full", systems: list[str] | None = None, **values: str) -> Study:
-    return study_file(name, scale, systems, values).study
-
-
-def study_file(
-    name: str, scale: str, systems: list[str] | None = None, values: Mapping[str, str] | None = None
-) -> StudyFile:
     path = FOLDER / f"{name}.toml"
     given = {} if scale == "tiny" else {key: value for key, value in REQUIRED.items() if has_parameter(path, key)}
-    return read_study_file(path, {**given, **(values or {})}, scale=scale, systems=systems)
+    return read_study_file(path, {**given, **values}, scale=scale, systems=systems)
 
 
 def has_parameter(path: Path, name: str) -> bool:
@@ -69,11 +60,6 @@ def pretrainings(read: Study) -> Iterator[argparse.Namespace]:
     for words in read.commands:
         if words[0] == "pretrain":
             yield pretrain_options(words)
-
-
-def test_every_file_is_a_study_of_the_plugin(plugins: Plugins) -> None:
-    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(NAMES)
-    assert {f"bert/{name}" for name in NAMES} <= plugins.studies.keys()
 
 
 @pytest.mark.parametrize("name", ABLATIONS)
@@ -107,7 +93,7 @@ def test_only_rows_that_are_pretrained_need_a_corpus(name: str, systems: str) ->
     with pytest.raises(RequestError, match=f"{name} needs a value for corpus for {' and '.join(needing)} "):
         read_study_file(path, {})
     ready = [system.name for system in study(name).systems if system.name not in needing]
-    assert read_study_file(path, {}, systems=ready).study.commands == {}
+    assert read_study_file(path, {}, systems=ready).commands == {}
     made = study(name, out="my models", more="--zero 1", systems=needing)
     for system, option in zip(made.systems, pretrainings(made), strict=True):
         assert option.size.split("-")[0] == system.name.split("-")[0].lower()
@@ -115,22 +101,14 @@ def test_only_rows_that_are_pretrained_need_a_corpus(name: str, systems: str) ->
         assert (option.steps, option.warmup, option.zero) == (1_000_000, 10_000, 1)
 
 
-def test_the_models_of_table_5_side_by_side_are_both_built() -> None:
-    read = read_study_file(FOLDER / "table5.toml", {"corpus": "a", "out": "o"}, systems=["LTR + RTL"]).study
-    objectives = [(option.objective, option.out) for option in pretrainings(read)]
-    assert objectives == [("ltr", Path("o/ltr")), ("rtl", Path("o/rtl"))]
-    assert [system.backbone for system in read.systems] == ["concat:o/ltr/model,o/rtl/model"]
-
-
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", NAMES)
 def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str, scale: str) -> None:
     for plugin in ("glue", "squad", "swag", "conll"):
         pytest.importorskip(f"benchrunner_{plugin}")
-    file = study_file(name, scale)
-    read = file.study
-    recipes = [part.recipe for part in (file, file.scale, *file.systems.values())]
-    for recipe in (*recipes, *file.columns.values()):
+    read = study(name, scale=scale)
+    parts = (read, read.scale, *read.systems, *read.columns)
+    for recipe in (part.recipe for part in parts):
         StudyOptions.from_texts(recipe, name, plugins)
     for system in read.systems:
         assert system.method is None or plugins.methods.find(system.method)
@@ -144,11 +122,13 @@ def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str
 
 @pytest.mark.parametrize("name", NAMES)
 def test_small_scales_are_smaller_and_tiny_needs_nothing(name: str) -> None:
-    tiny = read_study_file(FOLDER / f"{name}.toml", {}, scale="tiny").study
+    tiny = read_study_file(FOLDER / f"{name}.toml", {}, scale="tiny")
     assert tiny.scale.about and study(name, scale="small").scale.about
     for path in [word for words in tiny.commands for word in words if word.endswith(".txt")]:
         assert Path(path).is_file()
-    steps = [{option.steps for option in pretrainings(study(name, scale=scale))} for scale in SCALES]
+    steps = []
+    for scale in SCALES:
+        steps.append({option.steps for option in pretrainings(study(name, scale=scale))})
     assert not any(steps) or [len(chosen) for chosen in steps] == [1, 1, 1]
     assert [max(chosen) for chosen in steps if chosen] == sorted(max(chosen) for chosen in steps if chosen)
 
@@ -168,15 +148,6 @@ def test_a_scaled_down_study_scales_its_warm_up_and_its_points() -> None:
     option = next(pretrainings(read))
     assert (option.size, option.warmup, option.export_at) == ("2/128", 5, (25, 50, 100, 250, 500))
     assert option.name == "figure5-2-128-500-mlm-nsp"
-
-
-def test_figure_5_exports_at_the_steps_named_in_the_paper() -> None:
-    assert next(pretrainings(study("figure5"))).export_at == (50_000, 100_000, 200_000, 500_000, 1_000_000)
-
-
-def test_table_8_ner_columns_note_that_the_paper_model_is_cased() -> None:
-    notes = {column.name: column.note for column in study("table8").columns if column.task == "conll/ner"}
-    assert len(notes) == 2 and all("--set more=--cased" in note for note in notes.values())
 
 
 def test_no_two_studies_of_one_corpus_disagree_about_its_tokens() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from elmo_samples import SHAPES, elmo, plain_states, ragged, reversed_texts
+from elmo_samples import SHAPES, elmo, plain_states, ragged
 
 from benchrunner import CheckpointError, RequestError, Workspace
-from benchrunner.features.randomness import Dropout
 from benchrunner.results import discover
 from benchrunner.workspace import Settings
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
@@ -36,51 +33,6 @@ def test_states_equal_hand_written_cells(shape: str) -> None:
         width, summary = encoder.config.width, encoder.summary(layers[-1], batch)[sequence]
         torch.testing.assert_close(summary[:width], expected[-1][-1, :width], rtol=0, atol=NEAR)
         torch.testing.assert_close(summary[width:], expected[-1][0, width:], rtol=0, atol=NEAR)
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_right_to_left_is_left_to_right_on_reversed_text(shape: str) -> None:
-    encoder = elmo(shape)
-    encoder.right_to_left.load_state_dict(encoder.left_to_right.state_dict())
-    batch = ragged(encoder)
-    forwards = list(encoder.left_to_right.states(reversed_texts(batch), 0.0))
-    backwards = list(encoder.right_to_left.states(batch, 0.0))
-    order = torch.cat([torch.arange(stop - 1, start - 1, -1) for start, stop in zip(*_ends(batch), strict=True)])
-    for there, back in zip(forwards, backwards, strict=True):
-        torch.testing.assert_close(there[order], back, rtol=0, atol=NEAR)
-
-
-def _ends(batch):  # type: ignore[no-untyped-def]
-    return batch.starts[:-1].tolist(), batch.starts[1:].tolist()
-
-
-def test_a_direction_sees_nothing_of_the_other() -> None:
-    encoder = elmo("2/8")
-    batch = ragged(encoder)
-    changed = batch.tokens.clone()
-    last = batch.starts[1:].long() - 1
-    changed[last] = (changed[last] + 1) % encoder.config.vocabulary
-    width = encoder.config.width
-    before, after = (encoder(dataclasses.replace(batch, tokens=tokens)) for tokens in (batch.tokens, changed))
-    unchanged = np.setdiff1d(np.arange(batch.real), last.numpy())
-    assert torch.equal(before[unchanged, :width], after[unchanged, :width])
-    assert not torch.isclose(before[unchanged, width:], after[unchanged, width:], rtol=0, atol=0).any()
-
-
-def test_dropout_depends_on_seed_step_and_site_alone() -> None:
-    encoder = elmo("2/8")
-    batch = ragged(encoder)
-
-    def states(step: int) -> list[torch.Tensor]:
-        return list(encoder.hidden_states(dataclasses.replace(batch, dropout=Dropout(3, step))))
-
-    assert all(map(torch.equal, states(5), states(5)))
-    assert torch.equal(states(5)[0], states(6)[0]), "the token layer itself has no dropout"
-    assert not torch.equal(states(5)[1], states(6)[1])
-    width = encoder.config.width
-    encoder.right_to_left.load_state_dict(encoder.left_to_right.state_dict())
-    (one,) = (layers[0] for layers in [list(encoder.hidden_states(batch))])
-    assert torch.equal(one[:, :width], one[:, width:])
 
 
 def test_an_elmo_keeps_the_contract_of_backbones(tmp_path: Path) -> None:

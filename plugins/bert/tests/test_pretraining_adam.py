@@ -1,14 +1,17 @@
-"""Adam of pre-training: the formula of the paper's released code, and torch's own AdamW with bias correction."""
+"""Steps of pre-training: Adam of the paper's released code, its learning rates, and the cross-entropy in pieces."""
 
 from __future__ import annotations
+
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional
 
-from benchrunner import RequestError
 from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam
 from benchrunner_bert.pretraining.settings import Settings
+from benchrunner_bert.pretraining.training import cross_entropy
 
 RATES = [0.0, 1e-3, 2e-3, 1e-3, 5e-4]
 NAMES = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6}
@@ -62,17 +65,6 @@ def test_with_bias_correction_steps_are_those_of_torch() -> None:
     torch.testing.assert_close(learnt, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_the_whole_state_are_the_moments() -> None:
-    _, adam = stepped(bias_correction=False)
-    assert all(set(state) == set(MOMENTS) for state in adam.state.values())
-
-
-@pytest.mark.parametrize("name", ["beta1", "beta2"])
-def test_a_beta_of_one_is_refused(name: str) -> None:
-    with pytest.raises(RequestError, match="below 1, not 1"):
-        Settings(**{name: 1.0})  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("limit", [0.5, 100.0])
 def test_gradients_are_clipped_inside_the_kernel(limit: float) -> None:
     learnt, expected = weights(), weights()
@@ -88,3 +80,54 @@ def test_gradients_are_clipped_inside_the_kernel(limit: float) -> None:
             torch.nn.utils.clip_grad_norm_(group, limit)
         adam.step()
     torch.testing.assert_close(learnt, expected, rtol=1e-6, atol=1e-7)
+
+
+def released_lr(step: int, steps: int, warmup: int) -> float:
+    """Compute the released code's rate exactly: decay from step 0, replaced by the rise during warm-up."""
+    peak = Fraction(1, 10_000)
+    return float(peak * (Fraction(step, warmup) if step < warmup else 1 - Fraction(step, steps)))
+
+
+def test_every_rate_is_the_released_codes() -> None:
+    settings = Settings(steps=2000, warmup=150)
+    expected = [released_lr(step, 2000, 150) for step in range(2000)]
+    assert [settings.lr_at(step) for step in range(2000)] == pytest.approx(expected, rel=1e-14, abs=0)
+
+
+def test_warm_up_is_at_most_all_steps() -> None:
+    settings = Settings(steps=4, warmup=10_000)
+    assert [settings.lr_at(step) for step in range(4)] == pytest.approx([0, 0.25e-4, 0.5e-4, 0.75e-4])
+    flat = Settings(steps=4, warmup=0)
+    assert [flat.lr_at(step) for step in range(4)] == pytest.approx([1e-4, 0.75e-4, 0.5e-4, 0.25e-4])
+
+
+@pytest.mark.parametrize("elements", [1, 50, 2**19])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_the_loss_in_pieces_is_torchs_own(kind: torch.dtype, elements: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cross_entropy._ELEMENTS, "cpu", elements)
+    source = torch.Generator().manual_seed(0)
+    logits = (20 * torch.randn(13, 17, generator=source)).to(kind).requires_grad_()
+    targets = torch.randint(0, 17, (13,), generator=source)
+    targets[::3] = logits.argmax(-1)[::3]
+    exact = logits.detach().double().requires_grad_()
+    wanted = functional.cross_entropy(exact, targets, reduction="sum")
+    loss, hits = cross_entropy.summed(logits, targets)
+    near = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 1e-5}[kind]
+    torch.testing.assert_close(loss.double(), wanted, rtol=near, atol=0)
+    assert hits == (logits.argmax(-1) == targets).sum() > 4 and not hits.requires_grad
+    (loss / 7).backward()
+    (wanted / 7).backward()
+    assert logits.grad.dtype == kind
+    rounding = 2**-7 if kind == torch.bfloat16 else near
+    torch.testing.assert_close(logits.grad.double(), exact.grad, rtol=rounding, atol=near)
+
+
+def test_equal_logits_are_one_guess_and_not_many() -> None:
+    assert cross_entropy.summed(torch.zeros(4, 3), torch.tensor([0, 1, 2, 1]))[1] == 1
+
+
+def test_a_scale_that_half_precision_cannot_hold_is_not_rounded() -> None:
+    """bf16 takes 1.003 for 1, and every gradient would be short of 0.3%; 1.003 thirds are nearer to the next number."""
+    logits = torch.zeros(1, 3, dtype=torch.bfloat16, requires_grad=True)
+    (cross_entropy.summed(logits, torch.tensor([0]))[0] * 1.003).backward()
+    assert logits.grad[0, 1] == 0.3359375 > torch.tensor(1 / 3).bfloat16()

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
-from pretraining_runs import STOPPING, corpus, environment, learned, words
+from pretraining_runs import STOPPING, environment, learned, weights, words
 
 import forked
 from benchrunner_bert.pretraining.training.ahead import Ahead
@@ -60,12 +60,10 @@ def test_an_error_of_the_thread_is_raised_in_its_step() -> None:
 
 def test_runs_with_instances_made_ahead_have_the_same_bits(tmp_path: Path) -> None:
     """Also after a kill and after Ctrl-C, from the step that each left."""
-    corpus(tmp_path / "corpus")
     assert run(tmp_path, "plain", code=IN_THREAD.replace("in_thread=True", "in_thread=False")) == 0
     assert run(tmp_path, "killed", stop=5) == -signal.SIGKILL
     assert run(tmp_path, "killed") == 0
     assert run(tmp_path, "stopped", stop=3, number=signal.SIGINT) == 130
     assert run(tmp_path, "stopped") == 0
-    models = [tmp_path / name / "model" / "model.safetensors" for name in ("plain", "killed", "stopped")]
-    assert len({model.read_bytes() for model in models}) == 1
+    assert len({weights(tmp_path / name) for name in ("plain", "killed", "stopped")}) == 1
     assert learned(tmp_path / "killed") == learned(tmp_path / "plain") == learned(tmp_path / "stopped")

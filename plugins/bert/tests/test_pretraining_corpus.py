@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import json
-import lzma
 import os
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import forked
-from benchrunner.errors import DataError, RequestError
+from benchrunner import DataError, RequestError
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.sentences import LONGEST, split
 from benchrunner_bert.pretraining.corpus.sources import HubSet, JsonLines, Parquet, Source, TextFile
@@ -66,19 +62,8 @@ def test_bom_crlf_and_bad_bytes_are_cleaned_and_counted(tmp_path: Path) -> None:
     assert (facts.bom, facts.crlf, facts.bad_bytes, facts.size) == (True, 3, 5, source.path.stat().st_size)
 
 
-def test_a_genuine_replacement_character_is_not_a_bad_byte(tmp_path: Path) -> None:
-    assert text(tmp_path / "a", "a \ufffd b".encode()).facts().bad_bytes == 0
-
-
 def test_a_mark_inside_a_file_is_text(tmp_path: Path) -> None:
     assert read(text(tmp_path / "a", b"one\n\xef\xbb\xbftwo\n")) == [["one", "\ufefftwo"]]
-
-
-def test_lines_beyond_one_block_are_whole(tmp_path: Path) -> None:
-    lines = [f"line {number} é" for number in range(200_000)]
-    source = text(tmp_path / "a", "\r\n".join(lines).encode())
-    assert read(source) == [lines]
-    assert source.facts().crlf == len(lines) - 1
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b" \r\n\r\nAnother document."])
@@ -118,22 +103,12 @@ def test_another_encoding_is_refused_but_a_few_bad_bytes_are_not(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("name", "packed"),
-    [
-        ("gzip", gzip.compress),
-        ("bzip2", bz2.compress),
-        ("xz", lzma.compress),
-        ("zip", lambda content: b"PK\x03\x04" + zlib.compress(content)),
-        ("zstd", lambda content: b"\x28\xb5\x2f\xfd" + zlib.compress(content)),
-    ],
+    ("name", "start"), [("gzip", b"\x1f\x8b"), ("zip", b"PK\x03\x04"), ("zstd", b"\x28\xb5\x2f\xfd")]
 )
-@pytest.mark.parametrize("suffix", ["txt", "jsonl"])
-def test_compressed_files_are_refused_by_name(
-    tmp_path: Path, name: str, packed: Callable[[bytes], bytes], suffix: str
-) -> None:
-    (tmp_path / f"a.{suffix}").write_bytes(packed(b'{"text": "some words"}\n' * 9))
+def test_compressed_files_are_refused_by_name(tmp_path: Path, name: str, start: bytes) -> None:
+    (tmp_path / "a.jsonl").write_bytes(start + zlib.compress(b'{"text": "some words"}\n' * 9))
     (source,) = Corpus.named([str(tmp_path)]).sources
-    with pytest.raises(DataError, match=rf"a\.{suffix}: .* it is compressed \({name}\)\. Unpack it first"):
+    with pytest.raises(DataError, match=rf"a\.jsonl: .* it is compressed \({name}\)\. Unpack it first"):
         source.facts()
 
 
@@ -239,16 +214,14 @@ def test_a_data_set_may_be_named_as_it_was_once() -> None:
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nowhere: there is no such file or folder"):
-        Corpus.named([str(tmp_path / "nowhere")])
-    with pytest.raises(DataError, match="no files in this folder"):
-        Corpus.named([str(tmp_path)])
-    with pytest.raises(RequestError, match="A corpus is needed"):
-        Corpus.named([])
-    with pytest.raises(RequestError, match="expected hub:NAME"):
-        Corpus.named(["hub:"])
-    with pytest.raises(RequestError, match="0 or more, not -1"):
-        Corpus.named([str(tmp_path)], blank_lines=-1)
+    for asked, reason in (
+        ([str(tmp_path / "nowhere")], "nowhere: there is no such file or folder"),
+        ([str(tmp_path)], "no files in this folder"),
+        ([], "A corpus is needed"),
+        (["hub:"], "expected hub:NAME"),
+    ):
+        with pytest.raises(RequestError, match=reason):
+            Corpus.named(asked)
 
 
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:

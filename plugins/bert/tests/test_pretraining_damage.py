@@ -1,4 +1,4 @@
-"""Files of a pre-training that were damaged are named, with what to do; otherwise the result has the same bits."""
+"""Damaged files of a pre-training are named, with what to do; a killed pre-training leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pretraining_runs import QUICK, corpus
+
+from kill_points import KillPoints
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
-from pretraining_runs import corpus, environment, words
+from pretraining_runs import environment, weights, words
 
 import forked
 from benchrunner.engine import seals
@@ -98,15 +101,11 @@ def begun(copy: Path) -> Path:
     return copy / "out"
 
 
-def model(folder: Path) -> bytes:
-    return (folder / "out" / "model" / "model.safetensors").read_bytes()
-
-
 def check(copy: Path, home: Path, damaged: Path) -> None:
     """Run the command: it names the damaged file and a remedy in one line, or makes the model of the unbroken run."""
     code, error = pretrain(copy)
     if code == 0:
-        assert model(copy) == model(home)
+        assert weights(copy / "out") == weights(home / "out")
         return
     (said,) = [text for text in error.splitlines() if text.startswith("benchrunner: ")]
     assert code == 2 and "Traceback" not in error
@@ -127,7 +126,7 @@ def test_a_damaged_model_is_not_finished(copy: Path, home: Path, name: str, dama
     check(copy, home, path)
     finished = copy / "out" / "finished.json"  # the remedy that the message names
     shutil.rmtree(finished) if finished.is_dir() else finished.unlink(missing_ok=True)
-    assert pretrain(copy)[0] == 0 and model(copy) == model(home)
+    assert pretrain(copy)[0] == 0 and weights(copy / "out") == weights(home / "out")
 
 
 @pytest.mark.parametrize("step", [10**9, *(pytest.param(step, marks=pytest.mark.slow) for step in (5, 0, -1, 3))])
@@ -141,26 +140,6 @@ def test_a_checkpoint_of_an_impossible_step_is_refused(copy: Path, home: Path, s
     if step != 3:
         check(copy, home, renamed)
     assert not (copy / "out" / "model").exists()
-
-
-@pytest.mark.slow
-def test_a_checkpoint_of_another_model_is_refused(copy: Path, home: Path) -> None:
-    import torch
-    from safetensors.torch import load_file, save_file
-
-    from benchrunner.engine import seals
-
-    checkpoint = begun(copy) / "checkpoints" / "step-00000002"
-    tensors = load_file(checkpoint / "state.safetensors")
-    for change in ({"exp_avg/bert.pooler.bias": torch.zeros(7)}, {}):
-        tensors.pop("exp_avg/bert.pooler.bias", None)
-        save_file(tensors | change, checkpoint / "state.safetensors")
-        checksum = {"state.safetensors": seals.file_checksum(checkpoint / "state.safetensors")}
-        seals.write_sealed(
-            checkpoint / "state.json", {**seals.read_sealed(checkpoint / "state.json", ""), "files": checksum}
-        )
-        code, error = pretrain(copy)
-        assert code == 2 and "exp_avg/bert.pooler.bias" in error
 
 
 FULL = """
@@ -181,4 +160,33 @@ def test_a_disk_that_is_full_during_a_checkpoint_is_one_sentence(copy: Path, hom
     assert code == 1 and "Traceback" not in error
     assert f"benchrunner: {copy / 'out'}: No space left on device. Make room, then repeat the command" in error
     assert not list((copy / "out").rglob("*.part"))
-    assert pretrain(copy)[0] == 0 and model(copy) == model(home)
+    assert pretrain(copy)[0] == 0 and weights(copy / "out") == weights(home / "out")
+
+
+WORDS = ("pretrain", "1/32/2", "--corpus", "corpus", "--out", "out", "--runs", "runs", "--steps", "3", *QUICK)
+PLANS = {
+    "whole": ("--checkpoint-steps", "1", "--export-at", "2"),
+    "shares": ("--checkpoint-steps", "1", "--checkpoints", "deepspeed"),
+}
+
+
+def killed(plan: str, folder: Path, few: int) -> tuple[int, list[str]]:
+    """Kill a pre-training at all its points, or at a few of them; return their number and the faults."""
+    points = KillPoints(
+        folder, (*WORDS, *PLANS[plan]), lambda home: corpus(home / "corpus"), environment={"INSTALLED": "1"}
+    )
+    changes, expected = points.whole()
+    assert len(changes) > 5
+    assert "finished.json" in changes[-1], "nothing that a kill could leave behind follows the end of the run"
+    chosen = range(1, len(changes) + 1) if not few else range(2, len(changes), max(1, len(changes) // few))
+    faults = [f"{fault} ({changes[point - 1]})" for point in chosen for fault in points.faults(point, expected)]
+    return len(chosen), faults
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_run_killed_at_every_change_leaves_nothing_behind(plan: str, tmp_path: Path) -> None:
+    count, faults = killed(plan, tmp_path, 0)
+    print(f"pretrain {plan}: {count} points, {len(faults)} faults")
+    assert faults == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from objective_samples import CORPUS, PLAN, batch, flat, model, padded
+from objective_samples import CORPUS, PLAN, flat, model
 from safetensors.torch import load_file
 from transformers import (
     AutoModel,
@@ -19,9 +19,9 @@ from transformers import (
     BertForPreTraining,
 )
 
-from benchrunner.errors import CheckpointError
+from benchrunner import CheckpointError, Workspace
 from benchrunner.io.decoding import from_json
-from benchrunner.workspace import Settings, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, SourceFacts
 from benchrunner_bert.pretraining.export.card import Card
@@ -89,17 +89,6 @@ def test_transformers_loads_and_resaves_every_weight_unchanged(tmp_path: Path) -
     assert len(AutoTokenizer.from_pretrained(tmp_path / "ours")) == 8000
 
 
-def test_an_exported_model_has_the_same_losses_in_transformers(tmp_path: Path) -> None:
-    whole = model("mlm+nsp")
-    export(whole, tmp_path / "out", CARD)
-    given = batch(whole)
-    with torch.no_grad():
-        loss = whole(given).loss(len(given.labels), 7)
-        theirs = BertForPreTraining.from_pretrained(tmp_path / "out").eval()
-        outputs = theirs(**padded(given), next_sentence_label=1 - given.is_next)
-    torch.testing.assert_close(loss, outputs.loss, rtol=0, atol=1e-5)
-
-
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_an_exported_model_is_a_backbone_by_its_path(objective: str, tmp_path: Path) -> None:
     whole = model(objective)
@@ -130,13 +119,6 @@ def test_a_diverged_model_is_not_exported(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_export_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
-    for objective in ("mlm", "mlm+nsp"):
-        export(model(objective), tmp_path / "out", CARD)
-    assert json.loads((tmp_path / "out" / "config.json").read_text())["architectures"] == ["BertForPreTraining"]
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
 # The card
 
 
@@ -146,38 +128,22 @@ def card(tmp_path: Path, objective: str = "mlm+nsp", given: Card = CARD) -> str:
 
 
 def test_the_card_states_the_settings_the_corpus_and_the_results(tmp_path: Path) -> None:
-    lines = card(tmp_path).splitlines()
-    assert lines[:6] == ["---", "library_name: transformers", "tags: [benchrunner, bert]", "---", "", "# bert/novels"]
+    text = card(tmp_path)
+    assert text.startswith("---\nlibrary_name: transformers\ntags: [benchrunner, bert]\n---\n\n# bert/novels\n")
     for line in (
-        "| objective | mlm+nsp |",
-        r"| input | pairs: \[CLS\] A \[SEP\] B \[SEP\]: two spans, which follow each other half of the time |",
-        "| size | 2 layers, 48 wide, 4 heads |",
         "| parameters | 438,082, heads included |",
         "| steps | 900 at length 128 + 100 at length 512 |",
-        "| batch | 256 sequences |",
         r"| predicted | 15% of the tokens: 80% \[MASK\], 10% a random token, 10% itself |",
-        "| seed | 3 |",
-        "| precision | bf16 |",
         r"| command | benchrunner pretrain 2/128 --corpus novels\_\*/ --out DIR |",
-        "| versions | torch 2.13.0, benchrunner 0.1.0 |",
         "| held-out perplexity | 12.35 |",
-        "| NSP accuracy | 0.75 |",
         "2 sources: 2 documents, 9,000 sentences, 300,000 tokens.",
         rf"| Emma\_1815 | 902,341 | {'ab' * 32} |",
         f"| hub:novels |  | {'cd' * 20} |",
     ):
-        assert line in lines, line
-    assert not any("left only" in line or "UTF-8" in line for line in lines)
+        assert f"\n{line}\n" in text, line
+    assert "left only" not in text and "UTF-8" not in text
     corpus_facts = json.loads((tmp_path / "out" / "corpus.json").read_text())
     assert from_json(Manifest, corpus_facts, "corpus.json") == NOVELS
-
-
-def test_a_left_to_right_card_warns_that_libraries_may_ignore_it(tmp_path: Path) -> None:
-    text = card(tmp_path, "ltr")
-    assert "**Its attention looks left only.**" in text and "would ignore the restriction" in text
-    assert "Its objective trains no pooler" in text
-    tensors = load_file(tmp_path / "out" / "model.safetensors")
-    assert f"| parameters | {sum(tensor.numel() for tensor in tensors.values()):,}, heads included |" in text
 
 
 def test_no_library_loads_a_right_to_left_model_as_another_one(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
-"""The pre-training model has the losses and all gradients of transformers, also in parts and computed twice."""
+"""The objectives of pre-training: what each trains, and its losses and gradients beside transformers'."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
+from bert_samples import fresh
 from objective_samples import (
     CORPUS,
     SHAPES,
@@ -22,10 +23,14 @@ from objective_samples import (
 from torch.nn import functional
 from transformers import BertForMaskedLM, BertForPreTraining, BertLMHeadModel
 
-from benchrunner.features.randomness import Dropout
+from benchrunner import RequestError, UnknownName
+from benchrunner.engine import Dropout
+from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export
-from benchrunner_bert.pretraining.objectives import OBJECTIVES
+from benchrunner_bert.pretraining.objectives import OBJECTIVES, named
+from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 NEAR = 1e-5
@@ -81,29 +86,6 @@ def test_losses_and_all_gradients_equal_transformers(
         torch.testing.assert_close(mine / scale, wanted / scale, rtol=0, atol=NEAR, msg=name)
 
 
-def test_the_output_layer_is_the_word_embeddings() -> None:
-    whole = model("mlm+nsp")
-    assert whole.tokens.output.weight is whole.bert.embeddings.word.weight
-    names = [name for name, weight in whole.named_parameters() if weight.shape == (8000, 48)]
-    assert names == ["bert.embeddings.word.weight"], "counted, trained and saved once"
-    whole = whole.to(torch.float64).to(torch.float32)
-    with torch.no_grad():
-        whole.bert.embeddings.word.weight[7] = 3.0
-    assert (whole.tokens.output.weight[7] == 3.0).all()
-
-
-def test_the_word_embeddings_learn_from_both_sides() -> None:
-    whole = model("mlm")
-    given = batch(whole)
-    forward_and_backward(whole, given)
-    gradient = whole.bert.embeddings.word.weight.grad
-    assert gradient is not None
-    unread = np.setdiff1d(np.arange(8000), given.flat.tokens.numpy())
-    assert len(unread) > 7000 and (gradient[unread].abs().sum(1) > 0).all(), "as an output every piece is pushed away"
-    tokens = given.flat.tokens.unique()
-    assert gradient[tokens].abs().sum(1).mean() > 5 * gradient[unread].abs().sum(1).mean()
-
-
 def test_micro_batches_add_up_to_the_whole_batch() -> None:
     whole, alone = model("mlm+nsp"), model("mlm+nsp")
     given = batch(whole)
@@ -138,12 +120,60 @@ def test_layers_computed_twice_give_the_same_gradients(objective: str) -> None:
     assert all(gradient is twice[name] or torch.equal(gradient, twice[name]) for name, gradient in once.items())
 
 
-@pytest.mark.parametrize("objective", ["mlm+nsp", "rtl"])
-def test_half_precision_stays_near_single_precision(objective: str) -> None:
-    whole = model(objective)
-    given = batch(whole)
-    single = whole(given)
-    whole.precision = "bf16"
-    half = whole(given)
-    assert half.mlm_loss.dtype == torch.float32 and half.mlm_loss != single.mlm_loss
-    torch.testing.assert_close(half.mlm_loss, single.mlm_loss, rtol=0.01, atol=0)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_fresh_weights_follow_the_seed_and_the_published_draw(objective: str) -> None:
+    config = Configuration(vocabulary=8000, hidden=48, layers=1, heads=4, inner=96, positions=64)
+    tokenizer = fresh().tokenizer
+    first, again, reseeded = (
+        PretrainingModel.fresh(config, tokenizer, named(objective), seed=seed).state_dict() for seed in (1, 1, 2)
+    )
+    assert all(torch.equal(weight, again[name]) for name, weight in first.items())
+    for name, weight in first.items():
+        if name.endswith("bias"):
+            assert not weight.any(), name
+        elif "norm" in name:
+            assert (weight == 1).all(), name
+        else:
+            assert weight.abs().max() <= 0.04 and 0.014 < weight.std().item() < 0.021, name
+            assert not torch.equal(weight, reseeded[name]), name
+
+
+def test_a_fresh_model_knows_nothing() -> None:
+    config = Configuration(vocabulary=8000, hidden=48, layers=1, heads=4, inner=96, positions=64)
+    whole = PretrainingModel.fresh(config, fresh().tokenizer, named("mlm+nsp"), seed=0)
+    figures = HeldOut.of(summed(whole, [batch(whole)]))
+    assert figures.mlm_loss == pytest.approx(math.log(8000), abs=0.1)
+    assert figures.nsp_loss == pytest.approx(math.log(2), abs=0.1)
+
+
+def test_only_what_the_objective_trains_is_trained() -> None:
+    for objective in OBJECTIVES:
+        frozen = {name for name, weight in model(objective).named_parameters() if not weight.requires_grad}
+        assert frozen == (set() if objective == "mlm+nsp" else {"bert.pooler.weight", "bert.pooler.bias"})
+
+
+def test_an_objective_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UnknownName, match="There is no objective 'nsp'"):
+        named("nsp")
+
+
+@pytest.mark.parametrize(
+    ("objective", "direction"), [("ltr", "both"), ("mlm", "left-to-right"), ("rtl", "left-to-right")]
+)
+def test_an_objective_with_the_wrong_attention_is_refused(objective: str, direction: str) -> None:
+    with pytest.raises(RequestError, match=f"The objective {objective} needs attention that looks"):
+        PretrainingModel(fresh(direction=direction), named(objective))
+
+
+@pytest.mark.parametrize(
+    ("size", "vocabulary", "count"),
+    [("base", 30522, 110_106_428), ("large", 30522, 336_226_108), ("base", 28996, 108_932_934)],
+)
+def test_pretraining_models_have_published_parameter_counts(size: str, vocabulary: int, count: int) -> None:
+    with torch.device("meta"):
+        whole = PretrainingModel(Bert(Configuration.of_size(size, vocabulary), StubTokenizer()), named("mlm+nsp"))
+    assert sum(weight.numel() for weight in whole.parameters()) == count
+
+
+class StubTokenizer:
+    fingerprint = "none"

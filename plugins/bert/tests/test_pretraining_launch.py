@@ -1,22 +1,29 @@
-"""Several processes for one run, on this machine and on others."""
+"""Several processes for one run, on this machine and on others: how they begin and how they end."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
-
-from pretraining_runs import corpus, environment, losses, run, words
+from filelock import FileLock
+from pretraining_runs import corpus, environment, learned, losses, run, words
 
 import forked
+from benchrunner import DataError, RequestError
 from benchrunner.command_line.main import main
-from benchrunner.errors import DataError, RequestError
-from benchrunner_bert.pretraining.deepspeed import launch
+from benchrunner_bert.pretraining.deepspeed import launch, processes
+from benchrunner_bert.pretraining.settings import Settings
+from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
+from benchrunner_bert.pretraining.training.loop import TrainingLoop
 
 
 def hostfile(folder: Path, text: str) -> Path:
@@ -32,17 +39,11 @@ def test_a_hostfile_is_read_as_deepspeed_reads_it(tmp_path: Path) -> None:
     assert launch.read_hosts(path) == {"worker-0": 8, "worker-1.local": 16} == dict(fetch_hostfile(str(path)))
 
 
-def test_only_a_line_feed_ends_a_hostfiles_line(tmp_path: Path) -> None:
-    assert launch.read_hosts(hostfile(tmp_path, "# our\u2028cluster\x85\r\none slots=2\r\n")) == {"one": 2}
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("one slots=2\ntwo slot=2\n", r"hosts:2: found 'two slot=2', expected 'host slots=N'"),
         ("one\n", r"hosts:1: found 'one'"),
-        ("one slots=0\n", r"hosts:1: .* with N of at least 1"),
-        ("one slots=2 slots=3\n", r"hosts:1"),
         ("one slots=2\n\none slots=2\n", r"hosts:3: the host one stands there twice"),
         ("# nothing\n", r"hosts: no host; a line for each is expected"),
     ],
@@ -50,15 +51,8 @@ def test_only_a_line_feed_ends_a_hostfiles_line(tmp_path: Path) -> None:
 def test_a_bad_hostfile_is_named_with_its_line(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(DataError, match=reason):
         launch.read_hosts(hostfile(tmp_path, text))
-
-
-def test_a_missing_hostfile_is_an_error_before_anything_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = ["pretrain", "tiny", "--corpus", str(corpus(tmp_path / "corpus")), "--out", str(tmp_path / "out")]
-    assert main([*asked, "--hostfile", str(tmp_path / "none")]) == 2
-    assert "none: cannot be read" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+    with pytest.raises(DataError, match="none: cannot be read"):
+        launch.read_hosts(tmp_path / "none")
 
 
 def test_deepspeeds_launcher_gets_the_same_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +147,6 @@ def test_the_first_process_prepares_and_its_failure_ends_all(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_torchrun_and_a_hostfile_do_what_processes_does(tmp_path: Path) -> None:
-    corpus(tmp_path / "corpus")
     run(words(tmp_path, "processes", "--zero", "1", "--processes", "2"))
     python, *asked = words(tmp_path, "torchrun", "--zero", "1")
     torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(launch.free_port())]
@@ -166,7 +159,6 @@ def test_torchrun_and_a_hostfile_do_what_processes_does(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_stopped_run_on_hosts_continues_from_its_checkpoint(tmp_path: Path) -> None:
-    corpus(tmp_path / "corpus")
     hosts = hostfile(tmp_path, "localhost slots=2\n")
     asked = words(tmp_path, "out", "--hostfile", str(hosts), steps=400)
     process = subprocess.Popen(asked, env=environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -199,3 +191,111 @@ def test_machines_without_a_shared_folder_must_prepare_alike(tmp_path: Path) -> 
         (tmp_path / name / "out").rename(tmp_path / name / "old")
     corpus(tmp_path / "two" / "corpus", seed=1)
     assert "is not the same on all machines" in both(2)
+
+
+@contextlib.contextmanager
+def two_processes(folder: Path) -> Iterator[forked.Process]:
+    """Start a long run of two processes, in a group of their own as at a terminal; it has taken steps."""
+    asked = words(folder, "out", "--processes", "2", "--checkpoint-steps", "999999", steps=999_999)
+    steps = logged(folder)
+    process = forked.Process(asked[1:], env=environment(), start_new_session=True)
+    try:
+        wait_until(lambda: process.poll() is not None or logged(folder) >= steps + 3)
+        assert process.poll() is None
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def logged(folder: Path) -> int:
+    """Return the last step of the log."""
+    log = folder / "out" / "log.jsonl"
+    return len(losses(folder / "out")) if log.exists() else 0
+
+
+def wait_until(reached: Callable[[], object]) -> None:
+    end = time.monotonic() + 500
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def saved_steps(folder: Path) -> list[int]:
+    return sorted(int(path.name.removeprefix("step-")) for path in (folder / "out" / "checkpoints").glob("step-*"))
+
+
+def test_two_processes_save_when_their_parent_ends(tmp_path: Path) -> None:
+    """The terminal sends Ctrl-C to the whole group; a process that heard it twice would stop without a checkpoint."""
+    with two_processes(tmp_path) as process:
+        process.kill()
+        process.wait()
+        wait_until(lambda: saved_steps(tmp_path))
+    (killed,) = saved_steps(tmp_path)
+    assert killed >= 3
+    with two_processes(tmp_path) as process:  # the same command goes on
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=500) == 130
+    assert saved_steps(tmp_path)[0] == killed < saved_steps(tmp_path)[1]
+    assert [line["step"] for line in learned(tmp_path / "out")] == list(range(1, logged(tmp_path) + 1))
+
+
+def test_a_failure_of_the_first_process_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "checkpoints").write_text("no folder")
+    monkeypatch.setattr(launch, "GRACE", 1.0)
+    common = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(launch.free_port())}
+    asked = words(tmp_path, "out", "--checkpoint-steps", "1")[1:]
+    ranks = [
+        forked.Process(asked, env=environment(**common, RANK=str(rank), LOCAL_RANK=str(rank))) for rank in range(2)
+    ]
+    assert launch._exit_code(ranks) != 0
+    _, errors = ranks[0].communicate()
+    assert "checkpoints: a folder is needed here, and there is a file in its place." in errors
+    assert ranks[1].wait() != 0
+
+
+def test_a_run_that_another_process_works_at_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "PATIENCE_WITH_ANOTHER", 0.01)
+    with (
+        FileLock(tmp_path / ".lock"),
+        pytest.raises(RequestError, match="busy: wait for it or end it"),
+        processes.alone(tmp_path, "busy"),
+    ):
+        pytest.fail("nobody else holds it")
+    with processes.alone(tmp_path, "busy"):
+        pass
+
+
+def test_sweep_removes_only_half_written_files(tmp_path: Path) -> None:
+    for name in ("checkpoints/.step-00000001.zz.part/state", "exports/.step-2.y.part/a", ".model.x.part/b", "model/c"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    (tmp_path / ".log.jsonl.q.part").touch()
+    (tmp_path / "log.jsonl").touch()
+    (tmp_path / ".lock").touch()
+    Checkpoints(tmp_path / "checkpoints").sweep()
+    assert sorted(one.relative_to(tmp_path).as_posix() for one in tmp_path.rglob("*") if one.is_file()) == [
+        ".lock",
+        "log.jsonl",
+        "model/c",
+    ]
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4, 7])
+def test_each_rank_has_sequences_in_each_round_within_budget(world: int) -> None:
+    class Fake:
+        def __init__(self, micro_tokens: int) -> None:
+            self.engine = type("Engine", (), {"world": world})
+            self.settings = Settings(micro_tokens=micro_tokens)
+
+    for sequences in (7, 8, 60, 256):
+        for micro_tokens in (100, 128, 300, 512, 1280, 16_384):
+            rounds = TrainingLoop._part_count(Fake(micro_tokens), sequences, 128)  # type: ignore[arg-type]
+            for rank in range(world):
+                mine = range(rank, sequences, world)
+                sizes = [len(mine[at::rounds]) for at in range(rounds)]
+                assert min(sizes) >= 1
+                # A rank with one sequence more than another may have to put two together.
+                allowed = max(1, micro_tokens // 128)
+                assert max(sizes) <= allowed or (rounds == sequences // world and max(sizes) == 2)

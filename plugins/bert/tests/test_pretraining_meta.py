@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchrunner.features.randomness import Dropout
+from benchrunner.engine import Dropout
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert

@@ -9,13 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pretraining_runs import corpus, run, words
+from pretraining_runs import run, words
 
-from benchrunner.errors import DataError
+from benchrunner import DataError
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.passages import is_passage
-from benchrunner_bert.pretraining.corpus.sources import HubSet, Source, TextFile
+from benchrunner_bert.pretraining.corpus.sources import Source, TextFile
 from benchrunner_bert.pretraining.corpus.store_writer import write
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabulary
@@ -164,12 +164,6 @@ def test_the_hubs_wikipedia_alone_is_filtered_unless_asked() -> None:
         assert [source.passages_only for source in sources] == expected
 
 
-def test_rows_of_the_hubs_wikipedia_are_filtered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HubSet, "_rows", lambda self: iter([{"text": HUB}, {"text": "A stub\n\n Islands"}]))
-    (source,) = Corpus.named(["hub:wikimedia/wikipedia,20231101.en"]).sources
-    assert list(source.paragraphs()) == [*EXPECTED, "", ""]
-
-
 def test_a_store_of_all_lines_is_not_taken_for_one_of_passages(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(EXTRACTED, encoding="utf-8")
     every, only = (Corpus.named([str(tmp_path / "a.txt")], passages_only=asked) for asked in (None, True))
@@ -184,7 +178,6 @@ def test_a_store_of_all_lines_is_not_taken_for_one_of_passages(tmp_path: Path) -
 
 
 def test_a_run_that_began_with_all_lines_stays_so(tmp_path: Path) -> None:
-    corpus(tmp_path / "corpus")
     run(words(tmp_path, "out", steps=2))
     assert "passages only" in run([*words(tmp_path, "out", steps=2), "--passages-only"], code=2)
     run([*words(tmp_path, "other", steps=2), "--passages-only"])

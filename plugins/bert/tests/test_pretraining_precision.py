@@ -118,7 +118,6 @@ finally:
 @pytest.mark.parametrize("size", ["1/32/2", "elmo-1/16"])
 def test_a_step_through_the_engine_reads_no_value_back(size: str, tmp_path: Path) -> None:
     """Also not in DeepSpeed."""
-    corpus(tmp_path / "corpus")
     asked = words(tmp_path, "out", "--log-steps", "3", steps=3, size=size)
     done = forked.run(["-c", READS, str(tmp_path / "reads.json"), *asked[1:]], env=environment())
     assert done.returncode == 0, done.stderr[-3000:]

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from pretraining_runs import corpus, killed_at, learned, losses, run, stopped_at, words
+from pretraining_runs import corpus, killed_at, learned, losses, model_card, run, stopped_at, weights, words
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
@@ -26,10 +26,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def model(run_folder: Path) -> bytes:
-    return (run_folder / "model" / "model.safetensors").read_bytes()
-
-
 def test_a_killed_run_goes_on_to_the_same_bits(home: Path) -> None:
     """In a fresh process, with another hash seed, and over the border of the phases."""
     asked = words(home, "killed", *BROKEN, steps=16)
@@ -38,17 +34,8 @@ def test_a_killed_run_goes_on_to_the_same_bits(home: Path) -> None:
     assert len(losses(home / "killed")) == BORDER + 2
     run(asked, fresh=True, OMP_NUM_THREADS="1")
     assert losses(home / "killed") == losses(home / "unbroken")
-    assert model(home / "killed") == model(home / "unbroken")
+    assert weights(home / "killed") == weights(home / "unbroken")
     assert sum(losses(home / "unbroken")[-5:]) < 0.9 * sum(losses(home / "unbroken")[:5])
-
-
-def test_two_threads_go_on_to_the_same_bits(home: Path) -> None:
-    run(words(home, "two-threads", *BROKEN, steps=16), OMP_NUM_THREADS="2")
-    asked = words(home, "two-killed", *BROKEN, steps=16)
-    assert stopped_at(asked, BORDER + 2, OMP_NUM_THREADS="2") == -signal.SIGKILL
-    run(asked, OMP_NUM_THREADS="2")
-    assert losses(home / "two-killed") == losses(home / "two-threads")
-    assert model(home / "two-killed") == model(home / "two-threads")
 
 
 def test_other_threads_go_on_to_the_same_losses_but_for_rounding(home: Path) -> None:
@@ -61,7 +48,6 @@ def test_other_threads_go_on_to_the_same_losses_but_for_rounding(home: Path) -> 
 
 def test_a_stopped_run_writes_the_log_of_an_unbroken_one(tmp_path: Path) -> None:
     """A line is the mean of all steps since the line before, also of those before the stop."""
-    corpus(tmp_path / "corpus")
     corpus(tmp_path / "held", seed=1)
     more = ["--log-steps", "4", "--held-out", str(tmp_path / "held"), "--evaluate-steps", "6"]
     more += ["--micro-tokens", "4096"]
@@ -76,7 +62,6 @@ def test_a_stopped_run_writes_the_log_of_an_unbroken_one(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("checkpoints", ["whole", "deepspeed"])
 def test_the_mean_of_a_line_outlives_the_process_that_began_it(tmp_path: Path, checkpoints: str) -> None:
-    corpus(tmp_path / "corpus")
     more = ["--log-steps", "10", "--checkpoint-steps", "3", "--keep-checkpoints", "9", "--checkpoints", checkpoints]
     asked = words(tmp_path, "out", *more, steps=10)
     run(asked)
@@ -102,13 +87,12 @@ def test_sigterm_leaves_a_checkpoint_and_the_command_goes_on(home: Path) -> None
 
 
 def test_what_cannot_go_on_says_why_and_loses_nothing(tmp_path: Path) -> None:
-    corpus(tmp_path / "corpus")
     asked = words(tmp_path, "out", "--export-at", "2", steps=4)
     assert "no checkpoint to continue from" in run([*asked, "--resume"], code=2)
     said = run(asked)
     assert "of guessing tokens by their frequency" in said and "learnt nothing beyond frequencies" in said
     assert (tmp_path / "out" / "exports" / "step-2" / "config.json").is_file()
-    card = (tmp_path / "out" / "model" / "README.md").read_text()
+    card = model_card(tmp_path / "out")
     assert "| loss of guessing tokens by frequency | " in card and "| denormal numbers | flushed |" in card
     assert "lr 0.001, now 0.002" in run([*words(tmp_path, "out", steps=4), "--lr", "2e-3"], code=2)
     (tmp_path / "out" / "finished.json").unlink()
@@ -124,32 +108,14 @@ def test_one_document_cannot_teach_what_follows_what(tmp_path: Path) -> None:
     run(words(tmp_path, "mlm", "--objective", "mlm", "--input", "document", steps=2))
 
 
-@pytest.mark.parametrize(("objective", "direction"), [("ltr", "left-to-right"), ("rtl", "right-to-left")])
-def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path, objective: str, direction: str) -> None:
-    from benchrunner import Workspace
-    from benchrunner.results import discover
-    from benchrunner.workspace import Settings
-    from benchrunner_kit.testing import check_backbone
-
-    corpus(tmp_path / "corpus")
-    held_out = ["--held-out", str(corpus(tmp_path / "held", seed=1))]
-    run(words(tmp_path, "out", "--objective", objective, *held_out, steps=2))
-    assert learned(tmp_path / "out")[-1]["held_out_perplexity"] > 1
-    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
-    backbone, family = discover().backbone_search.find(str(tmp_path / "out" / "model"), workspace)
-    check_backbone(backbone, family, workspace, tmp_path / "again")
-    assert backbone.load(workspace, seed=0).config.direction == direction  # type: ignore[attr-defined]
-
-
 def test_a_gpt_like_model_reads_bare_text_and_fine_tunes(tmp_path: Path) -> None:
     from benchrunner import Workspace
     from benchrunner.results import discover
     from benchrunner.workspace import Settings
     from benchrunner_kit.testing import check_backbone
 
-    corpus(tmp_path / "corpus")
     run(words(tmp_path, "out", steps=2, size="gpt-1/32/2"))
-    card = (tmp_path / "out" / "model" / "README.md").read_text(encoding="utf-8")
+    card = model_card(tmp_path / "out")
     assert "| objective | ltr |\n| input | text: a stretch of one document, without special tokens |" in card
     assert "Its training text had no special tokens" in card and "In transformers it is a `BertLMHeadModel`" in card
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
@@ -157,7 +123,7 @@ def test_a_gpt_like_model_reads_bare_text_and_fine_tunes(tmp_path: Path) -> None
     assert backbone.about.startswith("pre-trained here: a GPT-like model of 1 layers, 32 wide, ltr, 2 steps")
     check_backbone(backbone, family, workspace, tmp_path / "again")
     run(words(tmp_path, "framed", "--input", "document", steps=2, size="gpt-1/32/2"))
-    framed = (tmp_path / "framed" / "model" / "README.md").read_text(encoding="utf-8")
+    framed = model_card(tmp_path / "framed")
     assert r"| input | document: \[CLS\] text \[SEP\]: a stretch of one document |" in framed
 
 

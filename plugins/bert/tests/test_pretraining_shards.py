@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import pytest
 from pretraining_texts import FIRST, numbered, vocabulary
 
 import forked
-from benchrunner.errors import DataError, RequestError
+from benchrunner import DataError, RequestError
 from benchrunner.io.seals import sealed
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus import shard_files
@@ -60,15 +61,15 @@ def documents(store: TokenStore) -> list[list[list[int]]]:
         found: list[int] = store.read(*store.sentence_starts[number : number + 2].tolist()).tolist()
         return found
 
-    borders = store.document_starts.tolist()
-    return [[sentence(one) for one in range(*borders[at : at + 2])] for at in range(store.documents)]
+    return [list(map(sentence, range(*borders))) for borders in pairwise(store.document_starts.tolist())]
 
 
 @pytest.mark.parametrize("shard_tokens", [1, 5, 12, 1000])
 def test_a_store_holds_tokens_and_sentence_and_document_starts(tmp_path: Path, shard_tokens: int) -> None:
     store = write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, shard_tokens=shard_tokens)
     tokenizer = WORDS.tokenizer()
-    assert documents(store) == [[tokenizer.pieces([one]).tokens.tolist() for one in texts] for texts in DOCUMENTS]
+    for found, texts in zip(documents(store), DOCUMENTS, strict=True):
+        assert found == [tokenizer.pieces([text]).tokens.tolist() for text in texts]
     assert (store.documents, store.sentences) == (4, 9)
     assert store.tokens == sum(store.manifest.shards) == store.sentence_starts[-1]
     assert store.document_starts.dtype == store.sentence_starts.dtype == np.int64
@@ -107,12 +108,6 @@ def test_the_manifest_counts_what_was_unusual(tmp_path: Path) -> None:
     assert saved["plan"]["sources"][0]["bad_bytes"] == 1
 
 
-def test_the_same_corpus_gives_the_same_bytes_wherever_it_lies(tmp_path: Path) -> None:
-    write(tmp_path / "one", corpus(tmp_path / "here"), WORDS, shard_tokens=5)
-    write(tmp_path / "two", corpus(tmp_path / "there"), WORDS, shard_tokens=5)
-    assert contents(tmp_path / "one") == contents(tmp_path / "two")
-
-
 def test_a_finished_store_is_not_written_again(tmp_path: Path) -> None:
     write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
     before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "store").glob("*.*")}
@@ -122,19 +117,11 @@ def test_a_finished_store_is_not_written_again(tmp_path: Path) -> None:
     assert said == []
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
-    said = list[Progress]()
-    store = write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, shard_tokens=5, report=said.append)
-    assert [one.tokens for one in said] == sorted(one.tokens for one in said)
-    assert (said[-1].tokens, said[-1].sources_done, said[-1].sources) == (store.tokens, 3, 3)
-    assert said[-1].size == sum(one.size for one in store.manifest.sources)
-    assert 0 < said[0].characters < said[-1].characters
-
-
 # Interruptions
 
 KILLED = """
 import sys, time
+from itertools import pairwise
 from pathlib import Path
 from benchrunner_bert.pretraining.corpus import shard_files, store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
@@ -269,15 +256,6 @@ def test_how_a_data_set_that_grew_is_named_as_it_was_is_told(tmp_path: Path) -> 
     named = r"The old data set is hub:a/b,,train@0123456789abcdef\."
     with pytest.raises(DataError, match=rf"is not what it was \(0123456789ab then, fedcba987654 now\).*{named}"):
         claim_folder(tmp_path, plan("fedcba9876543210"))
-
-
-def test_an_unfinished_store_of_another_corpus_is_refused_too(tmp_path: Path) -> None:
-    text = corpus(tmp_path / "in").sources[0]
-    with pytest.raises(RuntimeError):
-        write(tmp_path / "store", Corpus((Failing(text, 1, RuntimeError()),)), WORDS)
-    (tmp_path / "in" / "a.txt").write_text("Something else.", encoding="utf-8")
-    with pytest.raises(DataError, match=r"a\.txt is not what it was"):
-        write(tmp_path / "store", Corpus((text,)), WORDS)
 
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pretraining_texts import SPECIAL
 from test_bert_tokenizer import ODD_TEXTS
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from benchrunner.errors import CheckpointError, DataError, RequestError
+from benchrunner import CheckpointError, DataError, RequestError
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabulary
@@ -99,11 +99,6 @@ def test_a_piece_that_stands_twice_is_named(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("\n".join([*SPECIAL, "a", "b", "a"]), encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"vocab\.txt:8: 'a' stands on line 6 already"):
         Vocabulary.read(tmp_path / "vocab.txt")
-
-
-def test_only_a_line_feed_ends_a_piece_of_a_vocabulary(tmp_path: Path) -> None:
-    (tmp_path / "vocab.txt").write_bytes("\n".join([*SPECIAL, "a\u2028b", "a\x85b", "a\rb", "c\n"]).encode())
-    assert Vocabulary.read(tmp_path / "vocab.txt").size == 9
 
 
 def test_special_tokens_may_be_anywhere_and_capitals_imply_cased(tmp_path: Path) -> None:

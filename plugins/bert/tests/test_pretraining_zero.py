@@ -20,8 +20,8 @@ pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's e
 from pretraining_runs import line, samples
 from zero_samples import SAMPLES
 
-from benchrunner.errors import CheckpointError
-from benchrunner.workspace import Settings, Workspace
+from benchrunner import CheckpointError, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint, zero_files
@@ -202,17 +202,6 @@ def test_a_class_that_is_not_listed_is_named(alone: Path, tmp_path: Path, capsys
     assert "types.SimpleNamespace" in said and "client_state" in said and all(one in said for one in zero_files.CLASSES)
 
 
-def test_the_classes_that_are_read_become_nothing_of_deepspeeds() -> None:
-    assert set(zero_files.CLASSES.values()) == {int, zero_files.Unread}
-    assert set(vars(zero_files.Unread)) <= {
-        "__module__",
-        "__doc__",
-        "__dict__",
-        "__weakref__",
-        "__firstlineno__",
-    } | {"__static_attributes__"}
-
-
 def test_a_missing_or_foreign_share_is_named(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = copied(shared / "ours-3-bf16", tmp_path)
     moved = (tag(sample) / share(1)).rename(tag(sample) / share(2))
@@ -228,7 +217,7 @@ def test_a_missing_or_foreign_share_is_named(shared: Path, tmp_path: Path, capsy
     assert "no fit.json" in refused(tag(sample), tmp_path, capsys)
 
 
-@pytest.mark.parametrize("size", [0, 1000, -500])
+@pytest.mark.parametrize("size", [0, -500])
 def test_a_cut_file_is_named(shared: Path, tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]) -> None:
     sample = copied(shared / "theirs-2-bf16", tmp_path)
     path = tag(sample) / share(1)
@@ -281,15 +270,14 @@ def test_what_is_missing_beside_somebodys_weights_is_said(
     (tmp_path / "in" / "vocab.txt").unlink()
     assert "put the model's tokenizer.json or vocab.txt beside it" in refused(sample, tmp_path, capsys)
     shutil.copy(alone / "theirs-1-fp32" / "vocab.txt", vocabulary)
-    (sample / "config.json").write_text(json.dumps({**config, "intermediate_size": 24}))
-    said = refused(sample, tmp_path, capsys)
-    assert f"encoder.layer.0.intermediate.dense.weight: (23, 12) where {sample.resolve()}/config.json" in said
-    (sample / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 3}))
-    assert "missing: encoder.layer.2.attention.self.query.weight" in refused(sample, tmp_path, capsys)
-    (sample / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 1}))
-    assert "unexpected: encoder.layer.1.attention.self.query.weight" in refused(sample, tmp_path, capsys)
-    (sample / "config.json").write_text(json.dumps({**config, "model_type": "gpt2"}))
-    assert "model_type is 'gpt2'" in refused(sample, tmp_path, capsys)
+    for change, reason in (
+        ({"intermediate_size": 24}, f"intermediate.dense.weight: (23, 12) where {sample.resolve()}/config.json"),
+        ({"num_hidden_layers": 3}, "missing: encoder.layer.2.attention.self.query.weight"),
+        ({"num_hidden_layers": 1}, "unexpected: encoder.layer.1.attention.self.query.weight"),
+        ({"model_type": "gpt2"}, "model_type is 'gpt2'"),
+    ):
+        (sample / "config.json").write_text(json.dumps({**config, **change}))
+        assert reason in refused(sample, tmp_path, capsys)
     (sample / "config.json").unlink()
     assert "put the model's config.json beside it" in refused(sample, tmp_path, capsys)
 
@@ -323,11 +311,7 @@ def test_what_our_own_checkpoint_says_of_itself_is_checked(alone: Path, tmp_path
     content = torch.load(path, weights_only=False)
     said = json.loads(content[zero_checkpoint.DESCRIPTION])
     wider = {**said["config"], "hidden_size": 13}
-    for change in (
-        {"objective": "mlm+nsp"},
-        {"config": wider},
-        {"vocabulary": "a\nb\n"},
-    ):
+    for change in ({"objective": "mlm+nsp"}, {"config": wider}, {"vocabulary": "a\nb\n"}):
         torch.save({**content, zero_checkpoint.DESCRIPTION: json.dumps({**said, **change})}, path)
         with pytest.raises(CheckpointError, match=r"step-2: its description of the model does not fit its weights"):
             conversion.convert(tag(sample), tmp_path / "out")

@@ -32,8 +32,10 @@ def build(files: Path, repository: Path) -> None:
 
 def _sentences(path: Path) -> list[list[list[str]]]:
     parts = path.read_text().split("\n\n")
-    blocks = [[line.split() for line in part.splitlines()] for part in parts]
-    sentences = [[row for row in block if row[0] != "-DOCSTART-"] for block in blocks]
+    sentences = []
+    for part in parts:
+        rows = map(str.split, part.splitlines())
+        sentences.append([row for row in rows if row[0] != "-DOCSTART-"])
     for sentence in sentences:
         for at, row in enumerate(sentence):
             before = sentence[at - 1][3] if at else "O"
@@ -45,14 +47,14 @@ def _sentences(path: Path) -> list[list[list[str]]]:
 def _table(sentences: list[list[list[str]]], names: dict[str, list[str]]) -> pa.Table:
     columns = {
         "id": pa.array([str(at) for at in range(len(sentences))]),
-        "tokens": pa.array([[row[0] for row in sentence] for sentence in sentences]),
+        "tokens": pa.array([next(zip(*sentence, strict=True)) for sentence in sentences]),
     }
     features: dict[str, object] = {
         "id": {"dtype": "string", "_type": "Value"},
         "tokens": {"feature": {"dtype": "string", "_type": "Value"}, "_type": "Sequence"},
     }
     for at, (name, known) in enumerate(names.items(), start=1):
-        numbers = [[known.index(row[at]) for row in sentence] for sentence in sentences]
-        columns[name] = pa.array(numbers, pa.list_(pa.int64()))
+        tags = [list(zip(*sentence, strict=True))[at] for sentence in sentences]
+        columns[name] = pa.array([list(map(known.index, row)) for row in tags], pa.list_(pa.int64()))
         features[name] = {"feature": {"names": known, "_type": "ClassLabel"}, "_type": "Sequence"}
     return pa.table(columns).replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})

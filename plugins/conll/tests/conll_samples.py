@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from benchrunner.workspace import Settings, Workspace
+from benchrunner import Workspace
+from benchrunner.workspace import Settings
 
 TAGS = ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
 WILD = st.lists(st.sampled_from(TAGS), max_size=12)

@@ -59,26 +59,3 @@ def test_options_for_batches_reach_the_fit_and_its_id(plugins: Plugins) -> None:
     assert len(fits()) == 3
     assert abs(made["words", "own-words"] - words / 100) <= 1
     assert made["sentences", "own-words"] == made["sentences", "mean-words"] == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (
-            ["--batch-unit", "word"],
-            "--batch-unit must be one of sentences, sequences, words, not 'word'. Did you mean words?",
-        ),
-        (["--loss-divisor", "words"], "--loss-divisor must be one of own-words, mean-words, not 'words'. Did you mean"),
-        (["--batch-unit", "words"], "batch-size is the number of words in one optimizer step, and none is given"),
-    ],
-)
-def test_a_wrong_option_for_batches_is_refused(
-    words: list[str], reason: str, plugins: Plugins, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        code = run(plugins, *words)
-    except SystemExit as end:
-        code = int(str(end.code))
-    assert code == 2
-    assert reason in capsys.readouterr().err
-    assert not Path("runs").exists()

@@ -1,20 +1,19 @@
-"""A `Corpus` makes a task; the recipe of CoNLL-2003 shows each sentence with its neighbours."""
+"""A `Corpus` makes a task; its recipe shows each sentence with its neighbours; its demo data can be learned."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conll_samples import real_data, workspace
 
-from benchrunner.errors import PluginError
-from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
-from benchrunner.tasks.task import Task
-from benchrunner_conll import CONLL2003, Corpus, register_tasks
-from benchrunner_kit.testing import TinyEncoder
+from benchrunner import PluginError, Recipe, Task
+from benchrunner.parameters.recipes import RECIPE_FIELDS
+from benchrunner_conll import CONLL2003, Corpus, demo, register_tasks
+from benchrunner_conll.conlleval import evaluate
+from benchrunner_kit.testing import TinyEncoder, check_task
 
 
 def tweets(**changes: object) -> Task:
@@ -41,8 +40,6 @@ def test_a_corpus_makes_a_task(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"types": ("O", "group")}, "without O, B- and I-, so none can be 'O'"),
-        ({"types": ("B-group",)}, "without O, B- and I-, so none can be 'B-group'"),
-        ({"types": ()}, "two or more different labels"),
         ({"files": {"train": ("a",), "validation": ("b",)}}, "is or begins with train, dev or test, not 'validation'"),
         ({"rows": {"dev": 3}}, "there are no files of the split 'dev'"),
         ({"columns": ("words", "tags")}, "words and labels among them"),
@@ -51,26 +48,6 @@ def test_a_corpus_makes_a_task(tmp_path: Path) -> None:
 def test_a_wrong_corpus_is_a_plugin_error(changes: dict[str, object], message: str) -> None:
     with pytest.raises(PluginError, match=message):
         tweets(**changes)
-
-
-def test_a_batch_is_32_sentences_with_their_neighbours() -> None:
-    (task,) = register_tasks()
-    recipe = task.recipe
-    assert (recipe.lr, recipe.epochs, recipe.batch_size, recipe.batch_unit) == (5e-5, 3, 32, "sentences")
-    assert (recipe.context, recipe.max_length) == ("window", 128)
-    assert (task.name, task.metrics[0].name) == ("conll/ner", "f1")
-    assert CONLL2003.labels[:3] == ("O", "B-PER", "I-PER") and len(CONLL2003.labels) == 9
-
-
-def test_registering_the_task_loads_no_heavy_library() -> None:
-    code = """
-import sys
-import benchrunner_conll
-list(benchrunner_conll.register_tasks())
-print(*{"torch", "numpy", "pyarrow", "datasets", "seqeval", "sklearn"} & sys.modules.keys())
-"""
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert process.stdout.strip() == ""
 
 
 QUICK = {("window", False), ("document", True)}
@@ -97,3 +74,37 @@ def test_every_word_of_the_real_files_is_answered_once(context: str, training: b
         assert answers == task.problem.gold(table)
         assert features.batch_counts("sentences").sum() == len(answers)
         assert features.lengths.max() <= 64
+
+
+TASK = CONLL2003.task()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    demo.write(1, folder)
+    return folder
+
+
+@pytest.mark.parametrize("split", CONLL2003.files)
+def test_every_split_loads_with_documents_and_every_type(data: Path, split: str) -> None:
+    rows = TASK.load(split, workspace(data))
+    assert rows.notes[0] == "tags are in IOB1, read as IOB2"
+    assert len(set(rows.table.column("document").to_pylist())) == (60 if split == "train" else 20)
+    assert {tag for tags in rows.table.column("labels").to_pylist() for tag in tags} == set(CONLL2003.labels)
+
+
+def test_the_task_keeps_its_contract(tmp_path: Path) -> None:
+    check_task(TASK, tmp_path)
+
+
+def test_each_word_tells_its_tag(data: Path) -> None:
+    train, dev = (TASK.load(split, workspace(data)).table.to_pylist() for split in ("train", "dev"))
+    seen: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in train:
+        for word, tag in zip(row["words"], row["labels"], strict=True):
+            seen[word][tag] += 1
+    predicted = []
+    for row in dev:
+        predicted.append([seen[word].most_common(1)[0][0] if word in seen else "O" for word in row["words"]])
+    assert evaluate([row["labels"] for row in dev], predicted).overall.f1 > 95

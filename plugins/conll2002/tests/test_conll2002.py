@@ -11,13 +11,14 @@ import pyarrow as pa
 import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
-from benchrunner import Task, Workspace, hookimpl, iob_tags
+from benchrunner import Task, Workspace, iob_tags
 from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
 from benchrunner.workspace import Settings
 from benchrunner_conll2002 import register_tasks
 from benchrunner_conll2002.table import phrases
 from benchrunner_kit.testing import check_task, tiny_family
+from inline import plugin
 
 TASKS = {task.name: task for task in register_tasks()}
 SPANISH, DUTCH = TASKS["conll2002/spanish"], TASKS["conll2002/dutch"]
@@ -57,9 +58,8 @@ def test_dutch_files_have_parts_of_speech_and_documents(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_figures_equal_those_of_seqeval(seed: int) -> None:
     draw, labels = random.Random(seed), iob_tags.iob_labels(("PER", "LOC"))
-    gold, answers = (
-        [draw.choices(labels, k=length) for length in (1, 5, 9, 14)] for _ in range(2)
-    )  # also I- tags that continue nothing
+    gold = [draw.choices(labels, k=length) for length in (1, 5, 9, 14)]  # also I- tags that continue nothing
+    answers = [draw.choices(labels, k=len(tags)) for tags in gold]
     scores = SPANISH.scores(pa.table({"labels": gold}), answers)
     expected = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
     for name, function in expected.items():
@@ -77,25 +77,14 @@ def test_phrases_are_read_from_tags() -> None:
 
 
 def test_the_names_are_learned_from_the_demo_data(tmp_path: Path) -> None:
-    class Tiny:
-        @staticmethod
-        @hookimpl
-        def register_backbones() -> list[object]:
-            return [tiny_family()]
-
-        @staticmethod
-        @hookimpl
-        def register_tasks() -> list[Task]:
-            return list(TASKS.values())
-
     assert DUTCH.demo_files is not None
     DUTCH.demo_files(0, tmp_path)
     settings = Settings(offline=True, official_counts=False)
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path, settings=settings)
-    runner = Runner(discover(extra=[("tiny", Tiny)], installed=False), workspace, Computing("cpu"))
-    fit = runner.planner.plan(
-        DUTCH, "tiny/words", recipe=replace(DUTCH.recipe, lr=0.02, batch_size=8, epochs=6, max_length=64)
-    )
+    offers = plugin(register_backbones=[tiny_family()], register_tasks=[DUTCH])
+    runner = Runner(discover(extra=[("tiny", offers)], installed=False), workspace, Computing("cpu"))
+    recipe = replace(DUTCH.recipe, lr=0.02, batch_size=8, epochs=6, max_length=64)
+    fit = runner.planner.plan(DUTCH, "tiny/words", recipe=recipe)
     assert runner.run(fit).status == "done"
     value = predict(fit, "dev", runner).record.scores["f1"].value
     assert value is not None and value > 0.5  # the tiny encoder hashes all words to 93 buckets

@@ -78,8 +78,11 @@ def _table(name: str, path: Path) -> pa.Table:
         head = ["source", "label", "star", "sentence"] if name == "cola" and path.stem != "test" else None
         records = list(csv.DictReader(lines, head, delimiter="\t", quoting=csv.QUOTE_NONE))
     texts, answer = _texts(name), ANSWERS.get(name, "label")
-    rows = [row for row in records if all(row.get(column, "") is not None for column in (*texts.values(), answer))]
-    columns: dict[str, pa.Array] = {name: pa.array([row[column] for row in rows]) for name, column in texts.items()}
+    read = (*texts.values(), answer)
+    rows = [row for row in records if None not in map(row.get, read, [""] * len(read))]
+    columns: dict[str, pa.Array] = {}
+    for name_there, column in texts.items():
+        columns[name_there] = pa.array([row[column] for row in rows])
     answers = [_number(name, row.get(answer)) for row in rows]
     columns["label"] = pa.array(answers, pa.float32() if name == "stsb" else pa.int64())
     columns["idx"] = pa.array(range(len(rows)), pa.int32())

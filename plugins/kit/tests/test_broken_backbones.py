@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from changed_methods import changed, raising
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -26,36 +27,53 @@ class Mixed(TinyEncoder):
         yield last + last.mean(0)
 
 
+def made(method: str, change: Callable[..., Any]) -> dict[str, Any]:
+    """Make the case of an encoder whose method is changed."""
+    return {"kind": changed(TinyEncoder, method, change)}
+
+
+def layers(change: Callable[[torch.Tensor, FlatBatch], torch.Tensor]) -> dict[str, Any]:
+    """Make the case of an encoder whose states of each layer are changed."""
+    return made("hidden_states", lambda usual, batch: (change(states, batch) for states in usual(batch)))
+
+
+def by_filling(states: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    return states * (1 + (len(batch.tokens) - batch.real) / 100)
+
+
+def narrow(usual: Any, batch: FlatBatch) -> list[torch.Tensor]:
+    embeddings, last = usual(batch)
+    return [embeddings[:, :5], last]
+
+
+def mean_summary(usual: Any, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    return usual(hidden, batch).mean(0).expand(len(batch.starts) - 1, -1)
+
+
+def telling_others(usual: Any, first: Sequence[str], *given: Any) -> Sequences:
+    return replace(usual(first, *given), tokens=usual(first, *given).tokens + np.int32(len(first) > 1))
+
+
+def pieces_of_all(usual: Any, texts: Sequence[str]) -> Pieces:
+    return replace(usual(texts), tokens=usual(texts).tokens + np.int32(len(texts) > 1))
+
+
+def negative(usual: Any, *given: Any) -> Sequences:
+    return replace(usual(*given), tokens=usual(*given).tokens - np.int32(9))
+
+
+def few_segments(usual: Any, *given: Any) -> Sequences:
+    return replace(usual(*given), segments=usual(*given).segments[1:])
+
+
+def dotted(usual: Any, words: Sequence[str]) -> Pieces:
+    return usual([f"{word}." for word in words])
+
+
 class MixedEmbeddings(TinyEncoder):
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         counted = torch.arange(len(batch.tokens)) % self.max_length  # positions in the batch, not in the sequence
         yield from super().hidden_states(replace(batch, positions=counted))
-
-
-class MixedSummary(TinyEncoder):
-    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        return super().summary(hidden, batch).mean(0).expand(len(batch.starts) - 1, -1)
-
-
-class TurnedSummary(TinyEncoder):
-    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        return super().summary(hidden, batch).flip(0)
-
-
-class OtherSummarized(TinyEncoder):
-    def summarized(self, batch: FlatBatch) -> torch.Tensor:
-        return super().summarized(batch) + 1
-
-
-class FlatSummary(TinyEncoder):
-    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        return super().summary(hidden, batch)[:1]
-
-
-class AlwaysDropping(TinyEncoder):
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        for states in super().hidden_states(batch):
-            yield nn.functional.dropout(states, 0.1)
 
 
 class OwnDropout(TinyEncoder):
@@ -69,36 +87,6 @@ class NoDropoutAtAll(TinyEncoder):
         from benchrunner.features.randomness import NoDropout
 
         yield from super().hidden_states(replace(batch, dropout=NoDropout()))
-
-
-class ReadingFilling(TinyEncoder):
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        for states in super().hidden_states(batch):
-            yield states * (1 + (len(batch.tokens) - batch.real) / 100)
-
-
-class OneTensor(TinyEncoder):
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        *_, last = super().hidden_states(batch)
-        yield last
-
-
-class NarrowLayer(TinyEncoder):
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        embeddings, last = super().hidden_states(batch)
-        yield embeddings[:, :5]
-        yield last
-
-
-class NotFinite(TinyEncoder):
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        for states in super().hidden_states(batch):
-            yield states / 0
-
-
-class Crashing(TinyEncoder):
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        raise KeyError("layer")
 
 
 class Causal(TinyEncoder):
@@ -118,40 +106,11 @@ class TableElsewhere(TinyEncoder):
             yield states + self.word.weight.mean(0)
 
 
-class Unbounded(TinyEncoder):
-    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
-        return super().assemble(first, second, 64)
-
-
-class TellingOthers(TinyEncoder):
-    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
-        made = super().assemble(first, second, max_length)
-        return Sequences(made.tokens + np.int32(len(first) > 1), made.segments, made.starts)
-
-
 class EmptyText(TinyEncoder):
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         if list(first) == [""]:
             return Sequences(np.empty(0, np.int32), np.empty(0, np.int8), np.array([0, 0]))
         return super().assemble(first, second, max_length)
-
-
-class WrongStarts(TinyEncoder):
-    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
-        made = super().assemble(first, second, max_length)
-        return Sequences(made.tokens, made.segments, made.starts[1:])
-
-
-class FewSegments(TinyEncoder):
-    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
-        made = super().assemble(first, second, max_length)
-        return Sequences(made.tokens, made.segments[1:], made.starts)
-
-
-class NegativeIds(TinyEncoder):
-    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
-        made = super().assemble(first, second, max_length)
-        return Sequences(made.tokens - np.int32(9), made.segments, made.starts)
 
 
 def spans(change: Callable[[np.ndarray, str], np.ndarray]) -> type[TinyEncoder]:
@@ -167,24 +126,7 @@ def spans(change: Callable[[np.ndarray, str], np.ndarray]) -> type[TinyEncoder]:
 
 
 def in_bytes(found: np.ndarray, text: str) -> np.ndarray:
-    return np.array([[len(text[:place].encode()) for place in span] for span in found], dtype=np.int32).reshape(-1, 2)
-
-
-class PiecesOfAll(TinyEncoder):
-    def pieces(self, texts: Sequence[str]) -> Pieces:
-        made = super().pieces(texts)
-        return Pieces(made.tokens + np.int32(len(texts) > 1), made.spans, made.starts)
-
-
-class PieceStarts(TinyEncoder):
-    def pieces(self, texts: Sequence[str]) -> Pieces:
-        made = super().pieces(texts)
-        return Pieces(made.tokens, made.spans, made.starts - 1)
-
-
-class OtherWords(TinyEncoder):
-    def words(self, words: Sequence[str]) -> Pieces:
-        return self.pieces([f"{word}." for word in words])
+    return np.array([len(text[:place].encode()) for place in found.flat], dtype=np.int32).reshape(-1, 2)
 
 
 def framed(**changes: Any) -> type[TinyEncoder]:
@@ -218,22 +160,6 @@ class LosesAWeight(TinyEncoder):
         save_file(tensors, folder / WEIGHTS)
 
 
-class SavesInHalf(TinyEncoder):
-    def save(self, folder: Path, head: ExportedHead | None = None) -> None:
-        super().save(folder, head)
-        save_file({name: value.half() for name, value in load_file(folder / WEIGHTS).items()}, folder / WEIGHTS)
-
-
-class SavesNothing(TinyEncoder):
-    def save(self, folder: Path, head: ExportedHead | None = None) -> None:
-        return
-
-
-class CannotSave(TinyEncoder):
-    def save(self, folder: Path, head: ExportedHead | None = None) -> None:
-        raise NotImplementedError
-
-
 class Scaled(TinyEncoder):
     scale = 2.0
 
@@ -263,16 +189,6 @@ class Uppercase(TinyEncoder):
 class DrawsTheWrongLayer(TinyEncoder):
     def draw_layer(self, index: int, source: torch.Generator) -> None:
         super().draw_summary(source)
-
-
-class DrawsNothing(TinyEncoder):
-    def draw_layer(self, index: int, source: torch.Generator) -> None:
-        return
-
-
-class Shallow(TinyEncoder):
-    def depths(self) -> dict[str, int]:
-        return {"word.weight": 0}
 
 
 def drawn_anew(encoder: Any) -> None:
@@ -327,110 +243,56 @@ def family(case: Any) -> BackboneFamily:
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "a layer mixes sequences": ({"kind": Mixed}, "the states of layer 1 of a text depend on the other sequences"),
     "positions count over the batch": ({"kind": MixedEmbeddings}, "the embeddings of a text depend on the other"),
-    "summaries mix sequences": ({"kind": MixedSummary}, "summary depends on the other sequences in its batch"),
-    "summaries in another order": ({"kind": TurnedSummary}, "summary depends on the other sequences in its batch"),
-    "one summary": ({"kind": FlatSummary}, r"summary gives \(1, 12\) for 6 sequences, not \(6, 12\)"),
-    "dropout in evaluation": ({"kind": AlwaysDropping}, "two passes over one batch, without dropout, give other"),
+    "summaries mix sequences": (made("summary", mean_summary), "summary depends on the other sequences in its batch"),
+    "dropout in evaluation": (layers(lambda states, batch: nn.functional.dropout(states, 0.1)), "two passes over one"),
     "dropout that is torch's own": ({"kind": OwnDropout}, "with the same dropout give other .* not with torch's own"),
-    "dropout that is not there": (
-        {"kind": NoDropoutAtAll},
-        "`dropout` is 0.1, but a batch with dropout gives the same",
+    "dropout that is not there": ({"kind": NoDropoutAtAll}, "`dropout` is 0.1, but a batch with dropout gives the"),
+    "reads the filling": (layers(by_filling), "with and without filling tokens at its end give other embeddings"),
+    "one tensor of states": (
+        made("hidden_states", lambda usual, batch: list(usual(batch))[1:]),
+        "`hidden_states` yields one tensor",
     ),
-    "reads the filling": ({"kind": ReadingFilling}, "with and without filling tokens at its end give other embeddings"),
-    "one tensor of states": ({"kind": OneTensor}, "`hidden_states` yields one tensor"),
-    "a layer of another width": ({"kind": NarrowLayer}, r"gives \(\d+, 5\) at layer 0 for a sequence of \d+ tokens"),
-    "states that are not finite": ({"kind": NotFinite}, "states of layer 0 are not finite numbers"),
-    "a layer that crashes": (
-        {"kind": Crashing},
-        r"to compute the states of a batch ends in KeyError: 'layer' \(.*:\d+\)",
-    ),
-    "another summarized": ({"kind": OtherSummarized}, "`summarized` is not `summary` of the last states"),
+    "a layer of another width": (made("hidden_states", narrow), r"gives \(\d+, 5\) at layer 0 for a sequence of \d+"),
+    "states that are not finite": (layers(lambda states, batch: states / 0), "states of layer 0 are not finite"),
+    "a layer that crashes": (made("hidden_states", raising(KeyError("layer"))), r"to compute the states of a batch"),
+    "another summarized": (made("summarized", lambda usual, batch: usual(batch) + 1), "`summarized` is not `summary`"),
     "a wrong summary_place": ({"kind": Causal}, "`summary_place` is 'first', but .* set it to 'last'"),
-    "a word table read elsewhere": (
-        {"kind": TableElsewhere},
-        "states change if the table 'word' holds only the rows in use",
+    "a word table read elsewhere": ({"kind": TableElsewhere}, "states change if the table 'word' holds only the rows"),
+    "sequences that are too long": (
+        made("assemble", lambda usual, first, second, length: usual(first, second, 64)),
+        "assemble keeps more tokens than max_length",
     ),
-    "sequences that are too long": ({"kind": Unbounded}, "assemble keeps more tokens than max_length"),
-    "tokens that depend on others": (
-        {"kind": TellingOthers},
-        "assemble gives other tokens for '.*' alone than among 6",
-    ),
+    "tokens that depend on others": (made("assemble", telling_others), "assemble gives other tokens for '.*' alone"),
     "an empty text without tokens": ({"kind": EmptyText}, "assemble gives no token for an empty text"),
-    "wrong starts": ({"kind": WrongStarts}, "assemble gives wrong `starts` for 6 texts"),
-    "too few segments": ({"kind": FewSegments}, r"assemble gives \d+ segments for \d+ tokens"),
-    "negative ids": ({"kind": NegativeIds}, "assemble gives negative token ids"),
+    "too few segments": (made("assemble", few_segments), r"assemble gives \d+ segments for \d+ tokens"),
+    "negative ids": (made("assemble", negative), "assemble gives negative token ids"),
     "offsets in bytes": ({"kind": spans(in_bytes)}, "spans of pieces|no piece covers|the span of a piece covers two"),
-    "offsets one too far": (
-        {"kind": spans(lambda found, text: found + 1)},
-        "spans of pieces are outside of their text",
-    ),
-    "offsets without the last character": (
-        {"kind": spans(lambda found, text: np.stack([found[:, 0], found[:, 1] - 1], 1))},
-        "no piece covers the character",
-    ),
-    "no offsets": ({"kind": spans(lambda found, text: found * 0)}, "no piece covers the character 't' at 0"),
+    "offsets one too far": ({"kind": spans(lambda found, text: found + 1)}, "spans of pieces are outside of their"),
     "offsets backwards": ({"kind": spans(lambda found, text: found[::-1])}, "spans of pieces are not in the order"),
     "offsets of whole texts": (
         {"kind": spans(lambda found, text: found * 0 + np.array([0, len(text)], np.int32))},
         "the span of a piece covers two words",
     ),
-    "offsets of another shape": ({"kind": spans(lambda found, text: found[:, :1])}, r"give \(pieces, 2\)"),
-    "pieces that depend on others": (
-        {"kind": PiecesOfAll},
-        "pieces gives other tokens for '.*' alone than among other",
-    ),
-    "wrong starts of pieces": ({"kind": PieceStarts}, "pieces gives wrong `starts` for 6 texts"),
-    "words cut in another way": ({"kind": OtherWords}, "words gives other tokens than the same words have inside"),
-    "a frame without the last token": (
-        {"kind": framed(after=())},
-        "`frame` joins the pieces of single texts to other starts",
-    ),
-    "a frame with another token": (
-        {"kind": framed(before=(9,))},
-        "`frame` joins the pieces of single texts to other tokens",
-    ),
-    "a frame with another middle": ({"kind": framed(between=(9,))}, "the pieces of pairs of texts to other tokens"),
+    "pieces that depend on others": (made("pieces", pieces_of_all), "pieces gives other tokens for '.*' alone than"),
+    "words cut in another way": (made("words", dotted), "words gives other tokens than the same words have inside"),
+    "a frame without the last token": ({"kind": framed(after=())}, "`frame` joins the pieces of single texts to"),
+    "a frame with another token": ({"kind": framed(before=(9,))}, "`frame` joins the pieces of single texts to other"),
     "a frame with one segment": ({"kind": framed(segments=(0, 0))}, "the pieces of pairs of texts to other segments"),
     "no frame": ({"kind": NoFrame}, "the encoder has pieces and no `frame`"),
     "no fingerprint": ({"kind": NoFingerprint}, "`tokenizer_fingerprint` must be a text"),
     "loses a weight on saving": ({"kind": LosesAWeight}, "the weight 'dense.bias' is not the same; write every weight"),
-    "rounds weights on saving": ({"kind": SavesInHalf}, "the weight '.*' is not the same; write every weight"),
-    "saves nothing": ({"kind": SavesNothing}, "the family does not find the folder that its own encoder saved"),
-    "cannot save": ({"kind": CannotSave}, "to save the encoder and to read it again ends in NotImplementedError"),
-    "finds nothing": (
-        {"finds": lambda folder: False},
-        "the family does not find the folder that its own encoder saved",
-    ),
-    "loses its configuration": (
-        {"kind": Scaled, "read": scaled_back},
-        "its weights are the same, and its states of layer 0",
-    ),
-    "loses a number of the summary": (
-        {"kind": ScaledSummary, "read": scaled_back},
-        "its states are the same, and its summaries",
-    ),
+    "finds nothing": ({"finds": lambda folder: False}, "the family does not find the folder that its own encoder"),
+    "loses its configuration": ({"kind": Scaled, "read": scaled_back}, "its weights are the same, and its states of"),
+    "loses a number of the summary": ({"kind": ScaledSummary, "read": scaled_back}, "its states are the same, and"),
     "loses its tokenizer": ({"kind": Uppercase, "read": lower_case}, "the encoder makes other tokens of texts"),
     "loses an attribute": ({"read": shorter}, "the encoder has another `max_length`"),
-    "a revision of another call": (
-        {"revision": lambda weights, folder: random.random()},
-        "revision differs from call to",
-    ),
-    "a revision of the path": (
-        {"revision": lambda weights, folder: folder},
-        "revision differs for two folders with the same",
-    ),
+    "a revision of another call": ({"revision": lambda weights, folder: random.random()}, "revision differs from"),
+    "a revision of the path": ({"revision": lambda weights, folder: folder}, "revision differs for two folders with"),
     "a revision of nothing": ({"revision": lambda weights, folder: 1}, "revision is the same for other weights"),
     "a revision that crashes": ({"revision": lambda weights, folder: 1 / 0}, "revision ends in ZeroDivisionError"),
-    "weights drawn anew": (
-        {"load": drawn_anew},
-        "two loads with one seed are two models: the weight 'qkv.weight' differs",
-    ),
-    "draws the wrong layer": (
-        {"kind": DrawsTheWrongLayer},
-        "draw_layer changes a weight of another depth, dense.weight",
-    ),
-    "draws no layer": ({"kind": DrawsNothing}, "draw_layer changes no weight"),
-    "depths of one weight": ({"kind": Shallow}, "depths does not give the names of named_parameters"),
+    "weights drawn anew": ({"load": drawn_anew}, "two loads with one seed are two models: the weight 'qkv.weight'"),
+    "draws the wrong layer": ({"kind": DrawsTheWrongLayer}, "draw_layer changes a weight of another depth,"),
+    "depths of one weight": (made("depths", lambda usual: {"word.weight": 0}), "depths does not give the names of"),
 }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from changed_methods import changed, raising
 
 from benchrunner import PluginError, Recipe, RequestError
-from benchrunner.engine import Job, Method, Outcome, Parameter, Problem
+from benchrunner.engine import Job, Method, Outcome, Parameter
 from benchrunner.results import discover
 from benchrunner_kit.testing import check_method
 
@@ -50,17 +53,6 @@ class Whole(Method):
         return np.asarray(np.outer(lengths, self.read(job)), dtype=np.float32)
 
 
-class Unseeded(Whole):
-    def numbers(self, job: Job) -> list[float]:
-        return [float(number) for number in np.random.normal(size=2)]
-
-
-class SeededItself(Whole):
-    def numbers(self, job: Job) -> list[float]:
-        torch.manual_seed(0)
-        return [float(number) for number in torch.randn(2)]
-
-
 class InTheObject(Whole):
     def write(self, job: Job, numbers: list[float]) -> None:
         assert job.train is not None
@@ -78,18 +70,38 @@ class BesideTheModel(Whole):
         return list(json.loads((job.model.parent / "numbers.json").read_text()))
 
 
-class AbsolutePath(Whole):
-    def write(self, job: Job, numbers: list[float]) -> None:
-        super().write(job, numbers)
-        (job.model / "path.txt").write_text(str(job.model.absolute()))
-
-    def read(self, job: Job) -> list[float]:
-        return list(json.loads(Path((job.model / "path.txt").read_text(), "numbers.json").read_text()))
+def seeded(usual: Any, job: Job) -> list[float]:
+    torch.manual_seed(0)
+    return torch.randn(2).tolist()
 
 
-class WritesNothing(Whole):
-    def fit(self, job: Job) -> Outcome:
-        return Outcome()
+def of_labels(usual: Any, job: Job, table: pa.Table) -> np.ndarray:
+    return usual(job, table) + np.array([[label == "sad"] for label in table.column("label").to_pylist()])
+
+
+def by_place(usual: Any, job: Job, table: pa.Table) -> np.ndarray:
+    return usual(job, table) + np.arange(len(table), dtype=np.float32)[:, None]
+
+
+def centred(usual: Any, job: Job, table: pa.Table) -> np.ndarray:
+    return usual(job, table) - usual(job, table).mean(axis=0)
+
+
+def of_columns(usual: Any, job: Job, table: pa.Table) -> np.ndarray:
+    return usual(job, table) + np.float32("label" in table.column_names)
+
+
+def diverging(usual: Any, job: Job) -> Outcome:
+    return replace(usual(job), status="diverged", reason="the loss is NaN")
+
+
+def with_class(**values: Any) -> type[Whole]:
+    """Make a method with other class attributes."""
+    return type("Changed", (Whole,), values)
+
+
+numbered, fitted, predicted = (partial(changed, Whole, method) for method in ("numbers", "fit", "predict"))
+RANK = Parameter("rank", "a rank", 1, at_least=1)
 
 
 class WithoutTheEncoder(Whole):
@@ -107,141 +119,47 @@ class ChangesTheEncoder(Whole):
         return encoder
 
 
-class GivesNothing(Whole):
-    def fit(self, job: Job) -> Any:
-        super().fit(job)
-
-
-class Diverging(Whole):
-    def fit(self, job: Job) -> Outcome:
-        super().fit(job)
-        return Outcome(status="diverged", reason="the loss is NaN")
-
-
-class CrashingFit(Whole):
-    def fit(self, job: Job) -> Outcome:
-        raise ZeroDivisionError("no rows")
-
-
-class ByPlace(Whole):
-    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        return super().predict(job, table) + np.arange(len(table), dtype=np.float32)[:, None]
-
-
-class ByBatch(Whole):
-    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        outputs = super().predict(job, table)
-        return outputs - np.asarray(outputs.mean(axis=0), np.float32)
-
-
-class Sorted(Whole):
-    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        return np.sort(super().predict(job, table), axis=0)
-
-
-class ReadsLabels(Whole):
-    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        return super().predict(job, table) + np.array([[label == "sad"] for label in table.column("label").to_pylist()])
-
-
-class LabelsIfThere(Whole):
-    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        return super().predict(job, table) + np.float32("label" in table.column_names)
-
-
-class RandomAnswers(Whole):
-    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        outputs = super().predict(job, table)
-        return outputs + np.random.normal(size=outputs.shape).astype(np.float32)
-
-
-class TooFew(Whole):
-    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        return super().predict(job, table)[1:]
-
-
-class NotFinite(Whole):
-    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        return super().predict(job, table) * np.nan
-
-
-class Labels(Whole):
-    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        return np.array(["glad"] * len(table))
-
-
-class NoAbout(Whole):
-    about = ""
-
-
-class OddFields(Whole):
-    recipe_fields = ("rank",)
-
-
-class OddDefaults(Whole):
-    recipe_defaults = {"learning_rate": 0.1}
-
-
-class ParameterTwice(Whole):
-    parameters = (Parameter("rank", "a rank", 1), Parameter("rank", "a rank", 2))
-
-
 class ParameterWithoutIdentity(Whole):
-    parameters = (Parameter("rank", "a rank", 1, at_least=1),)
+    parameters = (RANK,)
 
     def set_parameters(self, recipe: Recipe) -> dict[str, Any]:
         return {}
 
 
 class FailsWithOtherValues(Whole):
-    parameters = (Parameter("rank", "a rank", 1, at_least=1),)
+    parameters = (RANK,)
 
     def numbers(self, job: Job) -> list[float]:
         return super().numbers(job) if job.parameters["rank"] == 1 else [1 / 0]
 
 
-class UnknownParameter(Whole):
-    def numbers(self, job: Job) -> list[float]:
-        return [job.parameters["rank"]]
-
-
-class Refusing(Whole):
-    def check(self, problem: Problem) -> None:
-        raise RequestError("tags only")
-
-
 BROKEN: dict[str, tuple[type[Whole], str]] = {
-    "forgets the seed": (Unseeded, "two fits with the same seed give other outputs"),
-    "seeds itself": (SeededItself, "fits with two seeds give the same outputs, since the method seeds"),
+    "forgets the seed": (numbered(lambda *given: np.random.normal(size=2).tolist()), "two fits with the same seed"),
+    "seeds itself": (numbered(seeded), "fits with two seeds give the same outputs, since the method seeds"),
     "keeps what is learned in the object": (InTheObject, "after the method has fitted other rows"),
     "writes beside the model": (BesideTheModel, "a model folder that was moved ends in FileNotFoundError"),
-    "keeps an absolute path": (AbsolutePath, "a model folder that was moved"),
-    "writes nothing": (WritesNothing, "fit writes nothing to `job.model`"),
+    "writes nothing": (fitted(lambda usual, job: Outcome()), "fit writes nothing to `job.model`"),
     "does not save the encoder": (WithoutTheEncoder, r"write it with `encoder.save\(job.model\)`"),
-    "changes the encoder": (
-        ChangesTheEncoder,
-        "changes the weight 'dense.bias' of the encoder, and `trains_encoder` is",
+    "changes the encoder": (ChangesTheEncoder, "changes the weight 'dense.bias' of the encoder, and `trains_encoder`"),
+    "gives no outcome": (fitted(lambda usual, job: usual(job) and None), "fit gives None: return an `Outcome`"),
+    "diverges": (fitted(diverging), "a fit on 16 rows ends as diverged: the loss is NaN"),
+    "fit crashes": (fitted(raising(ZeroDivisionError("none"))), r"to predict ends in ZeroDivisionError: none"),
+    "outputs by the place of a row": (predicted(by_place), "for the same rows in another order"),
+    "outputs centred over rows": (predicted(centred), "for rows one by one than for all together"),
+    "needs labels": (predicted(of_labels), "to predict rows without labels ends in KeyError"),
+    "reads labels": (predicted(of_columns), "for the same rows without labels: read no labels there"),
+    "predicts at random": (
+        predicted(lambda usual, *given: usual(*given) + np.float32(np.random.normal())),
+        "second call",
     ),
-    "gives no outcome": (GivesNothing, "fit gives None: return an `Outcome`"),
-    "diverges": (Diverging, "a fit on 16 rows ends as diverged: the loss is NaN"),
-    "fit crashes": (CrashingFit, r"to fit and to predict ends in ZeroDivisionError: no rows \(.*:\d+\)"),
-    "outputs by the place of a row": (ByPlace, "for the same rows in another order"),
-    "outputs centred over rows": (ByBatch, "for rows one by one than for all together"),
-    "sorted outputs": (Sorted, "for the same rows in another order"),
-    "needs labels": (ReadsLabels, "to predict rows without labels ends in KeyError"),
-    "reads labels": (LabelsIfThere, "for the same rows without labels: read no labels there"),
-    "predicts at random": (RandomAnswers, "predict gives other outputs in a second call"),
-    "an output too few": (TooFew, "predict gives 15 outputs for 16 raw outputs"),
-    "outputs that are not finite": (NotFinite, "predict gives outputs that are not finite numbers"),
-    "labels in place of outputs": (Labels, "predict gives outputs that are not finite numbers: give floats"),
-    "no description": (NoAbout, "`about` must be a text"),
-    "unknown field": (OddFields, "`recipe_fields` names 'rank', which is none of"),
-    "unknown default": (OddDefaults, "`recipe_defaults` names 'learning_rate', which is no field"),
-    "parameter twice": (ParameterTwice, "the method 'whole' declares the parameter 'rank' twice"),
+    "an output too few": (predicted(lambda usual, *given: usual(*given)[1:]), "gives 15 outputs for 16 raw outputs"),
+    "no description": (with_class(about=""), "`about` must be a text"),
+    "unknown field": (with_class(recipe_fields=("rank",)), "`recipe_fields` names 'rank', which is none of"),
+    "parameter twice": (with_class(parameters=(RANK, RANK)), "the method 'whole' declares the parameter 'rank' twice"),
     "parameter is ignored": (ParameterWithoutIdentity, "the parameter 'rank' makes no difference to the fit's id"),
     "fails with other values": (FailsWithOtherValues, "other values of its parameters ends in ZeroDivisionError"),
-    "reads what it does not declare": (UnknownParameter, "to fit and to predict ends in KeyError: 'rank'"),
-    "refuses the sample": (Refusing, r"refuses the rows of the check \(tags only\): give check_method a problem"),
+    "reads what it does not declare": (numbered(lambda usual, job: job.parameters["rank"]), "ends in KeyError: 'rank'"),
+    "refuses the sample": (changed(Whole, "check", raising(RequestError("tags only"))), r"the check \(tags only\):"),
 }
 
 

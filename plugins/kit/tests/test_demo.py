@@ -81,22 +81,6 @@ def test_a_twin_backbone_is_compared_but_not_submitted(
     assert {fit["backbone"] for fit in fits} == {"tiny/words"}
 
 
-def test_the_demo_takes_a_concatenated_backbone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert demo("--backbone", "concat:words,words") == 0
-    assert "Fine-tuning concat:words,words" in capsys.readouterr().out
-    assert demo("--backbone", "concat:words,wrods") == 2
-    assert "Did you mean tiny/words?" in capsys.readouterr().err
-
-
-def test_a_second_demo_runs_nothing_and_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    assert demo() == 0
-    first = capsys.readouterr().out.splitlines()
-    before = {path: path.stat().st_mtime_ns for path in Path("benchrunner-demo").glob("runs/*/record.json")}
-    assert demo() == 0
-    assert capsys.readouterr().out.splitlines()[:-2] == first[:-2]
-    assert {path: path.stat().st_mtime_ns for path in Path("benchrunner-demo").glob("runs/*/record.json")} == before
-
-
 def test_the_demo_says_which_kind_of_plugin_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"], plugins=plugins(register_tasks=[])) == 2
     assert "No installed task can write demo data" in capsys.readouterr().err

@@ -18,24 +18,15 @@ from inline import plugins
 BAD = {
     "empty": ("", "'' cannot be the name"),
     "path": ("a/b", "'a/b' is a path. Give a name"),
-    "path upwards": ("../mood", "is a path"),
-    "path on Windows": ("a\\b", "is a path"),
-    "this folder": (".", "is a path"),
     "capitals": ("MyMood", "Did you mean 'my_mood'?"),
-    "hyphen": ("my-mood", "Did you mean 'my_mood'?"),
-    "space": ("my mood", "Did you mean 'my_mood'?"),
     "accent": ("été", "Did you mean 'ete'?"),
-    "digit first": ("1mood", "a letter comes first"),
     "underscore first": ("_mood", "Did you mean 'mood'?"),
-    "two underscores": ("my__mood", "Did you mean 'my_mood'?"),
     "keyword": ("class", "'class' is a keyword of Python"),
     "control character": ("\x1b[31m", r"'\\x1b\[31m' cannot be"),
     "NUL": ("mood\0", "Did you mean 'mood'?"),
     "too long": ("m" * 31, "has 31 characters; a plugin's name has at most 30"),
-    "far too long": ("m" * 10**6, "has 1,000,000 characters"),
     "prefix twice": ("benchrunner_mood", "leave 'benchrunner' out"),
     "plugin": ("own", "There is a plugin 'own' already"),
-    "the core's plugin": ("core", "There is a plugin 'core' already"),
     "task in short": ("mood", "The task 'mine/mood' is there already"),
 }
 
@@ -54,10 +45,7 @@ def test_a_bad_name_is_refused_with_a_sentence(case: str, tmp_path: Path) -> Non
     ("kind", "name", "reason"),
     [
         ("problem", "mood", "The problem 'mine/mood' is there already"),
-        ("backbone", "words", "The backbone 'tiny/words' is there already"),
         ("method", "finetune", "The method 'finetune' is there already"),
-        ("leaderboard", "moods", "The leaderboard 'moods' is there already"),
-        ("executor", "local", "The executor 'local' is there already"),
         ("command", "compare", "The command 'compare' is there already"),
     ],
 )
@@ -102,13 +90,3 @@ def test_nothing_is_ever_overwritten(occupy: object, shell: Shell, tmp_path: Pat
         "new", "task", "fresh", "--out", str(place)
     )
     assert os.lstat(place) == before
-
-
-def test_a_folder_that_cannot_be_made_is_refused(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    error = shell.refused("new", "task", "fresh", "--out", str(tmp_path / "file" / "fresh"))
-    assert "is not a folder that can be written to" in error
-
-
-def test_a_mistyped_kind_is_answered_with_the_closest(shell: Shell) -> None:
-    assert "there is no choice 'tsak'. Did you mean task?" in shell.refused("new", "tsak", "fresh")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import re
 import runpy
 import subprocess
 import sys
@@ -79,13 +78,6 @@ def test_the_code_of_a_new_package_is_clean(kind: str, tmp_path: Path) -> None:
             text=True,
         )
         assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("kind", SCAFFOLDS)
-def test_a_readme_names_only_files_of_its_package(kind: str) -> None:
-    files = package_files(kind, "fresh")
-    named = re.findall(r"`((?:data|tests|benchrunner_fresh)/[\w/.]+)`", files["README.md"])
-    assert named and set(named) <= files.keys()
 
 
 @pytest.fixture(scope="module")

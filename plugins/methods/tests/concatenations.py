@@ -10,9 +10,7 @@ from pathlib import Path
 import torch
 
 from benchrunner import Workspace
-from benchrunner.backbones.encoder import Encoder
-from benchrunner.engine import Backbone, OneBackbone
-from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.engine import Backbone, Encoder, FlatBatch, OneBackbone
 from benchrunner_kit.testing import WEIGHTS, TinyEncoder
 
 

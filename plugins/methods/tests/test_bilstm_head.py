@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from benchrunner import Recipe
 from benchrunner.engine import Dropout, FlatBatch, HeadShape, collate
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.frozen_readers import LayerMix
-from benchrunner_methods.recurrent_heads import BiLstmHead, time_order
+from benchrunner_methods.recurrent_heads import BiLstmHead
 from tiny_fits import features
 
 CPU, WIDTH = torch.device("cpu"), 64
@@ -88,14 +87,6 @@ def test_bilstm_dropout_is_reproducible_and_changes_the_states() -> None:
     assert torch.equal(first, same) and not torch.allclose(first, without)
 
 
-def test_half_precision_leaves_the_recurrence_as_it_is() -> None:
-    batch, head = batch_of([1, 2, 3]), BiLstmHead(12, HeadShape("token", 2), seed=1, width=WIDTH)
-    states = torch.randn(len(batch.tokens), 12)
-    with torch.autocast("cpu", torch.bfloat16):
-        outputs = head.read(states.bfloat16(), batch, rate=0.0)
-    torch.testing.assert_close(outputs.float(), head.read(states, batch, rate=0.0), rtol=0, atol=0.02)
-
-
 def test_layers_are_mixed_by_a_softmax_and_a_factor() -> None:
     mix, layers = LayerMix(2), [torch.tensor([[2.0]]), torch.tensor([[6.0]])]
     assert mix(layers).item() == 4.0, "equal shares at first"
@@ -104,15 +95,3 @@ def test_layers_are_mixed_by_a_softmax_and_a_factor() -> None:
     assert mix(layers).item() == pytest.approx(3 * (0.25 * 2 + 0.75 * 6))
     mix(layers).backward()
     assert mix.weights.grad is not None and mix.factor.grad is not None
-
-
-def test_packed_sequences_begin_with_the_longest() -> None:
-    batch = batch_of([3, 7, 0], multiple=16)
-    order, sizes = time_order(batch)
-    starts = batch.starts.tolist()
-    sequences = [batch.tokens[start:stop].tolist() for start, stop in pairwise(starts)]
-    by_time = []
-    for time in range(batch.longest):
-        by_time.append([sequence[time] for sequence in reversed(sequences) if len(sequence) > time])
-    assert batch.tokens[order].tolist() == [token for tokens in by_time for token in tokens]
-    assert sizes.tolist() == [len(tokens) for tokens in by_time]

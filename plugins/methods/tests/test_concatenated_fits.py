@@ -1,4 +1,4 @@
-"""Fits with a concatenated backbone: fine-tuned and frozen, read back, resumed, and as a start for other fits."""
+"""Fits with a concatenated backbone: fine-tuned and frozen, read back, resumed, and from the command line."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ from safetensors.torch import load_file
 
 import forked
 import inline
-from benchrunner import CheckpointError, RequestError, Workspace
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.results import Computing, Fit, Runner, discover
-from benchrunner.runs.exporting import export
-from benchrunner.runs.predicting import predict
-from benchrunner_kit.testing import WEIGHTS, TinyEncoder
-from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
-from inline import METHODS, QUICK, files, own, plugin
+from benchrunner import CheckpointError, Recipe, RequestError, Workspace
+from benchrunner.results import Computing, Fit, Runner, discover, predict
+from benchrunner_kit.testing import TinyEncoder
+from command_line import Shell
+from inline import METHODS, QUICK, files, own, plugin, plugins
 
 NAMES = ("one", "two", "deep", "foreign")
 
@@ -82,18 +79,6 @@ def test_fine_tuning_changes_both_parts(tmp_path: Path) -> None:
     assert predict(fit, "dev", runner).record.scores["accuracy"].value is not None
 
 
-def test_rows_in_use_learn_what_whole_tables_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = made(tmp_path / "small")
-    narrow = fitted(small)
-    monkeypatch.setattr(ConcatenatedEncoder, "word_embeddings", ())
-    whole = made(tmp_path / "whole")
-    fit = fitted(whole)
-    assert narrow.id == fit.id
-    for number in (1, 2):
-        left, right = part(small, narrow, number).state_dict(), part(whole, fit, number).state_dict()
-        assert all(torch.allclose(left[key], right[key], atol=1e-5) for key in right)
-
-
 def test_a_fit_records_the_family_and_plugin_of_each_part(tmp_path: Path) -> None:
     runner = made(tmp_path)
     fit = fitted(runner)
@@ -128,15 +113,6 @@ def test_a_finished_fit_is_a_backbone_and_a_part(tmp_path: Path) -> None:
     assert loaded.hidden_size == 36
     again = predict(wider, "test", Runner(runner.plugins, runner.workspace, Computing("cpu")))
     assert len(again.answers) == 20
-
-
-def test_a_runs_model_folder_is_a_backbone(tmp_path: Path) -> None:
-    runner = made(tmp_path)
-    fit = fitted(runner)
-    folder = runner.folder(fit).model
-    loaded = runner.planner.backbone(str(folder)).load(runner.workspace, seed=0)
-    expected = part(runner, fit, 2).state_dict()
-    assert all(torch.equal(tensor, expected[key]) for key, tensor in loaded.parts[1].state_dict().items())  # type: ignore[index, union-attr]
 
 
 def test_a_copied_model_folder_is_used_by_its_parts(tmp_path: Path) -> None:
@@ -188,28 +164,6 @@ def test_a_killed_fit_ends_as_one_that_was_not_killed(tmp_path: Path) -> None:
     assert (runner.folder(fit).log).read_text() == whole.folder(expected).log.read_text()
 
 
-def test_a_concatenated_fit_is_not_exported(tmp_path: Path) -> None:
-    runner = made(tmp_path)
-    with pytest.raises(RequestError, match="A concatenated backbone cannot be exported: no other library"):
-        export(fitted(runner).id, tmp_path / "out", runner)
-    assert not (tmp_path / "out").exists()
-    export(fitted(runner, "one").id, tmp_path / "out", runner)
-    assert (tmp_path / "out" / WEIGHTS).is_file()
-
-
-@pytest.mark.parametrize(
-    ("backbone", "reason"),
-    [
-        ("concat:one,foreign", "one and foreign cannot be concatenated: they have different tokenizers"),
-        ("concat:deep,two", "deep and two cannot be concatenated: they have 2 and 1 layers"),
-    ],
-)
-def test_parts_that_do_not_fit_are_found_while_planning(backbone: str, reason: str, tmp_path: Path) -> None:
-    runner = made(tmp_path)
-    with pytest.raises(CheckpointError, match=reason):
-        planned(runner, backbone)
-
-
 def test_parts_are_loaded_for_the_check_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runner, loads = made(tmp_path), list[str]()
     load = Drawn.load
@@ -222,3 +176,42 @@ def test_parts_are_loaded_for_the_check_once(tmp_path: Path, monkeypatch: pytest
     for _ in range(2):
         with pytest.raises(CheckpointError, match="cannot be concatenated"):
             planned(runner, "concat:one,deep")
+
+
+def test_the_command_line_fits_predicts_and_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    shell = Shell(tmp_path, capsys)
+    shell.plugins = plugins(
+        register_backbones=[drawn_family(name) for name in ("one", "two", "deep", "foreign", "frozen")]
+    )
+    run = shell.fitted("--backbone", "concat:one,two")
+    code, out, err = shell(
+        "predict", run, *shell.folders(), "--split", "dev", "--out", "answers.tsv", "--device", "cpu"
+    )
+    assert code == 0, err
+    code, out, err = shell("score", "mood", "answers.tsv", *shell.folders())
+    assert code == 0 and "accuracy" in out, err
+    code, out, err = shell("compare", "one", "concat:one,two", "--tasks", "mood", *shell.folders(), "--quiet")
+    assert code == 0 and "concat:one,two" in out, err
+    code, out, err = shell(
+        "submit", "moods", *shell.folders(), "--backbone", "concat:one,two", "--out", "sent", "--quiet"
+    )
+    assert code == 0 and "sent" in out, err
+    before = set((shell.folder / "runs").iterdir())
+    options = ("mood", *shell.folders(), "--quiet", "--device", "cpu", "--backbone")
+    for backbone, reason in (
+        ("concat:one", "does not name two or more backbones"),
+        ("concat:one,twoo", "There is no backbone 'twoo'. Did you mean two"),
+        ("concat:one,foreign", "they have different tokenizers"),
+        ("concat:one,deep", "they have 1 and 2 layers"),
+        ("concat:one,frozen", "concat:one,frozen is a frozen backbone: its weights must stay as they are"),
+        ("concat:one,run:nothing", "There is no run 'nothing'"),
+    ):
+        error = shell.refused("run", *options, backbone)
+        assert reason in error and error.count("\n") == 1, error
+    assert set((shell.folder / "runs").iterdir()) == before
+    error = shell.refused("export", run, "out", *shell.folders())
+    assert "no other library has a model of several encoders" in error

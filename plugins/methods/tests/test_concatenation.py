@@ -9,12 +9,8 @@ import pytest
 import torch
 from concatenations import Drawn, drawn, drawn_family
 
-from benchrunner import CheckpointError, RequestError, Workspace
-from benchrunner.backbones.encoder import Encoder, ExportedHead
-from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.engine import OneBackbone
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.randomness import Dropout
+from benchrunner import CheckpointError, Workspace
+from benchrunner.engine import Dropout, Encoder, ExportKind, FlatBatch, OneBackbone, collate
 from benchrunner_kit.testing import TinyEncoder, check_backbone
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from benchrunner_methods.concatenation import ConcatenatedFamily, Concatenation
@@ -89,10 +85,7 @@ def test_the_shortest_part_limits_the_length() -> None:
 
 
 def test_notes_name_the_part() -> None:
-    assert loaded("one", "noted", "noted too").notes == (
-        "noted: drawn for noted",
-        "noted too: drawn for noted too",
-    )
+    assert loaded("one", "noted", "noted too").notes == ("noted: drawn for noted", "noted too: drawn for noted too")
 
 
 def test_dropout_is_set_together_and_drawn_apart() -> None:
@@ -128,12 +121,6 @@ def test_each_part_is_saved_by_itself(tmp_path: Path) -> None:
         expected = Drawn(name).load(WORKSPACE, seed=0).state_dict()
         saved = TinyEncoder.read(tmp_path / folder).state_dict()
         assert all(torch.equal(saved[key], expected[key]) for key in expected)
-
-
-def test_a_head_cannot_be_saved_with_a_concatenation(tmp_path: Path) -> None:
-    head = ExportedHead({}, ExportKind("regression"), reads_summary=True)
-    with pytest.raises(RequestError, match="no other library has a model of several encoders side by side"):
-        loaded("one", "two").save(tmp_path, head)
 
 
 @pytest.mark.parametrize(

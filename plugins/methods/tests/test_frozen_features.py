@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors import safe_open
 
-from benchrunner import RequestError
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
-from benchrunner.results import Fit, Runner
-from benchrunner.runs.predicting import predict
-from benchrunner_kit.testing import TinyEncoder, tiny_family
+from benchrunner import Recipe, RequestError
+from benchrunner.engine import FlatBatch, collate
+from benchrunner.parameters.recipes import RECIPE_FIELDS
+from benchrunner.results import Fit, Runner, predict
+from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.frozen_states import chosen_layers
 from inline import runner
 
@@ -106,18 +102,6 @@ def test_states_take_smaller_parts_where_memory_runs_out(tmp_path: Path, monkeyp
     np.testing.assert_allclose(*map(np.load, files), atol=2e-3)
 
 
-def test_partial_states_of_a_killed_fit_are_removed_by_the_next(tmp_path: Path) -> None:
-    fit_runner = runner(tmp_path)
-    fitted(fit_runner)
-    folder = next((tmp_path / "cache" / "states").iterdir())
-    code = "import pathlib, sys, benchrunner.io.files as left; left.temporary_folder(pathlib.Path(sys.argv[1]))"
-    subprocess.run([sys.executable, "-c", code, str(folder / "states")], check=True)
-    [left] = folder.glob(".*.part")
-    (left / "layer-00.npy").write_bytes(b"half")
-    fitted(fit_runner, features="embeddings")
-    assert {path.name for path in folder.glob("*.npy")} == {"layer-00.npy", "layer-01.npy"} and not left.exists()
-
-
 def test_a_damaged_file_of_states_is_made_again(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     first = predict(fitted(fit_runner), "dev", fit_runner).answers
@@ -149,22 +133,6 @@ def test_fine_tuning_with_a_bilstm_head_also_trains_the_encoder(tmp_path: Path) 
     assert accuracy is not None and accuracy > 0.9, "48 rows are learned by heart"
 
 
-def test_settings_a_method_does_not_read_do_not_change_its_fits(tmp_path: Path) -> None:
-    fit_runner = runner(tmp_path)
-    task = fit_runner.plugins.tasks.find("mood")
-
-    def ids(method: str) -> int:
-        recipes = [Recipe(features=layer, stride=stride) for layer in ("last", "embeddings") for stride in (64, 128)]
-        return len({fit_runner.planner.plan(task, "words", method=method, recipe=recipe).id for recipe in recipes})
-
-    assert ids("finetune") == 1 and ids("features") == 2
-
-
-def test_its_usual_rate_is_not_that_of_fine_tuning(tmp_path: Path) -> None:
-    fit_runner = runner(tmp_path)
-    assert fit_runner.planner.plan(fit_runner.plugins.tasks.find("mood"), "words", method="features").recipe.lr == 1e-3
-
-
 def test_a_features_fit_reuses_a_head_over_the_same_layers(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     first = fitted(fit_runner)
@@ -180,24 +148,3 @@ def test_a_features_fit_reuses_a_head_over_the_same_layers(tmp_path: Path) -> No
     heads = [(fit_runner.folder(fit).model / "head.safetensors").read_bytes() for fit in (first, still)]
     assert heads[0] == heads[1]
     assert not any("the head goes on" in note for note in later(features="embeddings")[1])
-
-
-@pytest.mark.parametrize("method", ["features", "finetune+bilstm"])
-def test_the_width_of_the_bilstm_is_an_option(method: str, tmp_path: Path) -> None:
-    made = runner(tmp_path, register_backbones=[tiny_family()])
-    task, sizes = made.plugins.tasks.find("mood"), {}
-    for width in (16, 32, 64):
-        recipe = Recipe(**{**SHORT, "epochs": 1, "features": "last", "bilstm_width": width})
-        fit = made.planner.plan(task, "tiny/words", method=method, recipe=recipe)
-        assert made.run(fit).status == "done"
-        assert predict(fit, "dev", made).answers, "the width is read from the fit"
-        with safe_open(made.folder(fit).model / "head.safetensors", "pt") as tensors:
-            sizes[width] = tensors.get_slice("output.weight").get_shape()
-    assert sizes == {16: [2, 16], 32: [2, 32], 64: [2, 64]}
-
-
-def test_fits_of_other_methods_ignore_the_width_of_the_bilstm(tmp_path: Path) -> None:
-    made = runner(tmp_path)
-    task = made.plugins.tasks.find("mood")
-    fits = [made.planner.plan(task, "words", recipe=Recipe(bilstm_width=width)) for width in (16, 64)]
-    assert fits[0].id == fits[1].id

@@ -16,14 +16,11 @@ from torch import nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from benchrunner import RequestError
-from benchrunner.backbones.encoder import StackedLinear
-from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner import Recipe, RequestError
+from benchrunner.engine import FlatBatch, StackedLinear, collate
 from benchrunner.features.randomness import generator
-from benchrunner.fits.fit import Fit
 from benchrunner.methods.heads import LinearHead
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.results import Computing, Runner
+from benchrunner.results import Computing, Fit, Runner
 from benchrunner.runs.planner import Planner
 from benchrunner.runs.predicting import predict
 from benchrunner.training.checkpoints import Checkpoint
@@ -265,18 +262,6 @@ def test_the_answers_are_those_of_the_merged_encoder(tmp_path: Path) -> None:
     assert len(predict(fit, "dev", fit_runner).answers) == 24
     again = fit_runner.planner.plan(fit_runner.plugins.tasks.find("mood"), f"run:{fit.id}", recipe=QUICK)
     assert fit_runner.run(again).status == "done", "finetune goes on from the merged encoder"
-
-
-def test_rank_and_alpha_are_part_of_the_identity_for_lora_alone(tmp_path: Path) -> None:
-    fit_runner = runner(tmp_path)
-    task = fit_runner.plugins.tasks.find("mood")
-    recipes = [QUICK, *(QUICK.changed(parameters=own) for own in ({"lora.rank": 2}, {"lora.alpha": 1.0}))]
-    counts = {
-        method: len({fit_runner.planner.plan(task, "words", recipe=recipe, method=method).id for recipe in recipes})
-        for method in ("lora", "finetune")
-    }
-    assert counts == {"lora": 3, "finetune": 1}
-    assert fit_runner.planner.plan(task, "words", method="lora").recipe.lr == 5e-4
 
 
 class Experts(TinyEncoder):

@@ -1,19 +1,23 @@
-"""Fits run as tasks of a simulated Ray cluster, and give the bits of local fits."""
+"""Fits run as tasks of a simulated Ray cluster and give the bits of local fits; wrong settings are refused."""
 
 from __future__ import annotations
 
 import dataclasses
 import signal
+import socket
 import sys
+import threading
 import time
 import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchrunner import FitError, RequestError
-from benchrunner.results import Computing, Event, Fit, Local, Runner
+from benchrunner.command_line.main import main
+from benchrunner.results import Computing, Event, Fit, Local, Runner, discover
 from benchrunner_ray.executor import RayExecutor
 from benchrunner_ray.settings import RaySettings
 from cluster_plugin import Home, results
@@ -113,3 +117,56 @@ def test_no_node_left_that_is_large_enough_is_an_error(
     fits = home.fits(made, 1, method="slow")
     with pytest.raises(FitError, match=r"^No node with 1 CPU is left in the Ray cluster, so 1 fits cannot run\."):
         list(impatient.run(fits, made.fit_runner))
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("address=head", "address must be local, auto or HOST:PORT, not 'head'."),
+        ("address=head:70000", "address must be local, auto or HOST:PORT, not 'head:70000'."),
+        ("address=ray://head:10001", "address=ray://head:10001 is for Ray Client, which this executor does not"),
+    ],
+)
+def test_wrong_options_are_refused(option: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "x", "--executor", "ray", "--executor-option", option]
+    assert main(words, plugins=discover()) == 2
+    assert capsys.readouterr().err.startswith(f"benchrunner: {reason}")
+
+
+def test_a_cluster_that_does_not_answer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="Ray has no wheel for this platform")
+    home = Home(tmp_path, monkeypatch)
+    made = home.runner()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        executor = RayExecutor(RaySettings(address=address))
+        with pytest.raises(RequestError, match=rf"address={address}: nothing answers there \(Connection refused\)\."):
+            list(executor.run(home.fits(made, 1), made.fit_runner))
+
+
+@pytest.mark.slow
+def test_the_fits_of_a_lost_node_run_on_another(home: Home, cluster: Any) -> None:
+    node = cluster.add_node(num_cpus=1, object_store_memory=80 * 1024**2)
+    made = home.runner()
+    quick, slow = home.fits(made, 2, epochs=1), home.fits(made, 4, method="slow")
+
+    def lose_the_node() -> None:
+        end = time.monotonic() + 300
+        while sum(map(home.begun, slow)) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        cluster.remove_node(node, allow_graceful=False)
+        time.sleep(1)
+        (home.marks / "hurry").touch()
+
+    killer = threading.Thread(target=lose_the_node)
+    killer.start()
+    executor = RayExecutor(RaySettings(address=cluster.address))
+    done: list[Fit] = []
+    for fit, record in executor.run([*quick, *slow], made.fit_runner):
+        assert record.status == "done" and made.folder(fit).finished_record() == record
+        done.append(fit)
+    killer.join()
+    assert {fit.id for fit in done} == {fit.id for fit in (*quick, *slow)} and len(done) == 6
+    assert [home.begun(fit) for fit in quick] == [1, 1]
+    assert sorted(home.begun(fit) for fit in slow) == [1, 1, 1, 2], "one fit was lost, and ran again"

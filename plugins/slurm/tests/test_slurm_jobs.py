@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from benchrunner import FitError, RequestError
-from benchrunner.command_line.main import main
-from benchrunner.results import Event, Executor, Fit, Local, discover
+from benchrunner.results import Event, Fit, Local
 from benchrunner_slurm.executor import SlurmExecutor
 from benchrunner_slurm.settings import SlurmSettings
 from cluster_plugin import Home, results
@@ -182,24 +181,3 @@ def test_without_slurm_the_command_says_what_to_do(home: Home, monkeypatch: pyte
     made = home.runner()
     with pytest.raises(RequestError, match=r"no SLURM on this machine \(no sbatch and srun\): run the command on a"):
         list(SlurmExecutor().run(home.fits(made, 1), made.fit_runner))
-
-
-@pytest.mark.parametrize(
-    ("option", "reason"),
-    [
-        ("partitoin=x", "There is no executor option 'partitoin'. Did you mean partition or at-once?"),
-        ("cpus=0", "The executor option cpus must be a whole number from 1 up, not 0."),
-        ("memory-gb=-1", "The executor option memory-gb must be a number above 0, not -1.0."),
-        ("gpus=2", "The executor option gpus must be a whole number from 0 to 1, not 2."),
-        ("cluster=lokal", "The executor option cluster must be one of slurm, local, not 'lokal'. Did you mean local?"),
-    ],
-)
-def test_wrong_options_are_refused(option: str, reason: str, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["run", "mine/mood", "--backbone", "words", "--data", "data", "--executor", "slurm"]
-    assert main([*words, "--executor-option", option], plugins=discover()) == 2
-    assert capsys.readouterr().err.strip() == f"benchrunner: {reason}"
-
-
-def test_the_executor_is_offered_by_name() -> None:
-    executor: Any = discover().executors["slurm"]
-    assert isinstance(executor, Executor) and executor.about

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchrunner.metrics import Score
+from benchrunner import Score
 from benchrunner_squad.comparing import (
-    ANSWERED,
     ANSWERED_OR_NONE,
     EXACT_OR_NONE,
     F1_OR_NONE,
@@ -106,23 +105,6 @@ def test_a_metric_without_such_questions_is_absent() -> None:
     assert scores["HasAns_f1"] == Score(100.0)
     assert scores["NoAns_f1"] == Score(None, "there are no questions without an answer")
     assert ANSWERED_OR_NONE[2].score([[]], [""]) == Score(None, "there are no questions with an answer")
-
-
-@pytest.mark.parametrize("metric", [*ANSWERED, *ANSWERED_OR_NONE[:2]], ids=lambda metric: metric.name)
-def test_a_metric_is_the_mean_of_its_rows(metric) -> None:  # type: ignore[no-untyped-def]
-    gold, answers = [["Paris"], ["old Rome"], ["Oslo"]], ["Paris", "Rome", ""]
-    rows = [metric.per_row(right, answer) for right, answer in zip(gold, answers, strict=True)]
-    assert metric.value(gold, answers) == pytest.approx(sum(rows) / 3)
-    assert metric.scale == 1.0
-
-
-def test_the_headline_comes_first() -> None:
-    assert (ANSWERED[0].name, ANSWERED_OR_NONE[0].name) == ("f1", "f1")
-    assert [metric.name for metric in ANSWERED_OR_NONE if not metric.detail] == ["f1", "exact"]
-
-
-def test_answers_are_compared_once_for_all_metrics_of_2_0() -> None:
-    assert len({metric.compute for metric in ANSWERED_OR_NONE}) == 2  # exact match and F1
 
 
 def test_a_mean_is_the_same_on_every_python() -> None:

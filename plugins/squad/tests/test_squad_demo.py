@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from benchrunner.workspace import Settings, Workspace
+from benchrunner import Workspace
+from benchrunner.workspace import Settings
 from benchrunner_kit.testing import check_task
 from benchrunner_squad import register_tasks
-from benchrunner_squad.demo import QUESTIONS, WORDS, write
 
 TASKS = {task.name: task for task in register_tasks() if task.demo_files is not None}
-
-
-def questions(path: Path) -> list[dict[str, Any]]:
-    return [
-        question
-        for article in json.loads(path.read_text())["data"]
-        for paragraph in article["paragraphs"]
-        for question in paragraph["qas"]
-    ]
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS.keys())
 def test_the_task_keeps_its_contract(tmp_path: Path, task) -> None:  # type: ignore[no-untyped-def]
     check_task(task, tmp_path)
-
-
-def test_demo_files_have_official_names_and_differ_by_seed(tmp_path: Path) -> None:
-    for version in ("v1.1", "v2.0"):
-        write(version, 1, tmp_path / "first")
-        write(version, 2, tmp_path / "second")
-    names = [path.relative_to(tmp_path / "first").as_posix() for path in sorted((tmp_path / "first").rglob("*.json"))]
-    assert names == [f"squad/{role}-{version}.json" for role in ("dev", "train") for version in ("v1.1", "v2.0")]
-    assert all((tmp_path / "first" / name).read_bytes() != (tmp_path / "second" / name).read_bytes() for name in names)
 
 
 def test_the_demo_has_articles_of_triviaqa_that_name_the_answer(tmp_path: Path) -> None:
@@ -52,20 +32,3 @@ def test_the_demo_has_articles_of_triviaqa_that_name_the_answer(tmp_path: Path) 
             assert row["context"][start:].startswith(answer)
     files = [path.relative_to(tmp_path / "first") for path in (tmp_path / "first").rglob("*.*")]
     assert all((tmp_path / "first" / file).read_bytes() == (tmp_path / "second" / file).read_bytes() for file in files)
-
-
-def test_version_2_0_marks_questions_without_an_answer(tmp_path: Path) -> None:
-    write("v2.0", 0, tmp_path)
-    train = questions(tmp_path / "squad" / "train-v2.0.json")
-    impossible = [question for question in train if question["is_impossible"]]
-    assert 0.2 < len(impossible) / len(train) < 0.3
-    assert all(question["answers"] == [] and question["plausible_answers"] for question in impossible)
-
-
-def test_the_question_word_tells_the_kind_of_answer(tmp_path: Path) -> None:
-    write("v1.1", 0, tmp_path)
-    kinds = {text: kind for kind, texts in QUESTIONS.items() for text in texts}
-    for question in questions(tmp_path / "squad" / "dev-v1.1.json"):
-        answers = [answer["text"] for answer in question["answers"]]
-        assert len(answers) == 3
-        assert set(answers) <= set(WORDS[kinds[question["question"]]].split())

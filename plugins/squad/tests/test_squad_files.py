@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from benchrunner.data.sources import DataNotFound
-from benchrunner.errors import BadRows, DataError
-from benchrunner.workspace import Settings, Workspace
+from benchrunner import DataError, Workspace
+from benchrunner.errors import BadRows
+from benchrunner.workspace import Settings
 from benchrunner_squad import register_tasks
-from benchrunner_squad.questions import SquadFile
 
 TASKS = {task.name: task for task in register_tasks()}
 CONTEXT = "Ada met Bruno in Café Löwe, Paris. 👋 They ate."
@@ -82,10 +81,6 @@ def test_questions_keep_the_file_order_and_all_their_answers(tmp_path: Path) -> 
     assert load(tmp_path, json.dumps(FILE, ensure_ascii=False)) == ROWS  # the offsets count characters, not bytes
 
 
-def test_a_file_of_1_1_is_also_a_file_of_2_0(tmp_path: Path) -> None:
-    assert load(tmp_path, FILE, "2.0") == ROWS
-
-
 def test_2_0_reads_unanswerable_questions_and_1_1_refuses_them(tmp_path: Path) -> None:
     none = {"answers": [], "is_impossible": True, "plausible_answers": [{"text": "Paris", "answer_start": 28}]}
     content = changed(lambda qa: qa.update(none))
@@ -118,11 +113,6 @@ def test_the_known_folders_are_searched(tmp_path: Path, name: str) -> None:
     assert len(TASKS["squad/1.1"].load("train", workspace(tmp_path))) == 2
 
 
-def test_a_missing_file_is_reported_with_the_searched_paths(tmp_path: Path) -> None:
-    with pytest.raises(DataNotFound, match=r"no file .*train-v1\.1\.json \(or 2 other usual places\)"):
-        SquadFile(("train-v1.1.json", "squad/train-v1.1.json", "SQuAD/train-v1.1.json")).read(workspace(tmp_path))
-
-
 QUESTION = r"dev-v1\.1\.json: data\[1\]\.paragraphs\[1\]\.qas\[0\]: "
 
 
@@ -130,76 +120,21 @@ QUESTION = r"dev-v1\.1\.json: data\[1\]\.paragraphs\[1\]\.qas\[0\]: "
     ("content", "message"),
     [
         ("", r"dev-v1\.1\.json:1: not valid JSON at column 1"),
-        ("id\tquestion\n", r"dev-v1\.1\.json:1: not valid JSON"),
-        ('{"data": [\n{"title": "x"', r"dev-v1\.1\.json:2: not valid JSON"),
         ("[]", r"dev-v1\.1\.json: at the top: expected an object, found a list\."),
-        ("{}", r"dev-v1\.1\.json: at the top: 'data' is missing; expected a list\."),
         ('{"data": []}', r"at the top: 'data' is an empty list; expected articles\."),
-        ('{"data": {}}', r"at the top: 'data' must be a list, found an object\."),
         ('{"data": [3]}', r"data\[0\]: expected an object, found the number 3\."),
-        ('{"data": [{}]}', r"data\[0\]: 'paragraphs' is missing; expected a list\."),
-        (
-            '{"data": [{"paragraphs": [{"qas": []}]}]}',
-            r"data\[0\]\.paragraphs\[0\]: 'context' is missing; expected a text",
-        ),
-        ('{"data": [{"paragraphs": [{"context": "A."}]}]}', r"paragraphs\[0\]: 'qas' is missing; expected a list\."),
         ('{"data": [{"paragraphs": []}]}', r"dev-v1\.1\.json: no rows\."),
-        (changed(lambda qa: qa.pop("id")), QUESTION + "'id' is missing; expected a text"),
         (changed(lambda qa: qa.update(id=7)), QUESTION + "'id' must be a text, found the number 7"),
-        (changed(lambda qa: qa.update(question=None)), QUESTION + "'question' must be a text, found null"),
         (changed(lambda qa: qa.pop("answers")), QUESTION + "'answers' is missing; expected a list"),
-        (
-            changed(lambda qa: qa.update(answers=float("nan"))),
-            QUESTION + "'answers' must be a list, found the number nan",
-        ),
-        (
-            changed(lambda qa: qa.update(answers=["Bruno"])),
-            r"answers\[0\]: expected an object, found a text\.",
-        ),
-        (
-            changed(lambda qa: qa["answers"][1].pop("text")),
-            r"answers\[1\]: 'text' is missing; expected a text\.",
-        ),
-        (
-            changed(lambda qa: qa["answers"][0].update(text=float("nan"))),
-            r"qas\[0\]\.answers\[0\]: 'text' must be a text, found the number nan",
-        ),
-        (
-            changed(lambda qa: qa["answers"][0].update(answer_start=float("nan"))),
-            r"answers\[0\]: 'answer_start' must be a whole number, found the number nan",
-        ),
-        (
-            changed(lambda qa: qa["answers"][0].update(answer_start=8.0)),
-            r"a whole number, found the number 8\.0\.",
-        ),
-        (
-            changed(lambda qa: qa["answers"][0].update(answer_start=True)),
-            r"a whole number, found true or false\.",
-        ),
-        (
-            changed(lambda qa: qa["answers"][0].update(answer_start=2**63)),
-            r"'answer_start' is a number of 64 bits",
-        ),
+        (changed(lambda qa: qa["answers"][1].pop("text")), r"answers\[1\]: 'text' is missing; expected a text\."),
+        (changed(lambda qa: qa["answers"][0].update(answer_start=True)), r"a whole number, found true or false\."),
+        (changed(lambda qa: qa["answers"][0].update(answer_start=2**63)), r"'answer_start' is a number of 64 bits"),
         (
             changed(lambda qa: qa.update(is_impossible=True)),
             QUESTION + "'is_impossible' is true, but there are 2 answers",
         ),
-        (
-            changed(lambda qa: qa.update(is_impossible=False, answers=[])),
-            "'is_impossible' is false, but there is no answer",
-        ),
-        (
-            changed(lambda qa: qa.update(is_impossible="no")),
-            "'is_impossible' must be true or false, found a text",
-        ),
-        (
-            changed(lambda qa: qa.update(question="Who?\ud83d")),
-            r"the text 'Who\?\\ud83d' holds half of a surrogate pair",
-        ),
-        (
-            '{"data": [{"paragraphs": [{"context": "A.", "context": "B.", "qas": []}]}]}',
-            r"the key 'context' stands twice in one object",
-        ),
+        (changed(lambda qa: qa.update(is_impossible=False, answers=[])), "'is_impossible' is false, but there is no"),
+        (changed(lambda qa: qa.update(question="Who?\ud83d")), r"the text 'Who\?\\ud83d' holds half of a surrogate"),
     ],
 )
 def test_a_bad_file_is_one_error_with_the_path_inside_it(tmp_path: Path, content: object, message: str) -> None:
@@ -212,19 +147,8 @@ def test_a_bad_file_is_one_error_with_the_path_inside_it(tmp_path: Path, content
     ("change", "message"),
     [
         (lambda qa: qa.update(id="q2"), r"row 1: the id 'q2' stands at row 0 already"),
-        (
-            lambda qa: qa["answers"][0].update(answer_start=9),
-            r"row 0: 'q1' has the answer 'Bruno' at character 9",
-        ),
-        (
-            lambda qa: qa["answers"][0].update(answer_start=-40),
-            r"row 0: 'q1' has the answer 'Bruno' at character -40",
-        ),
-        (
-            lambda qa: qa["answers"][0].update(answer_start=10**9),
-            r"row 0: 'q1' has the answer 'Bruno' at character 1000000000",
-        ),
-        (lambda qa: qa["answers"][0].update(text=""), r"row 0: 'q1' has the answer ''"),
+        (lambda qa: qa["answers"][0].update(answer_start=9), r"row 0: 'q1' has the answer 'Bruno' at character 9"),
+        (lambda qa: qa["answers"][0].update(answer_start=10**9), r"row 0: 'q1' has the answer 'Bruno' at character"),
     ],
 )
 def test_rows_that_contradict_themselves_are_bad_rows(tmp_path: Path, change: Any, message: str) -> None:

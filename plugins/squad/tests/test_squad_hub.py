@@ -12,7 +12,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import forked
-from benchrunner.errors import DataError
+from benchrunner import DataError
 from benchrunner_squad.demo import write
 from benchrunner_squad.questions import from_hub
 from hub_server import Hub
@@ -54,7 +54,8 @@ def on_hub(path: Path) -> pa.Table:
     for article in json.loads(path.read_text())["data"]:
         for paragraph in article["paragraphs"]:
             for qa in paragraph["qas"]:
-                answers = {key: [answer[key] for answer in qa["answers"]] for key in ("text", "answer_start")}
+                answers = {"text": [answer["text"] for answer in qa["answers"]]}
+                answers["answer_start"] = [answer["answer_start"] for answer in qa["answers"]]
                 texts = {"title": article["title"], "context": paragraph["context"], "question": qa["question"]}
                 rows.append({"id": qa["id"], **texts, "answers": answers})
     fields = [pa.field(name, pa.string()) for name in ("id", "title", "context", "question")]

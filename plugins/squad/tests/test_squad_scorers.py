@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError
+from benchrunner import DataError, Rows, Score, Scored, Workspace
 from benchrunner.io.decoding import as_json
-from benchrunner.metrics import Score
-from benchrunner.tasks.task import Scored
-from benchrunner.workspace import Settings, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_squad import register_tasks
 from benchrunner_squad.scorers import best_cut
 
@@ -153,10 +150,9 @@ def test_best_cut_of_distinct_probabilities_equals_brute_force(data: st.DataObje
     gains = [data.draw(st.sampled_from((-1.0, 0.0, 0.25, 0.5, 1.0))) for _ in probabilities]  # sums of them are exact
     steps = [(number / 1000, gain) for number, gain in zip(probabilities, gains, strict=True)]
     unanswerable = gains.count(-1.0)
-    totals = {
-        cut: unanswerable + sum(gain for probability, gain in steps if probability <= cut)
-        for cut in (0.0, *sorted(probability for probability, _ in steps))
-    }
+    totals = {}
+    for cut in (0.0, *sorted(probability for probability, _ in steps)):
+        totals[cut] = unanswerable + sum(gain for probability, gain in steps if probability <= cut)
     best = max(totals.values())
     assert best_cut(steps, unanswerable) == (best, next(cut for cut, total in totals.items() if total == best))
 
@@ -165,22 +161,10 @@ def test_best_cut_of_distinct_probabilities_equals_brute_force(data: st.DataObje
     ("answers", "message"),
     [
         ("", r"said\.json:1: not valid JSON at column 1"),
-        ('{"q1": "Paris"', r"said\.json:1: not valid JSON at column 15"),
-        ('{\n"q1": "Paris"\n"q2": 1}', r"said\.json:3: not valid JSON at column 1"),
-        ("[" * 100_000, r"said\.json: lists and objects are nested more than 100 deep"),
-        ('{"q1": ' + "9" * 5_000 + "}", r"said\.json: not valid JSON: a number has thousands of digits"),
         ('["Paris"]', r"said\.json: expected an object of answers by question id, found a list\."),
-        ('"Paris"', r"found a text\."),
-        (
-            '{"q1": "Paris", "q1": "Rome"}',
-            r"said\.json: the key 'q1' stands twice in one object; each must stand once",
-        ),
+        ('{"q1": "Paris", "q1": "Rome"}', r"said\.json: the key 'q1' stands twice in one object; each must stand once"),
         ('{"q1": 3}', r"said\.json: id 'q1': expected an answer as text, found the number 3\."),
         ('{"q1": NaN}', r"id 'q1': expected an answer as text, found the number nan\."),
-        ('{"q1": null}', r"id 'q1': expected an answer as text, found null\."),
-        ('{"q1": true}', r"id 'q1': expected an answer as text, found true or false\."),
-        ('{"q1": ["Paris"]}', r"id 'q1': expected an answer as text, found a list\."),
-        ('{"q1": {"text": "Paris"}}', r"id 'q1': expected an answer as text, found an object\."),
         ('{"q\\u001b[31m": 3}', r"id 'q\\x1b\[31m': expected an answer"),
     ],
 )
@@ -196,31 +180,12 @@ def test_a_bad_file_of_answers_is_one_error(tmp_path: Path, version: str, answer
         ('{"q1": "0.5"}', r"none\.json: id 'q1': expected a probability from 0 to 1, found a text\."),
         ('{"q1": NaN}', r"expected a probability from 0 to 1, found the number nan\."),
         ('{"q1": 1e999}', r"found the number inf\."),
-        ('{"q1": -Infinity}', r"found the number -inf\."),
-        ('{"q1": true}', r"found true or false\."),
-        ('{"q1": null}', r"found null\."),
         ("[0.5]", r"expected an object of probabilities by question id, found a list\."),
-        ('{"q1": 0.1, "q1": 0.2}', r"the key 'q1' stands twice"),
     ],
 )
 def test_a_bad_file_of_probabilities_is_one_error(tmp_path: Path, none: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         scored(tmp_path, "2.0", {"q1": ["Paris"]}, {"q1": "Paris"}, none)
-
-
-def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
-    answers = '\ufeff{\r\n"q1": "Paris"\r\n}\r\n'
-    assert scored(tmp_path, "1.1", {"q1": ["Paris"]}, answers).figures["f1"] == Score(100.0)
-
-
-def test_text_that_is_not_utf8_is_an_error_with_its_line(tmp_path: Path) -> None:
-    scorer = TASKS["squad/1.1"].scorer
-    assert scorer is not None
-    (tmp_path / "said.json").write_bytes(b'{\n"q1": "\xe9t\xe9"}')
-    with pytest.raises(DataError, match=r"said\.json:2: not UTF-8 text"):
-        scorer.score(tmp_path / "said.json", rows({"q1": ["été"]}), {})
-    with pytest.raises(DataError, match=r"absent\.json: cannot be read"):
-        scorer.score(tmp_path / "absent.json", rows({"q1": ["été"]}), {})
 
 
 def test_scoring_without_gold_answers_is_an_error(tmp_path: Path) -> None:

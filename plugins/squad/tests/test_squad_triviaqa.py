@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner.data.rows import Rows
-from benchrunner.errors import BadRows, DataError
-from benchrunner.problems.span import Span
-from benchrunner.workspace import Settings, Workspace
+from benchrunner import DataError, Rows, Workspace
+from benchrunner.errors import BadRows
+from benchrunner.workspace import Settings
 from benchrunner_squad import register_tasks
 from benchrunner_squad.triviaqa import beginning, first_place
 
@@ -159,48 +158,13 @@ def test_a_users_file_needs_no_answers_and_keeps_documents(tmp_path: Path) -> No
     ("changes", "message"),
     [
         ({"Answer": None}, r"wikipedia-train\.json: Data\[0\]: 'Answer' is missing; expected an object"),
-        (
-            {"Answer": {"Value": "x", "Aliases": []}},
-            r"Data\[0\]\.Answer: 'NormalizedAliases' is missing; expected a list of",
-        ),
+        ({"Answer": {"Value": "x", "Aliases": []}}, r"Data\[0\]\.Answer: 'NormalizedAliases' is missing; expected a"),
         ({"Answer": {**ANSWER, "Aliases": ["x", 3]}}, r"Data\[0\]\.Answer: 'Aliases' must hold texts only"),
-        ({"Question": float("nan")}, r"Data\[0\]: 'Question' must be a text, found the number nan"),
-        ({"QuestionId": 1}, r"Data\[0\]: 'QuestionId' must be a text, found the number 1"),
         ({"EntityPages": [{"Title": "x"}]}, r"Data\[0\]\.EntityPages\[0\]: 'Filename' is missing; expected a text"),
-        ({"EntityPages": {}}, r"Data\[0\]: 'EntityPages' must be a list, found an object"),
-        (
-            {"SearchResults": [{"Filename": "../../secret"}]},
-            r"SearchResults\[0\]: 'Filename' must be a path below",
-        ),
-        ({"SearchResults": [{"Filename": "/etc/hosts"}]}, r"below evidence/web, found '/etc/hosts'"),
-        ({"SearchResults": [{"Filename": ""}]}, r"below evidence/web, found ''"),
+        ({"SearchResults": [{"Filename": "../../secret"}]}, r"SearchResults\[0\]: 'Filename' must be a path below"),
     ],
 )
 def test_a_bad_file_is_one_error_with_the_path_inside_it(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     write(tmp_path, question(**changes) if changes != {"Answer": None} else question(Answer=None))
     with pytest.raises(DataError, match=message):
         load(tmp_path)
-
-
-def test_text_that_is_not_utf8_is_an_error_with_its_line(tmp_path: Path) -> None:
-    write(tmp_path, question())
-    (tmp_path / "evidence/wikipedia/Sea.txt").write_bytes(b"The\nHagu\xe9")
-    with pytest.raises(DataError, match=r"Sea\.txt:2: not UTF-8 text"):
-        load(tmp_path)
-
-
-def test_all_tasks_have_the_head_of_squad() -> None:
-    heads = [task.problem.identity() for task in TASKS.values()]
-    assert all(head == Span().identity() for head in heads)
-
-
-def test_squad_and_triviaqa_are_suites_of_their_own() -> None:
-    suites = {name: task.suite.name for name, task in TASKS.items() if task.suite is not None}
-    assert suites == {
-        "squad/1.1": "squad",
-        "squad/2.0": "squad",
-        "triviaqa/wiki": "triviaqa",
-        "triviaqa/web": "triviaqa",
-        "triviaqa-800/wiki-800": "triviaqa-800",
-        "triviaqa-800/web-800": "triviaqa-800",
-    }

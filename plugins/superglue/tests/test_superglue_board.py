@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,6 @@ from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.results import write_answers
 from benchrunner.workspace import Settings
-from benchrunner_kit.testing import TinyEncoder
 from benchrunner_superglue import register_tasks
 from benchrunner_superglue.board import COLUMNS, FIGURES, board
 from benchrunner_superglue.multirc_file import MultiRcFile
@@ -74,14 +74,11 @@ def test_the_file_of_multirc_is_nested_as_the_data() -> None:
     ("old", "new", "fault"),
     [
         ('"label": 1', '"label": "true"', "x:1: found '\"true\"'; expected the label 0 or 1."),
-        ('"label": 1', '"label": true', "x:1: found 'true'; expected the label 0 or 1."),
         ('{"idx": 1, "label": 0}', '{"idx": 0, "label": 0}', "this answer is there already"),
-        ('{"idx": 1, "label": 0}', '{"idx": 9, "label": 0}', "no row has the id passage 3 question 5 answer 9"),
+        ('{"idx": 1, "label": 0}', '{"idx": 9, "label": 0}', "no row is passage 3 question 5 answer 9"),
         (', {"idx": 1, "label": 0}', "", "x: 3 answers, expected 4."),
-        (', {"idx": 1, "label": 0}', "", "no answer to passage 3 question 5 answer 1"),
-        ('"passage": {"questions"', '"questions": {"x"', "x:1: found "),
+        (', {"idx": 1, "label": 0}', "", "no label for passage 3 question 5 answer 1"),
         (GOOD, "[1]", "expected an object such as "),
-        (GOOD, "", "x:1: found ''; expected an object such as "),
         (GOOD, "[" * 5000, "expected an object such as "),
     ],
 )
@@ -97,20 +94,5 @@ def test_the_published_average_follows_from_the_figures(system: str) -> None:
     cells: dict[str, Any] = dict(zip(COLUMNS, FIGURES[system], strict=True))
     parts = [["BoolQ"], ["CB F1", "CB acc"], ["COPA"], ["MultiRC F1a", "MultiRC EM"], ["ReCoRD F1", "ReCoRD EM"]]
     parts += [["RTE"], ["WiC"], ["WSC"]]
-    means = [sum(cells[name] for name in names) / len(names) for names in parts]
+    means = [statistics.fmean(map(cells.get, names)) for names in parts]
     assert sum(means) / len(means) == pytest.approx(cells["Avg"], abs=0.0501)
-
-
-def test_every_published_column_is_a_metric_of_a_task() -> None:
-    for column in COLUMNS.values():
-        if column.task:
-            task = TASKS[column.task]
-            assert column.metric in [metric.name for metric in task.metrics] and column.split in task.splits
-
-
-def test_the_tiny_encoder_sees_every_row(answers: Mapping[tuple[str, str], Answers]) -> None:
-    for (name, _), given in answers.items():
-        task = TASKS[name]
-        assert given.table is not None
-        features = task.problem.encode(given.table, TinyEncoder(), task.recipe, training=False)
-        assert len(np.unique(features.owner)) == given.table.num_rows

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from benchrunner.command_line.main import main
-from benchrunner.fits.computing import Computing
+from benchrunner import Workspace
 from benchrunner.leaderboards import writing
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.predicting import predict
-from benchrunner.runs.runner import Runner
-from benchrunner.studies.study import compared
-from benchrunner.studies.study_run import run_study
+from benchrunner.results import Computing, Plugins, Runner, compared, discover, predict, run_study
 from benchrunner.studies.submissions.submission_answers import answers, selected
-from benchrunner.workspace import Settings, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_kit.testing import check_task, tiny_family
-from benchrunner_swag import SWAG, register_tasks
-
-
-def test_the_recipe_and_the_counts_are_the_papers() -> None:
-    (task,) = register_tasks()
-    assert (task.recipe.batch_size, task.recipe.epochs, task.recipe.lr, task.recipe.max_length) == (16, 3, 2e-5, 128)
-    assert [task.splits[name].rows for name in ("train", "dev", "test")] == [73_546, 20_006, 20_005]
-    assert [metric.name for metric in task.metrics] == ["accuracy"]
+from benchrunner_swag import SWAG
 
 
 def test_the_task_keeps_its_contract(tmp_path: Path) -> None:
@@ -44,21 +30,6 @@ def write(folder: Path, seed: int) -> Path:
     assert SWAG.demo_files is not None
     SWAG.demo_files(seed, folder)
     return folder
-
-
-def test_demo_files_are_determined_by_the_seed(tmp_path: Path) -> None:
-    first, again, other = (write(tmp_path / name, seed) for name, seed in (("first", 1), ("again", 1), ("other", 2)))
-    for name in ("train", "val", "test"):
-        path = f"swag/{name}.csv"
-        assert (first / path).read_bytes() == (again / path).read_bytes() != (other / path).read_bytes()
-
-
-def test_the_demo_files_have_the_official_quirks(tmp_path: Path) -> None:
-    home = write(tmp_path, 1) / "swag"
-    train, test = ((home / f"{name}.csv").read_text() for name in ("train", "test"))
-    assert train.startswith(",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0")
-    assert train.split("\n")[0].endswith("ending3,label") and test.split("\n")[0].endswith("ending3")
-    assert '""well""' in train and ", then leaves" in train and train.count("\n") > 221 and ",,gold," in train
 
 
 def test_words_alone_tell_the_ending(tmp_path: Path) -> None:
@@ -84,7 +55,7 @@ def test_words_alone_tell_the_ending(tmp_path: Path) -> None:
 def plugins() -> Plugins:
     from types import SimpleNamespace
 
-    from benchrunner.plugins.hookspecs import hookimpl
+    from benchrunner import hookimpl
 
     backbones = SimpleNamespace(register_backbones=hookimpl(lambda: [tiny_family()]))
     swag = SimpleNamespace(register_tasks=hookimpl(lambda: [SWAG]))
@@ -107,22 +78,6 @@ def test_64_rows_are_memorized(tmp_path: Path, plugins: Plugins) -> None:
     assert learned == runner.planner.rows(SWAG, "train").table.column("label").to_pylist()[:64]
 
 
-def test_a_file_of_one_number_per_line_is_scored(
-    tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = write(tmp_path, 1)
-    workspace = Workspace(runs=tmp_path, cache=tmp_path, data=data)
-    gold = SWAG.load("dev", workspace).table.column("label").to_pylist()
-    numbers = [gold[0] ^ 1, *gold[1:]]
-    (tmp_path / "answers.txt").write_text("".join(f"{number}\n" for number in numbers))
-    words = ["score", "swag", str(tmp_path / "answers.txt"), "--gold", str(data / "swag" / "val.csv"), "--json"]
-    assert main(words, plugins=plugins) == 0
-    assert json.loads(capsys.readouterr().out) == {"accuracy": {"value": 79 / 80}}
-    (tmp_path / "answers.txt").write_text("1\n" * 79 + "4\n")
-    assert main(words, plugins=plugins) == 2
-    assert "answers.txt:80: found '4'; expected a whole number from 0 to 3" in capsys.readouterr().err
-
-
 def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, plugins: Plugins) -> None:
     workspace = Workspace(
         runs=tmp_path / "runs",
@@ -138,21 +93,7 @@ def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, pl
     assert "predictions.csv: 60 lines, expected 20,005." in find_faults(board, path)
     predicted = [int(line) for line in (path / "predictions.csv").read_text().splitlines()]
     rows = [line.split(",") for line in (path / "probabilities.csv").read_text().splitlines()]
-    probabilities = [[float(value) for value in row] for row in rows]
+    probabilities = [list(map(float, row)) for row in rows]
     assert predicted == given["swag/swag", "test"].values
     assert [row.index(max(row)) for row in probabilities] == predicted
     assert all(abs(sum(row) - 1) < 1e-6 for row in probabilities)
-
-
-def test_without_test_answers_the_majority_can_fill_the_files(tmp_path: Path, plugins: Plugins) -> None:
-    workspace = Workspace(
-        runs=tmp_path / "runs",
-        cache=tmp_path / "cache",
-        data=write(tmp_path / "data", 1),
-        settings=Settings(official_counts=False),
-    )
-    runner, board = Runner(plugins, workspace, Computing("cpu")), plugins.leaderboards.find("swag")
-    filled = answers(board, selected(board, (), runner), {"swag/swag": "not among --tasks"}, runner)
-    path = writing.write_answers(board, filled, tmp_path, counts={file.name: 60 for file in board.files})
-    assert len(set((path / "predictions.csv").read_text().split())) == 1
-    assert {file.filled for file in read_manifest(path).filled} == {"not among --tasks; the training majority"}

@@ -16,9 +16,7 @@ import pytest
 
 import benchrunner_trackers
 from benchrunner.command_line.main import main
-from benchrunner.fits.computing import Computing
-from benchrunner.results import Event, Fit, Runner, compared, discover, run_study
-from benchrunner.runs.predicting import predict
+from benchrunner.results import Computing, Event, Fit, Runner, compared, discover, predict, run_study
 from benchrunner_trackers.observer import observer
 from benchrunner_trackers.settings import TRACKERS
 from benchrunner_trackers.tracker import run_name
@@ -89,7 +87,9 @@ def tensorboard_curves(folder: Path, runner: Runner, fit: Fit) -> tuple[Curves, 
 
     [home] = (folder / "tensorboard" / "mine" / "mood" / "words").glob(f"lr0.02-seed3-{fit.id}")
     events = EventAccumulator(str(home)).Reload()
-    curves = {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+    curves: Curves = {}
+    for tag in events.Tags()["scalars"]:
+        curves[tag] = [(event.step, event.value) for event in events.Scalars(tag)]
     [text] = [events.Tensors(tag) for tag in events.Tags()["tensors"]]
     assert len(text) == 1
     rows = [line.strip("| ").split(" | ") for line in text[0].tensor_proto.string_val[0].decode().splitlines()[2:]]
@@ -150,14 +150,7 @@ def test_a_killed_fit_goes_on_with_its_curve(
     scores = predict(fit, "dev", runner).record.scores
     for name, score in scores.items():
         assert curves[f"dev/{name}"] == [(36, pytest.approx(score.value, rel=1e-6))]
-    expected = {
-        "task": "mine/mood",
-        "backbone": "words",
-        "method": "finetune",
-        "seed": "3",
-        "fit": fit.id,
-        "lr": "0.02",
-    }
+    expected = {"task": "mine/mood", "backbone": "words", "method": "finetune", "seed": "3", "fit": fit.id}
     assert parameters.items() >= {**expected, "lr": "0.02"}.items()
     told = capsys.readouterr()
     assert told.out == "" and "The observer" not in told.err
@@ -207,10 +200,7 @@ def test_without_a_choice_nothing_is_loaded_or_written(tracked: Callable[[str], 
     ("name", "reason"),
     [
         ("tensorbord", "There is no tracker 'tensorbord'. Did you mean tensorboard? BENCHRUNNER_TRACKERS names the "),
-        (
-            "trackio",
-            "The tracker 'trackio' cannot be used (import of trackio halted; None in sys.modules): pip",
-        ),
+        ("trackio", "The tracker 'trackio' cannot be used (import of trackio halted; None in sys.modules): pip"),
     ],
 )
 def test_a_tracker_that_cannot_be_used_ends_the_command(

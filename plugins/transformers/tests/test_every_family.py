@@ -12,9 +12,9 @@ import torch
 from any_model import write_any_model
 from family_table import BATCHES, QUICK, README, REFUSED, UNTRIED, readme_section
 from test_hub_states import SECOND, TEXTS, batch_of, gradients
+from tiny_models import loaded
 
-from benchrunner import CheckpointError, Workspace
-from benchrunner_transformers.backbones import TransformersFamily
+from benchrunner import CheckpointError
 from benchrunner_transformers.checkpoint.habits import without_cache
 from benchrunner_transformers.model.encoder import HubEncoder
 
@@ -22,16 +22,6 @@ EXPECTED = {name: way for way, names in BATCHES.items() for name in names} | REF
 
 IN_FP64 = ("ctrl",)
 """Model types whose gradients differ by more than 1e-4 in fp32 by rounding alone."""
-
-
-def loaded(folder: Path) -> HubEncoder:
-    workspace = Workspace(runs=folder / "runs", cache=folder / "cache")
-    backbone = TransformersFamily().find(str(folder), workspace)
-    assert backbone is not None
-    backbone.revision(workspace)
-    encoder = backbone.load(workspace, seed=0).eval()
-    assert isinstance(encoder, HubEncoder)
-    return encoder
 
 
 def way_of(encoder: HubEncoder) -> str:

@@ -76,7 +76,9 @@ def library_outputs(kind: str, folder: Path, table: Any) -> np.ndarray:
     if kind == "choose":
         pairs = [(first, choice) for first, choices in zip(FIRST, table["choices"], strict=True) for choice in choices]
         inputs = [tokenizer(first, str(choice), return_tensors="pt") for first, choice in pairs]
-        scores = [model(**{name: values[None] for name, values in row.items()}).logits.item() for row in inputs]
+        scores = []
+        for row in inputs:
+            scores.append(model(**{name: values[None] for name, values in row.items()}).logits.item())
         return np.array(scores).reshape(len(FIRST), -1)
     features = PROBLEMS[kind].encode(table, load(folder, seed=0, encoder_only=False), RECIPE, training=False)
     outputs = []

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from tiny_models import write_model
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from benchrunner.engine import Features, collate
-from benchrunner.features.randomness import Dropout, Generators
-from benchrunner_transformers.loading import load
+from benchrunner.engine import Dropout
+from benchrunner.features.randomness import Generators
 from benchrunner_transformers.model.dropout import DrawnDropout, drawn_from, replace
 
 
@@ -46,20 +44,6 @@ def test_all_dropout_layers_of_a_model_are_replaced(tmp_path: Path) -> None:
     kinds = {type(module) for module in model.modules() if isinstance(module, nn.Dropout)}
     assert kinds == {DrawnDropout}
     assert {module.p for module in model.modules() if isinstance(module, DrawnDropout)} == {0.1, 0.3}
-
-
-def test_a_loaded_model_drops_nothing_unless_the_batch_says_so(tmp_path: Path) -> None:
-    """The layers that are replaced keep their mode, so that nobody needs to call `eval` after loading."""
-    write_model("electra", tmp_path)
-    encoder = load(tmp_path, seed=0, encoder_only=False)
-    assert not any(module.training for module in encoder.model.modules())
-    batch = collate(
-        Features.of(encoder.assemble(["The old man sat.", "dog"], None, 20)), np.arange(2), torch.device("cpu")
-    )
-    with torch.no_grad():
-        states = encoder(batch)
-        assert torch.equal(states, encoder(batch))
-        assert torch.equal(states, encoder.eval()(batch))
 
 
 def test_a_graph_keeps_nothing_that_is_drawn_on_the_cpu() -> None:

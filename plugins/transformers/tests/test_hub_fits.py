@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tiny_models import SETTINGS, write_model
+from tiny_models import SETTINGS, backbone_of, write_model
 
 from benchrunner import Choose, Recipe, Regress, Rows, Span, Tag, Workspace
 from benchrunner.engine import Backbone, Cache, Job, Problem
@@ -35,10 +35,7 @@ def _spans() -> dict[str, list[Any]]:
 
 
 PROBLEMS: dict[str, tuple[Problem, dict[str, list[Any]]]] = {
-    "regress": (
-        Regress(0, 1),
-        {"a": WORDS, "b": WORDS[::-1], "label": [len(text) / 100 for text in WORDS]},
-    ),
+    "regress": (Regress(0, 1), {"a": WORDS, "b": WORDS[::-1], "label": [len(text) / 100 for text in WORDS]}),
     "choose": (
         Choose(2),
         {"a": WORDS, "choices": [[text, "the river"] for text in WORDS], "label": [n % 2 for n in range(len(WORDS))]},
@@ -82,7 +79,7 @@ def job_of(home: Path, problem: Problem, rows: dict[str, list[Any]], backbone: B
 
 def fitted(home: Path, kind: str, model: Path, *, kill_at: int = 0) -> np.ndarray:
     """Fine-tune, killed after a step and resumed if asked; return the predictions of the saved model."""
-    from benchrunner.methods.finetune import Finetune
+    from benchrunner.engine import Finetune
 
     problem, rows = PROBLEMS[kind]
     backbone = backbone_of(model)
@@ -108,23 +105,8 @@ def test_a_killed_fit_ends_with_the_same_bits(model_type: str, tmp_path: Path) -
     np.testing.assert_array_equal(whole, resumed)
 
 
-@pytest.mark.parametrize("kind", PROBLEMS)
-@pytest.mark.parametrize(
-    "model_type", ["roberta", *(pytest.param(name, marks=pytest.mark.slow) for name in ("xlnet", "gpt2", "bart"))]
-)
-def test_every_kind_of_problem_is_fitted(model_type: str, kind: str, tmp_path: Path) -> None:
-    write_model(model_type, tmp_path / "start")
-    assert np.isfinite(fitted(tmp_path / "fit", kind, tmp_path / "start")).all()
-
-
 @pytest.mark.parametrize("model_type", FAMILIES)
 def test_the_contract_of_backbones_is_kept(model_type: str, tmp_path: Path) -> None:
     write_model(model_type, tmp_path / "start")
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache")
     check_backbone(backbone_of(tmp_path / "start"), TransformersFamily(), workspace, tmp_path / "saved")
-
-
-def backbone_of(folder: Path) -> Backbone:
-    backbone = TransformersFamily().find(f"{folder}", Workspace(folder, folder))
-    assert backbone is not None
-    return backbone

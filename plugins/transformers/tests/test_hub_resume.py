@@ -48,7 +48,7 @@ def fit(home: Path, model: Path, *, last: int) -> int:
     ]
     places = ["--data", str(home.parent / "data"), "--runs", str(home / "runs")]
     program = ["-c", FIT, str(Path(inline.__file__).parent), str(last)]
-    command = [*program, "run", "mood", "--backbone", f"transformers:{model}", *words, *places]
+    command = [*program, "run", "mood", "--device", "cpu", "--backbone", f"transformers:{model}", *words, *places]
     environment = {**os.environ, "BENCHRUNNER_CACHE": str(home / "cache")}
     process = forked.Process(command, env=environment, imports=("transformers",))
     code, (out, err) = process.wait(), process.communicate()

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_models import SETTINGS, write_model
+from tiny_models import SETTINGS, loaded, write_model
 
-from benchrunner import Workspace
 from benchrunner.engine import Encoder, Features, FlatBatch, collate
-from benchrunner_transformers.backbones import TransformersFamily
 
 TEXTS = [
     "The old man sat by the river.",
@@ -24,22 +22,8 @@ TEXTS = [
     "She opened the window, looked outside and saw that everything was covered with snow. Then she closed it quickly.",
 ]
 SECOND = ["It rains.", "A quick brown fox", "", "Yes, he did.", "the dog", "What is it?"]
-FLAT = (
-    "albert",
-    "bert",
-    "camembert",
-    "deberta-v2",
-    "distilbert",
-    "electra",
-    "eurobert",
-    "gpt2",
-    "gpt_neox",
-    "modernbert",
-    "qwen2",
-    "qwen3",
-    "roberta",
-    "xlm-roberta",
-)
+FLAT = ["albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "eurobert", "gpt2"]
+FLAT += ["gpt_neox", "modernbert", "qwen2", "qwen3", "roberta", "xlm-roberta"]
 """Model types that read flat batches without padding."""
 PADDED = ("bert", "gpt_neox", "roberta")
 """Model types whose states of padded batches every run of the tests compares; the others are slow tests."""
@@ -49,14 +33,6 @@ NAMES = [
     *(pytest.param(f"{name}:padded", marks=() if name in PADDED else pytest.mark.slow) for name in FLAT),
 ]
 """Model types, the encoder of BART alone, and models that read flat batches but are given padded batches."""
-
-
-def loaded(folder: Path, suffix: str = "") -> Encoder:
-    """Load a model in this plugin, also a BERT."""
-    workspace = Workspace(runs=folder / "runs", cache=folder / "cache")
-    backbone = TransformersFamily().find(f"{folder}{suffix}", workspace)
-    assert backbone is not None
-    return backbone.load(workspace, seed=0).eval()
 
 
 def batch_of(encoder: Encoder, first: Sequence[str], second: Sequence[str] | None) -> tuple[FlatBatch, Features]:
@@ -139,29 +115,6 @@ def test_long_sequences_of_big_bird_attend_to_blocks(tmp_path: Path) -> None:
         expected = states_alone(model, features, row, segments=True)[-1]
         start, stop = batch.starts[number : number + 2].tolist()
         torch.testing.assert_close(states[start:stop], expected, atol=1e-5, rtol=0)
-
-
-def test_dropout_depends_on_seed_and_step_only(tmp_path: Path) -> None:
-    from benchrunner.engine import Dropout
-
-    write_model("roberta", tmp_path)
-    encoder = loaded(tmp_path)
-    features = Features.of(encoder.assemble(TEXTS, None, 120))
-
-    def states(dropout: Dropout | None) -> torch.Tensor:
-        batch = collate(features, np.arange(len(TEXTS)), torch.device("cpu"), dropout=dropout)
-        return encoder.train()(batch)
-
-    before = torch.get_rng_state()
-    first = states(Dropout(3, 0, 0))
-    torch.rand(5)
-    assert torch.equal(first, states(Dropout(3, 0, 0)))
-    assert not torch.equal(first, states(Dropout(3, 1, 0)))
-    plain = states(None)
-    assert not torch.equal(first, plain)
-    encoder.set_dropout(0.0)
-    assert torch.equal(plain, states(Dropout(3, 0, 0)))
-    torch.set_rng_state(before)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "xlnet", "bart", "bart:encoder", "modernbert", "t5", "deberta-v2"])

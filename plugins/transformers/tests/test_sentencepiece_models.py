@@ -83,16 +83,3 @@ def test_pieces_are_those_of_sentencepiece(model_type: str, tmp_path: Path) -> N
         ]
         assert names(pieces.tokens[start:end].tolist()) == expected, text
     assert len(texts) > 30
-
-
-@pytest.mark.parametrize("model_type", MODELS)
-def test_a_converted_tokenizer_is_saved_and_read_again(model_type: str, tmp_path: Path) -> None:
-    train(model_type, tmp_path)
-    tokenizer = HubTokenizer.read(tmp_path)
-    (tmp_path / "saved").mkdir()
-    tokenizer.save(tmp_path / "saved")
-    (tmp_path / "saved" / "config.json").write_bytes((tmp_path / "config.json").read_bytes())
-    assert (tmp_path / "saved" / "tokenizer.json").is_file()
-    again = HubTokenizer.read(tmp_path / "saved")
-    assert again.fingerprint == tokenizer.fingerprint and again.frame == tokenizer.frame
-    assert ids_of(again, FIRST, SECOND, 60) == ids_of(tokenizer, FIRST, SECOND, 60)

@@ -10,6 +10,11 @@ import torch
 from tiny_tokenizers import write_tokenizer
 from tokenizers import Tokenizer
 
+from benchrunner import Workspace
+from benchrunner.engine import Backbone
+from benchrunner_transformers.backbones import TransformersFamily
+from benchrunner_transformers.model.encoder import HubEncoder
+
 _BERT_LIKE = {
     "hidden_size": 16,
     "num_hidden_layers": 2,
@@ -94,6 +99,19 @@ def write_model(model_type: str, folder: Path, *, seed: int = 0, **changes: Any)
     vocabulary = write_tokenizer(model_type, folder)
     settings = {**special_tokens(folder), "vocab_size": vocabulary, **SETTINGS[model_type], **changes}
     return save_random(AutoConfig.for_model(model_type, **settings), folder, seed=seed)
+
+
+def backbone_of(folder: Path, suffix: str = "") -> Backbone:
+    """Find a model in this plugin, also a BERT; the suffix `:encoder` asks for the encoder alone."""
+    backbone = TransformersFamily().find(f"{folder}{suffix}", Workspace(folder, folder))
+    assert backbone is not None
+    return backbone
+
+
+def loaded(folder: Path, suffix: str = "") -> HubEncoder:
+    encoder = backbone_of(folder, suffix).load(Workspace(folder, folder), seed=0).eval()
+    assert isinstance(encoder, HubEncoder)
+    return encoder
 
 
 def special_tokens(folder: Path, *, names: bool = False) -> dict[str, Any]:

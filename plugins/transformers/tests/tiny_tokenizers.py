@@ -6,7 +6,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -195,43 +194,14 @@ def _eurobert() -> tuple[Tokenizer, dict[str, Any]]:
 
 
 def _openai() -> tuple[Tokenizer, dict[str, Any]]:
-    normalizer, splitter = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
-    words = [word for text in TEXTS for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
-    spelled = Counter((*word[:-1], word[-1] + "</w>") for word in words)
-    letters = sorted({letter for word in spelled for letter in word})
-    merges = _merges(spelled, PIECES - len(letters))
-    pieces = dict.fromkeys(["<unk>", *letters, *map("".join, merges)])
-    vocabulary = {piece: number for number, piece in enumerate(pieces)}
-    tokenizer = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>", end_of_word_suffix="</w>"))
-    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
-    tokenizer.decoder = decoders.BPEDecoder(suffix="</w>")
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.BertPreTokenizer(), decoders.BPEDecoder(suffix="</w>")
+    trainer = trainers.BpeTrainer(
+        vocab_size=PIECES, special_tokens=["<unk>"], end_of_word_suffix="</w>", show_progress=False
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
     return tokenizer, {"tokenizer_class": "OpenAIGPTTokenizer", "unk_token": "<unk>"}
-
-
-def _merges(words: Mapping[tuple[str, ...], int], size: int) -> list[tuple[str, str]]:
-    """Learn `size` merges of BPE: repeatedly join the most frequent pair of neighbours."""
-    merges = list[tuple[str, str]]()
-    spelled = dict(words)
-    while len(merges) < size:
-        pairs = Counter[tuple[str, str]]()
-        for word, count in spelled.items():
-            for pair in pairwise(word):
-                pairs[pair] += count
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
-        merges.append(best)
-        spelled = {_joined(word, best): count for word, count in spelled.items()}
-    return merges
-
-
-def _joined(word: tuple[str, ...], pair: tuple[str, str]) -> tuple[str, ...]:
-    """Join each occurrence of a pair of neighbours in a word."""
-    parts = list[str]()
-    for part in word:
-        if parts and (parts[-1], part) == pair:
-            parts[-1] += part
-        else:
-            parts.append(part)
-    return tuple(parts)
 
 
 # Unigram
