@@ -18,9 +18,7 @@ VARIABLES = ("BENCHRUNNER_CACHE", "BENCHRUNNER_RUNS", "XDG_CACHE_HOME", "HOME")
 
 
 @pytest.mark.parametrize("home", [None, "", "folder", "/"])
-def test_without_a_home_folder_the_cache_is_in_the_runs_folder(
-    home: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_home_the_cache_is_in_the_runs_folder(home: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     if home is not None:

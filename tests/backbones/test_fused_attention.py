@@ -42,9 +42,7 @@ def check(kernel: Kernel, batch: FlatBatch, direction: Direction, window: int | 
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("multiple", [1, 16])
-def test_fused_kernels_compute_what_the_cpu_computes(
-    lengths: tuple[int, ...], direction: Direction, multiple: int
-) -> None:
+def test_fused_kernels_compute_what_a_cpu_does(lengths: tuple[int, ...], direction: Direction, multiple: int) -> None:
     for kernel in (flash, efficient):
         check(kernel, batch_of(lengths, Dropout(3, 1, 0), multiple=multiple), direction, None)
 

@@ -62,11 +62,6 @@ def test_infinite_numbers_are_refused_on_request(number: str) -> None:
         parse_json(content, "file.json", line=3, finite=True)
 
 
-def test_a_missing_json_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"gone\.json: cannot be read: No such file or directory\."):
-        read_json(tmp_path / "gone.json", error=CheckpointError)
-
-
 @pytest.mark.parametrize(
     ("place", "kind"),
     [("folder", "a folder"), ("pipe", "a pipe"), ("/dev/zero", "a device"), ("/dev/full", "a device")],

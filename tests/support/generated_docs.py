@@ -206,10 +206,8 @@ def packages() -> str:
     """List the core's packages in the order of their imports, with the first lines of their docstrings."""
     names = (*PACKAGES, *(file.parent.name for file in CORE.glob("*/__init__.py") if file.parent.name not in PACKAGES))
     rows = [(f"`benchrunner/{name}/`", summary(CORE / name / "__init__.py")) for name in names]
-    rows += [
-        (f"`{file.relative_to(ROOT)}/`", summary(file / "__init__.py"))
-        for file in (package(home) for home in HOMES[1:])
-    ]
+    for file in map(package, HOMES[1:]):
+        rows.append((f"`{file.relative_to(ROOT)}/`", summary(file / "__init__.py")))
     return table(("package", "what it holds"), rows)
 
 
@@ -233,7 +231,7 @@ def drawing() -> str:
         "flowchart TD",
         '    distributions["plugins/*, leaderboards"] --> public["benchrunner, its engine, its results"]',
     ]
-    tops = [name for name in PACKAGES if not any(name in targets for targets in edges.values())]
+    tops = [name for name in PACKAGES if name not in set().union(*edges.values())]
     lines += [f"    public --> {name}" for name in reversed(tops)]
     for name, targets in reversed(necessary(edges).items()):
         lines += [f"    {name} --> {target}" for target in sorted(targets)]
@@ -247,8 +245,10 @@ def summary(file: Path) -> str:
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in lines)
+    text = ""
+    for row in (head, ("---",) * len(head), *rows):
+        text += "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n"
+    return text
 
 
 PARTS: dict[str, Callable[[], str]] = {
