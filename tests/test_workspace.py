@@ -1,7 +1,5 @@
 """The folders of a workspace, as the environment names them."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

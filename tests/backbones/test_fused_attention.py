@@ -1,7 +1,5 @@
 """Attention by torch's fused CUDA kernels, with CPU implementations of the kernels in their place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """Commands: short errors that say what to do, and exit codes and JSON that scripts can rely on."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The output of `compare`: statistics, every format, and options that do not go together."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

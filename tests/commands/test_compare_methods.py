@@ -1,7 +1,5 @@
 """`compare --method A,B` compares methods: a row for each backbone and method, with the statistics of other rows."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

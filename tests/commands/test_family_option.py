@@ -1,7 +1,5 @@
 """`PLUGIN:BACKBONE` and `--family PLUGIN`: one plugin loads a backbone that several could load."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A comparison that is killed, starved or run twice at once: nothing finished is lost or fitted again."""
 
-from __future__ import annotations
-
 import json
 import random
 import time

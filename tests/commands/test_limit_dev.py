@@ -1,7 +1,5 @@
 """`--limit-dev N` scores few rows of dev: the same rows for all fits, marked everywhere; nothing is fitted again."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The parser: versions, suggestions for mistyped words, and commands that are only parsed."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Every command with an output path leaves links, devices and FIFOs as they are, and says what it cannot write to."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading

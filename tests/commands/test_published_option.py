@@ -1,7 +1,5 @@
 """Published figures on the command line: the option `--published`, and `list leaderboards`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Whatever a command does can be called from Python, with the same results: proven command by command."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

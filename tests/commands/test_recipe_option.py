@@ -1,7 +1,5 @@
 """Named recipes on the command line: the option `--recipe`, and `list recipes`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Command `runs`: what it prints, also as JSON, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

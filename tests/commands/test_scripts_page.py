@@ -1,7 +1,5 @@
 """docs/scripts.md: the keys that it lists are those of the commands' JSON, and its workflow works."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """A method declares its own parameters; `--set METHOD.NAME=VALUE` sets them, and they are part of a fit's identity."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Labelled test splits are scored besides dev with `--split`, and read again from the kept study."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

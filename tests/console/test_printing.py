@@ -1,7 +1,5 @@
 """Texts of files and plugins are escaped and shortened before a terminal shows them."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json

@@ -1,7 +1,5 @@
 """Files of JSON lines: columns by key, inner objects, several rows of an object, an error for each kind of fault."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

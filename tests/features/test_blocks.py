@@ -1,7 +1,5 @@
 """Buckets of a flat batch: the cheapest division, and padding that comes off again."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Texts encoded by looking up their words have the tokens that the tokenizer gives for the whole texts."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

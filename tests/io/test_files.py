@@ -1,7 +1,5 @@
 """Files are read strictly: a mistake is an error that names the file, the line and what to do."""
 
-from __future__ import annotations
-
 import os
 import threading
 from functools import partial

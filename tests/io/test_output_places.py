@@ -1,7 +1,5 @@
 """Output goes where the user says: a link stays a link, a device stays a device, a FIFO's reader gets the content."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """Archives that anybody wrote: every fault is reported, none is a traceback, and the archive tells its board."""
 
-from __future__ import annotations
-
 import stat
 import struct
 import zipfile

@@ -1,7 +1,5 @@
 """Mistakes in the TOML file of a board are errors with the file and the key."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lines, JSON maps and columns: each fault of a file is reported once, with its place."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

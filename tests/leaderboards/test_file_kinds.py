@@ -1,7 +1,5 @@
 """Lines, JSON maps and columns: written files pass the check, and unwritable answers are errors."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

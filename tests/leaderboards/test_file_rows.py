@@ -1,7 +1,5 @@
 """JSON maps and column files hold columns of the rows: the check compares them with the rows if it has them."""
 
-from __future__ import annotations
-
 import json
 
 import pyarrow as pa

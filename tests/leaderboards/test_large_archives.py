@@ -1,7 +1,5 @@
 """Small archives that would take gigabytes are refused with a sentence, in little memory."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

@@ -1,7 +1,5 @@
 """Manifests: where each file comes from, and that demo data never passes as official."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Submissions that are a plain folder or a single file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Published figures: what they stand beside, and columns that do not agree with the tasks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of a submission: every fault is reported once, with its line and what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fine-tuning with learning rates by depth and with layers that are initialised again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Metrics of labels: hand-worked values, and scikit-learn's own figures of the labels themselves."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any

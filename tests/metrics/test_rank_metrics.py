@@ -1,7 +1,5 @@
 """Metrics of rankings: hand-worked values, and scikit-learn's own figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

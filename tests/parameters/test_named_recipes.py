@@ -1,7 +1,5 @@
 """Named recipes: which values a fit gets, and what plugins may offer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Recipes and grids: defaults, values that make no sense, combinations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever a plugin does, each command ends in its exit code and one sentence that names the culprit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every hook is documented to the letter, and the plugin in its docstring works as it stands."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

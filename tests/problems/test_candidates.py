@@ -1,7 +1,5 @@
 """Candidates: every row offers another number of texts, and several of them may be right."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

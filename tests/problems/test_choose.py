@@ -1,7 +1,5 @@
 """Choose: a row has several sequences, with one softmax over them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

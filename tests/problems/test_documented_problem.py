@@ -1,7 +1,5 @@
 """The kind of question in docs/plugins/problems.md works as it stands there."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from types import ModuleType

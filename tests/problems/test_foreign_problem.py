@@ -1,7 +1,5 @@
 """A problem that the core does not know: fitted by every method, with thresholds that are lists, and in an ensemble."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Labels of marked words: the head reads the states of the marks, and long texts are cut around them."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """MultiLabel: lists of labels checked, the loss against torch's module, thresholds, files, and every method."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Classify and regress: labels checked, losses by hand, answers decoded and parsed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from types import SimpleNamespace

@@ -3,8 +3,6 @@
 The class uses the public surface alone, and its columns, its labels and its answers are unlike those of the core.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Span: windows over long contexts, the best spans by brute force, thresholds, bad rows."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tag: which words a sequence shows, in which sequence each word is scored, and the answers that come back."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Damage to every file that a fit and the cache leave gives the same bits or one error, and never other results."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Devices: names that mean none are refused, several workers share the GPUs, and nobody takes memory unasked."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

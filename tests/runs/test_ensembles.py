@@ -1,7 +1,5 @@
 """Several fits that answer together; thresholds that are tuned on dev, kept and applied."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

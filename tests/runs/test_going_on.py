@@ -1,7 +1,5 @@
 """A training that was killed goes on from its checkpoint as if nothing had been."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

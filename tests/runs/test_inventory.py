@@ -1,7 +1,5 @@
 """The inventory of a runs folder: summaries, details, differences, and the time that thousands of runs take."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What stands on disk is whole, or it is not there."""
 
-from __future__ import annotations
-
 import json
 import stat
 from collections.abc import Callable, Iterator

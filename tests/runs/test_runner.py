@@ -1,7 +1,5 @@
 """From a fit to its record: reuse, failure, retry, observers, weights that are gone, fits that start from fits."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass, field, replace

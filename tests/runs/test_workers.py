@@ -1,7 +1,5 @@
 """Several fits at once, interrupted: the command returns within seconds and leaves no process and no new fit behind."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Tests between backbones: hand-worked values, SciPy's values, and what one restart can tell."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Metrics of weighted rows equal the metrics of rows that are repeated as often."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

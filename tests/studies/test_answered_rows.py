@@ -1,7 +1,5 @@
 """Rows of a study: texts, gold, the answers of every restart, and which answers are right."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

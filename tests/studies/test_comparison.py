@@ -1,7 +1,5 @@
 """The table of a comparison in every format: widths, marks, the conclusion, and hostile names."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Dry runs: what would be run, what is finished, and estimates; nothing is changed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

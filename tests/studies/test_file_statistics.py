@@ -1,7 +1,5 @@
 """Intervals and tests of study files: those that plain answers give, one place at a time."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

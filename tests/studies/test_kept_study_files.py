@@ -1,7 +1,5 @@
 """Results of study files that are read again from the runs folder."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """Published figures in the table of a comparison: where they stand, and what is said of them."""
 
-from __future__ import annotations
-
 import json
 
 from benchrunner.studies.comparison.formats import as_table

@@ -1,7 +1,5 @@
 """Selection on dev: the rule, the metric and the splits that select, and the notes about them."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 

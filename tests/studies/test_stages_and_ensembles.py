@@ -1,7 +1,5 @@
 """Systems of a study file that are fine-tuned on a first task, and ensembles of restarts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

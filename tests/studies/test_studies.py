@@ -1,7 +1,5 @@
 """Studies: what is refused, which fits run, and whose weights are kept."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

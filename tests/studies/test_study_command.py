@@ -1,7 +1,5 @@
 """`compare --study`: the systems of a study file are built and fitted, and their table is printed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Faults of a study file are errors that name the file and the key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Options of a study: how they are read from a file, and which of them replace others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

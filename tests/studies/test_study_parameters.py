@@ -1,7 +1,5 @@
 """Parameters of a study file: their values, what they become in its entries, and their errors."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

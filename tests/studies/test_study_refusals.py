@@ -1,7 +1,5 @@
 """`compare --study` refuses wrong arguments and faulty study files before it builds anything."""
 
-from __future__ import annotations
-
 import pytest
 
 from kitchen import STUDY, Kitchen

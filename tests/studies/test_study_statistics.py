@@ -1,7 +1,5 @@
 """Statistics of a study: intervals and tests of all restarts, and a backbone that is compared with itself."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Answers of a study for the files of a board: selected fits, checks, and tasks without an answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

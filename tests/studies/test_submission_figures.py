@@ -1,7 +1,5 @@
 """Dev figures of what a submission answers with, beside published figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

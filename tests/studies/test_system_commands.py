@@ -1,7 +1,5 @@
 """The commands of a study file that build backbones: shared backbones, failures and stop signals."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

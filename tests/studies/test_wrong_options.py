@@ -1,7 +1,5 @@
 """Options of a study that have a wrong kind or an absurd size: each is refused with one sentence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

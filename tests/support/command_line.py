@@ -1,7 +1,5 @@
 """The command line of plugins that live in a test, on folders below the test's own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

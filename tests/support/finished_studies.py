@@ -3,8 +3,6 @@
 `finish` writes them for every fit of a study; `run_study` then finds all fits finished.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

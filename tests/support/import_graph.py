@@ -1,7 +1,5 @@
 """Which module imports which, read from the source code without running it."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

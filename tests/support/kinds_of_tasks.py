@@ -1,7 +1,5 @@
 """Tasks of every kind over made-up sentences whose answers are in their words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

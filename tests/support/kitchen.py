@@ -1,7 +1,5 @@
 """A folder in which tests run study files: `compare`, its data, and a command `bake` that builds backbones."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Results of comparisons that nothing was fitted for: every backbone has the same scores on every task."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A span task that lives nowhere but here: which tree stood there? Sometimes none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

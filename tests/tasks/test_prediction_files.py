@@ -1,7 +1,5 @@
 """Prediction files of any system, scored against labelled rows."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

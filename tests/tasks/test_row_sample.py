@@ -1,7 +1,5 @@
 """Stratified samples of training rows: shares of the labels, seeds, and what cannot be sampled."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

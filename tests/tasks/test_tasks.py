@@ -1,7 +1,5 @@
 """Tasks: their checks, the loading of their data, and averages over their figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

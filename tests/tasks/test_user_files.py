@@ -1,7 +1,5 @@
 """A user's own questions, in text files and in tables, whatever the task calls its columns."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The training loop: losses do not depend on how a batch is computed, and a loss that is not finite ends it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

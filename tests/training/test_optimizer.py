@@ -1,7 +1,5 @@
 """The optimizer against Adam written out in ten lines, with and without bias correction."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Precisions: bf16 where a GPU computes bf16 itself, and a remark where the GPU emulates bf16."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

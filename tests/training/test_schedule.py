@@ -1,7 +1,5 @@
 """The units and the learning rate of each step."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The commands `share` and `verify`, as a user types them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The fits of study files are shared and verified: several methods, two stages, ensembles, and labelled test splits."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Readers of the further files of the official plugins."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Iterator

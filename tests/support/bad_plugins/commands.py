@@ -1,7 +1,5 @@
 """Plugins whose commands are wrong, or change the commands of the core."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bad_plugins.case import Case, wrong

@@ -1,7 +1,5 @@
 """Plugins whose executors are wrong or yield something else than fits with their records."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bad_plugins.case import RUN, SET_ASIDE, Case, registered, wrong

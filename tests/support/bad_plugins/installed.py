@@ -1,7 +1,5 @@
 """Plugins whose distributions are damaged or have odd files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bad_plugins.case import BASE, LIST, SET_ASIDE, Case, registered

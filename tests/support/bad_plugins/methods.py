@@ -1,7 +1,5 @@
 """Plugins whose methods are wrong or return something else than they must."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bad_plugins.case import RUN, SET_ASIDE, Case, registered, wrong

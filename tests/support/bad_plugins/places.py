@@ -1,7 +1,5 @@
 """Places of a plugin where it may fail: its module, the command that gets there, what must be said, the exit codes."""
 
-from __future__ import annotations
-
 from bad_plugins.case import LIST, RUN, SET_ASIDE, registered
 
 Place = tuple[str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]

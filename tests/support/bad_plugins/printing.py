@@ -1,7 +1,5 @@
 """Plugins that print, or take the streams away, and observers that fail at every step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bad_plugins.case import RUN, Case, registered, wrong

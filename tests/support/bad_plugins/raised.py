@@ -1,7 +1,5 @@
 """Plugins that raise every kind of error in every place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bad_plugins.case import BASE, Case

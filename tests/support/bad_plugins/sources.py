@@ -1,7 +1,5 @@
 """Plugins whose sources return no rows that can be used."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bad_plugins.case import RUN, Case, registered, wrong
