@@ -361,3 +361,8 @@ def test_a_closed_pipe_is_no_error() -> None:
 def test_the_demo_checks_the_device_before_it_writes(shell: Shell) -> None:
     assert "Device 'gpu' cannot be used" in shell.refused("demo", "--device", "gpu", "--out", "here")
     assert not (shell.folder / "here").exists()
+
+
+def test_no_words_at_all_print_the_help(shell: Shell) -> None:
+    out = shell.done()
+    assert out.startswith("usage: benchrunner") and "compare" in out

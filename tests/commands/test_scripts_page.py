@@ -84,6 +84,7 @@ def test_values_are_what_the_page_says(printed: dict[str, dict[str, Any]]) -> No
     [
         ["check", "absent.zip"],
         ["submit", "moods", "--backbone", "wrods"],
+        ["submit", "moods", "--backbone", "words", "--of", "words"],
         ["runs", "show", "absent"],
     ],
 )

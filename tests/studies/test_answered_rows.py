@@ -1,27 +1,29 @@
 """Rows of a study: texts, gold, the answers of every restart, and which answers are right."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import finished_studies
 from benchrunner import ACCURACY, EXACT_MATCH, PEARSON, Metric, RequestError, Span, UnknownName
 from benchrunner.results import AnsweredRows, Grid, Runner, compared, run_study
 from benchrunner.studies.answered_rows import right_answers
 from benchrunner.studies.result import Result
-from benchrunner_kit.testing import tiny_family
-from chancy import chancy
+from finished_studies import finish, task
 from inline import mood, pairs
 from made_results import made_result
 
 
 def small_study(folder: Path) -> tuple[Result, Runner]:
-    """Fit two backbones with two seeds and two learning rates on one task."""
-    made = chancy(folder, register_backbones=[tiny_family(), tiny_family("other/words")])
-    study = compared(
-        ("tiny/words", "other/words"), tuple(made.plugins.tasks.values()), Grid({"lr": (4, 8)}), seeds=(0, 1)
-    )
+    """Finish two backbones with two seeds and two learning rates on one task."""
+    names, tasks = ("made/good", "made/poor"), (task("made/pairs", "classify"),)
+    made = finished_studies.runner(folder, tasks, names)
+    study = compared(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1))
+    finish(study, made, {"made/good": 0.8, "made/poor": 0.6})
     return run_study(study, made), made
 
 
@@ -32,13 +34,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Runner]:
 
 def test_rows_hold_texts_gold_and_every_answer(study: tuple[Result, Runner]) -> None:
     result, made = study
-    frame = result.rows("mood")
-    [task] = result.study.tasks
-    table = made.planner.rows(task, "dev").table
+    frame = result.rows("pairs")
+    [pairs_task] = result.study.tasks
+    table = made.planner.rows(pairs_task, "dev").table
     assert frame["a"].tolist() == table.column("a").to_pylist()
     assert frame["gold"].tolist() == table.column("label").to_pylist()
     for backbone in result.study.backbones:
-        fits = result.of(backbone, task.name).restarts
+        fits = result.of(backbone, pairs_task.name).restarts
         assert [fit.seed for fit in fits] == [0, 1]
         for fit in fits:
             [path] = (made.folder(fit).path / "predictions").glob("*/answers.jsonl")
@@ -75,8 +77,8 @@ def test_scores_as_a_table_are_those_of_the_spreads(study: tuple[Result, Runner]
 
 
 def test_a_wrong_task_is_answered_with_the_closest(study: tuple[Result, Runner]) -> None:
-    with pytest.raises(UnknownName, match="Did you mean mine/mood"):
-        study[0].rows("mooed")
+    with pytest.raises(UnknownName, match="Did you mean made/pairs"):
+        study[0].rows("pairz")
 
 
 def test_a_result_without_a_runner_has_no_rows() -> None:

@@ -66,3 +66,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def test_an_impossible_study_is_refused(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(RequestError, match=reason):
         compared(**({"backbones": ("words",), "tasks": (mood(),)} | change))
+
+
+def test_a_task_without_a_dev_split_cannot_be_selected_on() -> None:
+    splits = {name: split for name, split in mood().splits.items() if name != "dev"}
+    with pytest.raises(RequestError, match="mine/mood has no split of the role 'dev'"):
+        compared(("words",), (mood(splits=splits),))

@@ -45,6 +45,12 @@ FAULTS = {
         HEAD + "[templates]\n" + MANY_TEMPLATES + SYSTEM + 'make = "a {t9} b"\n' + COLUMN,
         "make: the text has more than 1,000,000 characters with its parameters.",
     ),
+    "empty command": (study_text(system='make = ""\n'), "[[system]] 1 (one): make: must not be empty."),
+    "metric of a figure": (
+        HEAD + SYSTEM + '[[column]]\nname = "x"\nfigure = "loss"\nmetric = "f1"\n',
+        "1 (x): metric: is",
+    ),
+    "option that is a number": (study_text(column="recipe = {lr = 1}\n"), "1 (mood): recipe.lr: expected text"),
     "open quote": (study_text(system='make = "a \'b"\n'), "make: cannot be split into words: No closing"),
     "name of a parameter": (study_text(before='[parameters."A b"]\nabout = "x"\n'), "The parameter 'A b' cannot be"),
     "variable that is a parameter": (
