@@ -1,7 +1,5 @@
 """The program `benchrunner` is stopped at any moment of its start: exit code 130, no traceback."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

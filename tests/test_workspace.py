@@ -1,7 +1,5 @@
 """The folders of a workspace, as the environment names them."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil
@@ -18,9 +16,7 @@ VARIABLES = ("BENCHRUNNER_CACHE", "BENCHRUNNER_RUNS", "XDG_CACHE_HOME", "HOME")
 
 
 @pytest.mark.parametrize("home", [None, "", "folder", "/"])
-def test_without_a_home_folder_the_cache_is_in_the_runs_folder(
-    home: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_home_the_cache_is_in_the_runs_folder(home: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     if home is not None:

@@ -1,7 +1,5 @@
 """Every attention kernel against plain attention that computes one sequence and one head at a time."""
 
-from __future__ import annotations
-
 import itertools
 from typing import get_args
 

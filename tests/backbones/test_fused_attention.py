@@ -1,7 +1,5 @@
 """Attention by torch's fused CUDA kernels, with CPU implementations of the kernels in their place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import get_args
 
@@ -42,9 +40,7 @@ def check(kernel: Kernel, batch: FlatBatch, direction: Direction, window: int | 
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("multiple", [1, 16])
-def test_fused_kernels_compute_what_the_cpu_computes(
-    lengths: tuple[int, ...], direction: Direction, multiple: int
-) -> None:
+def test_fused_kernels_compute_what_a_cpu_does(lengths: tuple[int, ...], direction: Direction, multiple: int) -> None:
     for kernel in (flash, efficient):
         check(kernel, batch_of(lengths, Dropout(3, 1, 0), multiple=multiple), direction, None)
 

@@ -1,7 +1,5 @@
 """The layers of an encoder: depths of weights, single layers drawn again, and encoders that do not know theirs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

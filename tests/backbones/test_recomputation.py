@@ -1,7 +1,5 @@
 """Layers that are computed again in the backward pass."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace

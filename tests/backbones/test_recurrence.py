@@ -1,7 +1,5 @@
 """An LSTM over the sequences of a flat batch reads each sequence as if it were alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The output of `compare`: statistics, every format, and options that do not go together."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -15,9 +13,7 @@ from inline import runner
 
 def compare(shell: Shell, *options: str) -> str:
     words = ("compare", "words", "--tasks", "mood", "--restarts", "2", "--quiet", "--device", "cpu")
-    code, out, error = shell(*words, *shell.folders(), *options)
-    assert code == 0, error
-    return out
+    return shell.done(*words, *shell.folders(), *options)
 
 
 def test_every_format_has_the_same_mean(shell: Shell) -> None:

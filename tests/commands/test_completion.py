@@ -1,7 +1,5 @@
 """Completion in a shell: what argcomplete is told, and that the command line works without argcomplete."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`PLUGIN:BACKBONE` and `--family PLUGIN`: one plugin loads a backbone that several could load."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -148,11 +146,3 @@ def test_a_folder_with_a_colon_is_found(folder: Path, monkeypatch: pytest.Monkey
     known, workspace = plugins(), Workspace(tmp_path, tmp_path)
     for reference, supplier in (("rival:model", "own"), ("rival:rival:model", "rival")):
         assert known.supplier(known.backbone_search.find(reference, workspace)[1]).name == supplier
-
-
-def test_a_contested_name_is_found_with_a_prefix() -> None:
-    known = discover(extra=[("own", own()), ("twin", plugin(register_backbones=[tiny_family()]))], installed=False)
-    workspace = Workspace(Path("runs"), Path("cache"))
-    with pytest.raises(RequestError, match="offered by the plugins own and twin: say which, own:tiny/words"):
-        known.backbone_search.find("words", workspace)
-    assert known.supplier(known.backbone_search.find("twin:words", workspace)[1]).name == "twin"

@@ -1,7 +1,5 @@
 """A comparison that is killed, starved or run twice at once: nothing finished is lost or fitted again."""
 
-from __future__ import annotations
-
 import json
 import random
 import time
@@ -64,9 +62,7 @@ def killed_and_finished(study: CountedStudy, *, kills: int, step: float, seed: i
     ("kills", "lr", "restarts", "step"),
     [(3, "1e-2", 2, 0.02), pytest.param(30, "5e-3,1e-2,2e-2", 4, 0.04, marks=pytest.mark.slow)],
 )
-def test_a_command_killed_at_any_moment_ends_bit_identical(
-    kills: int, lr: str, restarts: int, step: float, tmp_path: Path
-) -> None:
+def test_a_killed_command_ends_bit_identical(kills: int, lr: str, restarts: int, step: float, tmp_path: Path) -> None:
     study = CountedStudy(tmp_path, lr=lr, restarts=restarts)
     killed_and_finished(study, kills=kills, step=step, seed=5)
     expected, out = uninterrupted(tmp_path / "whole", study)
@@ -98,9 +94,7 @@ def test_a_third_backbone_runs_only_its_own_fits(study: CountedStudy) -> None:
     assert sorted(added) == sorted(fit["id"] for cell in cells for fit in cell["fits"])
 
 
-def test_a_full_disk_is_one_sentence_and_the_command_goes_on(
-    study: CountedStudy, disk: SmallDisk, tmp_path: Path
-) -> None:
+def test_a_full_disk_is_told_and_the_command_goes_on(study: CountedStudy, disk: SmallDisk, tmp_path: Path) -> None:
     if not disk.mount(kilobytes=150):
         pytest.skip("only root may mount a small file system")
     study.runs = disk.folder / "runs"

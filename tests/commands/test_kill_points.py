@@ -1,7 +1,5 @@
 """Commands that are killed before any change of a file: repeated, they leave the same files and nothing else."""
 
-from __future__ import annotations
-
 import functools
 import shutil
 import tempfile

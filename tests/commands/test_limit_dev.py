@@ -1,7 +1,5 @@
 """`--limit-dev N` scores few rows of dev: the same rows for all fits, marked everywhere; nothing is fitted again."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any
@@ -20,9 +18,7 @@ NOTE = "scored on the first 10 of 24 rows only (--limit-dev)"
 
 
 def printed(shell: Shell, *words: str) -> Any:
-    code, out, err = shell(*COMPARE, *shell.folders(), *words, "--json")
-    assert code == 0, err
-    return json.loads(out)
+    return shell.json(*COMPARE, *shell.folders(), *words)
 
 
 def scores(cell: Any) -> dict[str, float]:
@@ -63,10 +59,9 @@ def test_scores_are_those_of_the_first_rows(shell: Shell) -> None:
 
 
 def test_tables_and_reports_say_so(shell: Shell) -> None:
-    code, out, _ = shell(*COMPARE, *shell.folders(), "--limit-dev", "10", "--name", "few")
-    assert code == 0 and NOTE in out
-    code, _, err = shell("report", "few", *shell.folders(), "--out", "few.html")
-    assert code == 0, err
+    out = shell.done(*COMPARE, *shell.folders(), "--limit-dev", "10", "--name", "few")
+    assert NOTE in out
+    shell.done("report", "few", *shell.folders(), "--out", "few.html")
     assert NOTE in (shell.folder / "few.html").read_text()
     assert "selected its fits on 10 rows of dev only" in shell.refused("submit", "moods", "--study", "few")
     error = shell.refused("share", "few", *shell.folders(), "--out", "shared")
@@ -85,8 +80,7 @@ def test_lists_and_reports_of_runs_prefer_all_rows(shell: Shell) -> None:
     whole = printed(shell)["cells"][0]
     printed(shell, "--limit-dev", "5")  # the newest prediction is of few rows
     assert listed() == scores(whole)["accuracy"]
-    code, _, err = shell("report", run, *shell.folders(), "--out", "run.html")
-    assert code == 0, err
+    shell.done("report", run, *shell.folders(), "--out", "run.html")
     page = (shell.folder / "run.html").read_text()
     assert "limit-dev" not in page and "changed since" not in page
 
@@ -130,8 +124,7 @@ task = "mine/mood"
 def test_a_column_of_a_study_file_may_score_few_rows(shell: Shell) -> None:
     (shell.folder / "look.toml").write_text(STUDY)
     words = ("compare", "--study", "look.toml", *shell.folders(), "--quiet", "--device", "cpu")
-    code, out, err = shell(*words)
-    assert code == 0, err
+    out = shell.done(*words)
     assert out.count(NOTE) == 1
     shown = json.loads(shell(*words, "--json")[1])
     fits = [cell["selected"] for cell in shown["cells"]]
@@ -140,8 +133,7 @@ def test_a_column_of_a_study_file_may_score_few_rows(shell: Shell) -> None:
 
 def test_a_submission_is_marked(shell: Shell) -> None:
     words = ("submit", "moods", *shell.folders(), "--quiet", "--device", "cpu", "--json")
-    code, out, err = shell(*words, "--backbone", "words", "--limit-dev", "10")
-    assert code == 0, err
+    out = shell.done(*words, "--backbone", "words", "--limit-dev", "10")
     manifest = json.loads(out)["manifest"]
     assert [file["limit_dev"] for file in manifest["files"]] == [10]
     assert manifest["remarks"] == ["1 of 1 files is by models that limited dev rows selected: moods.tsv (10 rows)."]

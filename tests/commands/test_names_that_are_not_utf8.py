@@ -1,7 +1,5 @@
 """Files, folders and names that are not UTF-8: they are used, or refused with one sentence."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The parser: versions, suggestions for mistyped words, and commands that are only parsed."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess
@@ -27,10 +25,7 @@ MISTYPED: dict[str, tuple[list[str], str]] = {
     "option of another command": (["list", "--tasks", "mood"], "there is no option --tasks."),
     "option of no command": (["--versoin"], "there is no option --versoin. Did you mean --version?"),
     "short option": (["list", "-x"], "these words have no meaning here: -x.\n"),
-    "choice": (
-        ["run", "mood", "--keep", "selcted"],
-        "--keep must be one of selected, all, none, not 'selcted'. Did you mean selected?",
-    ),
+    "choice": (["run", "mood", "--keep", "selcted"], "--keep must be one of selected, all, none, not 'selcted'. Did"),
     "strange choice": (["data", "look"], "argument action: there is no choice 'look'. Choose from status, fetch."),
     "word too many": (["doctor", "please"], "these words have no meaning here: please.\n"),
     "no whole number": (

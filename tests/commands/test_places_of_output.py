@@ -1,7 +1,5 @@
 """Every command with an output path leaves links, devices and FIFOs as they are, and says what it cannot write to."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading
@@ -103,9 +101,7 @@ def test_a_device_stays_a_device(name: str, target: str, shell: Shell, fit: str)
 
 @pytest.mark.parametrize("made", [link, os.mkfifo, Path.touch, lambda place: place.symlink_to("/dev/null")])
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_folder_takes_the_place_of_nothing_else(
-    name: str, made: Callable[[Path], None], shell: Shell, fit: str
-) -> None:
+def test_a_folder_replaces_nothing_else(name: str, made: Callable[[Path], None], shell: Shell, fit: str) -> None:
     place = shell.folder / COMMANDS[name].place
     made(place)
     before = place.lstat()
@@ -116,9 +112,7 @@ def test_a_folder_takes_the_place_of_nothing_else(
 
 @pytest.mark.parametrize("made", [link_to_a_folder, link_to_nothing])
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_folder_is_written_where_a_link_leads(
-    name: str, made: Callable[[Path], None], shell: Shell, fit: str
-) -> None:
+def test_a_folder_goes_where_a_link_leads(name: str, made: Callable[[Path], None], shell: Shell, fit: str) -> None:
     place = Path(COMMANDS[name].place)
     made(shell.folder / place)
     code, _, err = COMMANDS[name](shell, fit)

@@ -1,7 +1,5 @@
 """Published figures on the command line: the option `--published`, and `list leaderboards`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -23,13 +21,13 @@ QUIET = ("--quiet", "--device", "cpu")
 @pytest.mark.parametrize("words", [("compare", "words", "--tasks", "mood"), ("run", "mood", "--backbone", "words")])
 def test_compare_and_run_show_the_rows_by_default(words: tuple[str, ...], shell: Shell) -> None:
     published_shell(shell)
-    code, out, _ = shell(*words, *shell.folders(), *QUIET)
-    assert code == 0 and "test 80.5" in out and "ensemble" not in out
+    out = shell.done(*words, *shell.folders(), *QUIET)
+    assert "test 80.5" in out and "ensemble" not in out
     assert "  published: Mercury (dev and test): Nobody 2019, Table 1\n" in out
-    code, out, _ = shell(*words, *shell.folders(), *QUIET, "--published", "none")
-    assert code == 0 and "published" not in out
-    code, out, _ = shell(*words, *shell.folders(), *QUIET, "--published", "mercury (ensemble)", "--json")
-    assert code == 0 and [row["figure"] for row in json.loads(out)["published"]] == [82.5]
+    out = shell.done(*words, *shell.folders(), *QUIET, "--published", "none")
+    assert "published" not in out
+    out = shell.done(*words, *shell.folders(), *QUIET, "--published", "mercury (ensemble)", "--json")
+    assert [row["figure"] for row in json.loads(out)["published"]] == [82.5]
 
 
 def test_an_unknown_system_is_an_error_before_any_fit(shell: Shell) -> None:
@@ -42,11 +40,6 @@ def test_an_unknown_system_is_an_error_before_any_fit(shell: Shell) -> None:
     assert not (shell.folder / "runs").exists()
 
 
-def test_a_study_file_keeps_its_own_published_figures(shell: Shell) -> None:
-    error = shell.refused("compare", "--study", "x.toml", "--published", "all")
-    assert "The study x.toml has published figures of its own: leave --published out." in error
-
-
 def test_list_shows_how_many_systems_a_board_lists(shell: Shell) -> None:
     assert "(https://example.org)\n" in shell("list", "leaderboards")[1]
     published_shell(shell)
@@ -57,8 +50,7 @@ def test_list_shows_how_many_systems_a_board_lists(shell: Shell) -> None:
 
 def test_list_shows_the_whole_table_of_a_board(shell: Shell) -> None:
     published_shell(shell)
-    code, out, _ = shell("list", "leaderboards", "moods")
-    assert code == 0
+    out = shell.done("list", "leaderboards", "moods")
     assert [line.split() for line in out.splitlines() if "Mercury" in line] == [
         ["Mercury", "*", "80.5", "81.5", "11.1"],
         ["Mercury", "(ensemble)", "-", "82.5", "-"],
@@ -109,12 +101,11 @@ def test_a_board_that_takes_no_files_is_listed_and_refuses_files(shell: Shell) -
 def test_submit_shows_dev_beside_published_test_figures(shell: Shell) -> None:
     published_shell(shell)
     submit = ("submit", "moods", "--backbone", "words", *shell.folders(), *QUIET)
-    code, out, _ = shell(*submit)
-    assert code == 0
+    out = shell.done(*submit)
     before, after = out.split("your figures on dev, and published figures on dev and test\n")
     assert "published" not in before and "[95 %]" in before  # of all restarts, before the test rows are answered
     lines = [line.split("│")[1:-1] for line in after.splitlines() if "Mercury" in line and "│" in line]
-    assert [[cell.strip() for cell in line] for line in lines] == [
+    assert [list(map(str.strip, line)) for line in lines] == [
         ["Mercury", "", "81.5", "80.5"],
         ["Mercury", "", "11.1", "-"],
     ]

@@ -1,7 +1,5 @@
 """Whatever a command does can be called from Python, with the same results: proven command by command."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -79,12 +77,6 @@ def manifest(path: Path) -> Any:
     return content
 
 
-def printed_json(shell: Shell, *words: str) -> Any:
-    code, out, err = shell(*words, "--json")
-    assert code == 0, err
-    return json.loads(out)
-
-
 def same_json(value: Any) -> Any:
     """The value as a reader of JSON gets it."""
     return json.loads(json.dumps(decoding.as_json(value)))
@@ -99,14 +91,14 @@ def without_seconds(values: dict[str, Any]) -> dict[str, Any]:
 
 def list_is_equal(shell: Shell) -> None:
     offers = list_offers(shell.plugins)
-    assert printed_json(shell, "list") == {kind: same_json(values) for kind, values in offers.items()}
+    assert shell.json("list") == {kind: same_json(values) for kind, values in offers.items()}
     out = shell("list")[1]
     assert all(f"  {value.name} " in out for values in offers.values() for value in values)
 
 
 def doctor_is_equal(shell: Shell) -> None:
     diagnosis = diagnose(shell.plugins, runner(shell, "runs").workspace)
-    assert printed_json(shell, "doctor", *shell.folders()) == same_json(diagnosis)
+    assert shell.json("doctor", *shell.folders()) == same_json(diagnosis)
     assert diagnosis.is_sound
 
 
@@ -115,12 +107,12 @@ def data_is_equal(shell: Shell) -> None:
     workspace = replace(workspace, settings=replace(workspace.settings, offline=True))
     splits = data_status(shell.plugins.tasks.values(), workspace)
     assert [split.rows for split in splits] == [48, 24, 20, None, None, None]
-    printed = printed_json(shell, "data", "status", "--data", str(shell.folder / "data"))
+    printed = shell.json("data", "status", "--data", str(shell.folder / "data"))
     assert printed == same_json(splits)
 
 
 def run_is_equal(shell: Shell) -> None:
-    printed = printed_json(shell, "run", "mood", "--backbone", "words", *shell.folders(), "--device", "cpu")
+    printed = shell.json("run", "mood", "--backbone", "words", *shell.folders(), "--device", "cpu")
     own = runner(shell)
     study = StudyOptions().study(["words"], shell.plugins.tasks_of(["mood"]), own)
     assert without_seconds(printed) == without_seconds(same_json(as_json(run_study(study, own))))
@@ -128,7 +120,7 @@ def run_is_equal(shell: Shell) -> None:
 
 def compare_is_equal(shell: Shell) -> None:
     words = ("--lr", "1e-2,2e-2", "--restarts", "2", *shell.folders(), "--device", "cpu", "--quiet")
-    printed = printed_json(shell, "compare", "words", "--tasks", "mood", *words)
+    printed = shell.json("compare", "words", "--tasks", "mood", *words)
     own, options = runner(shell), StudyOptions(recipe={"lr": (1e-2, 2e-2)}, restarts=2)
     result = run_study(options.study(["words"], shell.plugins.tasks_of(["mood"]), own), own)
     assert without_seconds(printed) == without_seconds(same_json(as_json(result)))
@@ -140,7 +132,7 @@ def compare_is_equal(shell: Shell) -> None:
 def compare_with_a_study_is_equal(shell: Shell) -> None:
     (shell.folder / "study.toml").write_text(STUDY)
     words = ("--study", "study.toml", "--set", "rate=2e-2", "--limit-train", "16", "--device", "cpu", "--quiet")
-    printed = printed_json(shell, "compare", *words, *shell.folders())
+    printed = shell.json("compare", *words, *shell.folders())
     options = StudyOptions(recipe={"limit_train": 16})
     own = runner(shell)
     study = study_of_file("study.toml", own, parameters={"rate": "2e-2"}, options=options)
@@ -162,10 +154,9 @@ def predict_is_equal(shell: Shell) -> None:
     assert written == [Path("python", "moods.tsv")]
     assert contents(Path("python")) == contents(Path("command"))
     code, _, err = shell("predict", run, *shell.folders())
+    assert code == 0
     scores = answer([run], own).scores
-    assert code == 0 and err.splitlines() == [
-        f"mine/mood {name} {(score.value or 0) * 100:.2f}" for name, score in scores.items()
-    ]
+    assert err.splitlines() == [f"mine/mood {name} {(score.value or 0) * 100:.2f}" for name, score in scores.items()]
 
 
 def export_is_equal(shell: Shell) -> None:
@@ -189,11 +180,11 @@ def submit_is_equal(shell: Shell) -> None:
 def submit_filled_is_equal(shell: Shell) -> None:
     (shell.folder / "data" / "mood" / "dev.tsv").unlink()
     words = ("--fill", "majority", *shell.folders(), "--quiet", "--out", "command.zip")
-    code, out, _ = shell("submit", "moods", "--backbone", "words", *words)
+    out = shell.done("submit", "moods", "--backbone", "words", *words)
     board = shell.plugins.leaderboards.find("moods")
     submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", fill=True)
-    assert code == 0 and manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
-    printed = printed_json(shell, "submit", "moods", "--backbone", "words", *words)
+    assert manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
+    printed = shell.json("submit", "moods", "--backbone", "words", *words)
     expected = same_json(replace(submission, path=Path("command.zip")))
     assert printed.pop("manifest") | {"date": ""} == expected.pop("manifest") | {"date": ""}
     assert printed == expected
@@ -216,7 +207,7 @@ def score_is_equal(shell: Shell) -> None:
     Path("answers.txt").write_text("glad\n" * 24)
     task = shell.plugins.tasks.find("mood")
     scored = score_file(task, Path("answers.txt"), runner(shell).planner)
-    printed = printed_json(shell, "score", "mood", "answers.txt", "--data", "data")
+    printed = shell.json("score", "mood", "answers.txt", "--data", "data")
     assert printed == same_json(scored.scores)
     by_gold = score_file(task, Path("answers.txt"), runner(shell).planner, gold=Path("data/mood/dev.tsv"))
     assert shell("score", "mood", "answers.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
@@ -233,26 +224,24 @@ def runs_is_equal(shell: Shell) -> None:
     own, runs = kept(shell), shell.folder / "runs"
     summaries, notes = inventory.list_runs(runs, shell.plugins)
     places = ("--runs", str(runs))
-    listed = printed_json(shell, "runs", *places, "--sort", "id")
+    listed = shell.json("runs", *places, "--sort", "id")
     assert listed["runs"] == same_json(sorted_runs(summaries, "id"))
     assert listed["notes"] == notes == []
     [cell] = read_study("two", own).cells
     assert cell.selected is not None
     left = cell.selected.id
     [right] = [run.id for run in chosen_runs(summaries, backbones=["words"]) if run.id != left]
-    shown = printed_json(shell, "runs", "show", left, *places)
+    shown = shell.json("runs", "show", left, *places)
     assert shown.pop("selected_by") == ["two"]
     assert shown == same_json(inventory.run_details(runs, left))
-    assert printed_json(shell, "runs", "diff", left, right, *places) == same_json(
-        inventory.diff_runs(runs, left, right)
-    )
-    printed = printed_json(shell, "runs", "studies", *places)
+    assert shell.json("runs", "diff", left, right, *places) == same_json(inventory.diff_runs(runs, left, right))
+    printed = shell.json("runs", "studies", *places)
     assert printed["studies"] == same_json(kept_studies(own.workspace.runs)[0])
     sizes, prunable = removal.disk_usage(runs)
-    assert printed_json(shell, "runs", "du", *places)["runs"] == same_json(sizes)
-    assert printed_json(shell, "runs", "prune", "--dry-run", *places) == {**same_json(prunable), "dry_run": True}
+    assert shell.json("runs", "du", *places)["runs"] == same_json(sizes)
+    assert shell.json("runs", "prune", "--dry-run", *places) == {**same_json(prunable), "dry_run": True}
     planned = removal.remove_runs(runs, [right], force=True, dry_run=True)
-    assert printed_json(shell, "runs", "rm", right, "--force", *places)["removed"] == list(planned.removed)
+    assert shell.json("runs", "rm", right, "--force", *places)["removed"] == list(planned.removed)
     assert not (runs / right).exists()
 
 

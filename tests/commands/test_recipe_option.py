@@ -1,7 +1,5 @@
 """Named recipes on the command line: the option `--recipe`, and `list recipes`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -40,23 +38,23 @@ def recipe_of_the_only_fit(shell: Shell) -> dict[str, object]:
 
 def test_compare_fits_with_the_recipe_and_says_so(fast: Shell) -> None:
     words = ("compare", "words", "--tasks", "mood", *fast.folders(), *QUIET, "--recipe", "fast-paper", "--lr", "0.05")
-    code, out, _ = fast(*words)
-    assert code == 0 and NOTE in " ".join(out.split())
+    out = fast.done(*words)
+    assert NOTE in " ".join(out.split())
     recipe = recipe_of_the_only_fit(fast)
     assert [recipe[name] for name in ("epochs", "beta2", "clip", "lr")] == [1, 0.98, 2.0, 0.05]
-    code, out, _ = fast(*words, "--json")
-    assert code == 0 and json.loads(out)["recipe"] == as_json(FAST)
+    out = fast.done(*words, "--json")
+    assert json.loads(out)["recipe"] == as_json(FAST)
 
 
 def test_a_study_file_may_name_a_recipe(fast: Shell) -> None:
     path = write_study(Path(), HEAD + SYSTEM + 'recipe = {preset = "fast-paper", lr = "0.05"}\n' + COLUMN)
-    code, out, _ = fast("compare", "--study", str(path), *fast.folders(), *QUIET)
-    assert code == 0 and NOTE in " ".join(out.split())
+    out = fast.done("compare", "--study", str(path), *fast.folders(), *QUIET)
+    assert NOTE in " ".join(out.split())
     assert recipe_of_the_only_fit(fast)["beta2"] == 0.98
 
 
 def test_list_shows_recipes_and_the_values_of_one(fast: Shell) -> None:
-    _, out, _ = fast("list", "recipes")
+    out = fast.done("list", "recipes")
     assert "  fast-paper  few steps (Nobody 2019, Table 2)\n" in out and "a fair comparison" in out
     code, out, _ = fast("list", "recipes", "fast-paper")
     assert (code, out.splitlines()) == (
@@ -69,7 +67,7 @@ def test_list_shows_recipes_and_the_values_of_one(fast: Shell) -> None:
             "  its learning rate fell by cosine",
         ],
     )
-    _, out, _ = fast("list", "recipes", "fast-paper", "--json")
+    out = fast.done("list", "recipes", "fast-paper", "--json")
     assert json.loads(out) == {"recipes": [as_json(FAST)]}
     for words in (("list", "recipes", "fast-papr"), ("run", "mood", "--backbone", "words", "--recipe", "fast-papr")):
         assert "There is no recipe 'fast-papr'. Did you mean fast-paper?" in fast.refused(*words)

@@ -1,7 +1,5 @@
 """Command `runs`: what it prints, also as JSON, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -54,10 +52,7 @@ def test_the_list_has_a_line_for_each_run(runs: Runs) -> None:
     assert lines[1].startswith(f"{failed}  mine/mood  bad\\nname")
     assert "75.0 accuracy" in lines[2] and lines[2].startswith(run) and " failed " in lines[1]
     size = sum(sizes_of(runs.folder / name).total for name in (run, failed))
-    assert lines[3:] == [
-        "  no runs, and left out: photos",
-        f"  2 run(s) in {runs.folder}, {size / 1000:.1f} kB",
-    ]
+    assert lines[3:] == ["  no runs, and left out: photos", f"  2 run(s) in {runs.folder}, {size / 1000:.1f} kB"]
 
 
 def test_the_list_as_json_has_every_figure(runs: Runs) -> None:
@@ -89,12 +84,8 @@ def test_rm_prune_and_du_say_what_they_remove(runs: Runs) -> None:
     first, second = made_run(runs.folder), made_run(runs.folder, seed=1)
     assert runs.json("du")["prunable"]["bytes"] == 200
     assert runs("prune", "--dry-run")[1].endswith("2 run(s): their weights, 200 B, would be removed\n")
-    assert runs.json("prune", "--dry-run") == {
-        "removed": sorted((first, second)),
-        "bytes": 200,
-        "in_use": [],
-        "dry_run": True,
-    }
+    planned = {"removed": sorted((first, second)), "bytes": 200, "in_use": [], "dry_run": True}
+    assert runs.json("prune", "--dry-run") == planned
     assert runs.json("prune")["dry_run"] is False
     assert not (runs.folder / first / "model").exists()
     assert runs.json("rm", first)["removed"] == [first]
@@ -106,8 +97,6 @@ def test_rm_prune_and_du_say_what_they_remove(runs: Runs) -> None:
     [
         (["show", "abc"], "There is no run 'abc'"),
         (["--sort", "scor"], "There is no order 'scor' of runs. Did you mean score"),
-        (["--sort", ""], "There is no order '' of runs"),
-        (["--status", "don"], "There is no status 'don' of runs. Did you mean done?"),
         (["--task", ""], "--task names nothing: give a name, or leave the option out."),
         (["--sort", "date", "show", "a"], "--sort is for 'runs list': leave it out."),
     ],
@@ -122,12 +111,8 @@ def test_a_wrong_request_is_one_sentence(words: list[str], message: str, runs: R
     ("words", "message"),
     [
         ("show", "benchrunner runs show: the following arguments are required: RUN."),
-        ("diff a", "benchrunner runs diff: the following arguments are required: OTHER."),
-        ("rm", "benchrunner runs rm: the following arguments are required: RUN."),
         ("prune a", "benchrunner runs prune: these words have no meaning here: a."),
         ("--force", "benchrunner runs: there is no option --force."),
-        ("--sort date --statsu done", "benchrunner runs: there is no option --statsu. Did you mean --status?"),
-        ("rm a --keep none", "benchrunner runs rm: there is no option --keep."),
         ("show a --task b", "benchrunner runs show: there is no option --task."),
         ("lits", "benchrunner runs: there is no action 'lits'. Did you mean list?"),
     ],
@@ -165,12 +150,8 @@ def test_studies_are_listed_with_what_they_compare(tmp_path: Path, capsys: pytes
     run_study(compared(("words",), tuple(made.plugins.tasks.values()), seeds=(0, 1)), made, keep_as="mine")
     runs = Runs(made.workspace.runs, capsys)
     (study,) = runs.json("studies")["studies"]
-    assert (study["name"], study["backbones"], study["tasks"], len(study["fits"])) == (
-        "mine",
-        ["words"],
-        ["mine/mood"],
-        2,
-    )
+    assert (study["name"], study["backbones"], study["tasks"]) == ("mine", ["words"], ["mine/mood"])
+    assert len(study["fits"]) == 2
     out = runs("studies")[1]
     assert out.splitlines()[1].startswith("mine ") and out.endswith(f"  1 kept study in {made.workspace.runs}\n")
     assert "selected by        mine" in runs("show", study["selected"][0])[1]

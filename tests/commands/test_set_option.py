@@ -1,7 +1,5 @@
 """A method declares its own parameters; `--set METHOD.NAME=VALUE` sets them, and they are part of a fit's identity."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,29 +59,26 @@ def fixed(shell: Shell) -> Shell:
     return shell
 
 
+def dotted(recipe: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of methods among the values of a recipe."""
+    return {name: value for name, value in recipe.items() if "." in name}
+
+
 def test_a_parameter_changes_the_fit_and_its_record(fixed: Shell) -> None:
     code, out, err = fixed.run("--method", "fixed", "--set", "fixed.label=1", "--set", "fixed.tone=loud", "--json")
     assert code == 0, err
     (cell,) = json.loads(out)["cells"]
     run = fixed.folder / "runs" / cell["selected"]
     kept = json.loads((run / "fit.json").read_text())
-    assert {name: value for name, value in kept["recipe"].items() if "." in name} == {
-        "fixed.label": 1,
-        "fixed.tone": "loud",
-    }
-    assert json.loads((run / "model" / "values.json").read_text()) == {
-        "label": 1,
-        "strength": 1.5,
-        "tone": "loud",
-        "twice": False,
-    }
+    assert dotted(kept["recipe"]) == {"fixed.label": 1, "fixed.tone": "loud"}
+    values = json.loads((run / "model" / "values.json").read_text())
+    assert values == {"label": 1, "strength": 1.5, "tone": "loud", "twice": False}
     assert cell["recipe"]["fixed.label"] == 1
     code, out, _ = fixed.run("--method", "fixed", "--set", "fixed.label=1", "fixed.tone=loud")
     assert "fixed.label 1, fixed.tone loud" in out
-    code, out, _ = fixed("runs", "list", *fixed.folders()[2:])
+    out = fixed.done("runs", "list", *fixed.folders()[2:])
     assert "fixed.label 1, fixed.tone loud" in out
-    code, _, err = fixed("report", cell["selected"], *fixed.folders(), "--out", "fixed.html")
-    assert code == 0, err
+    fixed.done("report", cell["selected"], *fixed.folders(), "--out", "fixed.html")
     assert "fixed.label" in (fixed.folder / "fixed.html").read_text()
 
 
@@ -99,8 +94,7 @@ def test_a_default_that_is_given_makes_the_same_fit(fixed: Shell) -> None:
 
 def test_several_values_are_a_grid_that_dev_selects_in(fixed: Shell) -> None:
     words = ("compare", "words", "--tasks", "mood", "--method", "fixed,majority", *fixed.folders(), "--json")
-    code, out, err = fixed(*words, "--set", "fixed.label=0,1", "fixed.strength=1,2")
-    assert code == 0, err
+    out = fixed.done(*words, "--set", "fixed.label=0,1", "fixed.strength=1,2")
     first, second = json.loads(out)["cells"]
     assert [fit["recipe"].get("fixed.label") for fit in first["fits"]] == [None, None, 1, 1]
     assert (len(first["fits"]), len(second["fits"])) == (4, 1)
@@ -141,10 +135,9 @@ def test_study_files_set_parameters(fixed: Shell) -> None:
     words = ("compare", "--study", "file.toml", *fixed.folders(), "--quiet", "--json", "--set", "tone=loud")
 
     def recipes(*more: str) -> list[dict[str, Any]]:
-        code, out, err = fixed(*words, *more)
-        assert code == 0, err
+        out = fixed.done(*words, *more)
         cells = json.loads(out)["cells"]
-        return [{name: value for name, value in cell["recipe"].items() if "." in name} for cell in cells]
+        return [dotted(cell["recipe"]) for cell in cells]
 
     assert recipes() == [
         {"fixed.label": 0, "fixed.tone": "loud"},
@@ -164,16 +157,7 @@ WRONG = {
     "name": ("fixed.lable=1", "There is no parameter 'fixed.lable'. Did you mean fixed.label?"),
     "method": ("fixd.label=1", "There is no method 'fixd'. Did you mean fixed?"),
     "no parameters": ("majority.label=1", "the method 'majority' has no parameters of its own."),
-    "type": ("fixed.label=many", "fixed.label must be a whole number from 0 to 1, not 'many'."),
-    "part of a number": ("fixed.label=0.5", "fixed.label must be a whole number from 0 to 1, not '0.5'."),
     "range": ("fixed.label=2", "fixed.label must be a whole number from 0 to 1, not 2."),
-    "digits": (f"fixed.label={'9' * 40}", "fixed.label must be a whole number from 0 to 1, not about 10^"),
-    "zero": ("fixed.strength=0", "fixed.strength must be a number above 0, not 0.0."),
-    "not finite": ("fixed.strength=nan", "fixed.strength must be a number above 0, not nan."),
-    "choice": ("fixed.tone=shrill", "fixed.tone must be one of calm, loud, not 'shrill'."),
-    "truth": ("fixed.twice=perhaps", "fixed.twice must be true or false, not 'perhaps'."),
-    "nothing": ("fixed.label=", "fixed.label must be a whole number from 0 to 1, not ''."),
-    "end of a list": ("fixed.label=1,", "fixed.label must be a whole number from 0 to 1, not ''."),
     "no value": ("fixed.label", "--set takes NAME=VALUE, not 'fixed.label'"),
     "no dot": ("label=1", "--set label: the parameter of a method is METHOD.NAME, such as lora.rank."),
     "unused": ("lora.rank=4", "lora.rank is a parameter of the method 'lora', and no fit of this study is of that"),

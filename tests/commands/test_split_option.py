@@ -1,8 +1,5 @@
 """Labelled test splits are scored besides dev with `--split`, and read again from the kept study."""
 
-from __future__ import annotations
-
-import json
 from dataclasses import replace
 
 import pytest
@@ -29,25 +26,22 @@ def with_labelled_test(shell: Shell) -> Shell:
 @pytest.mark.parametrize("words", [RUN, COMPARE])
 def test_a_labelled_test_split_is_scored_too(words: tuple[str, ...], shell: Shell) -> None:
     with_labelled_test(shell)
-    code, out, _ = shell(*words, *shell.folders(), *QUIET, "--split", "hard", "--json")
-    assert code == 0
-    shown = json.loads(out)
+    shown = shell.json(*words, *shell.folders(), *QUIET, "--split", "hard")
     scores = {(row["split"], row["metric"]): row["mean"] for row in shown["cells"][0]["scores"]}
     majority = {(row["split"], row["metric"]): row["score"] for row in shown["majority"]}
     assert set(scores) == {(split, metric) for split in ("dev", "hard") for metric in ("accuracy", "matthews")}
     for metric in ("accuracy", "matthews"):  # the two splits have the same rows
         assert scores["dev", metric] == scores["hard", metric]
         assert majority["dev", metric] == majority["hard", metric]
-    code, out, _ = shell(*words, *shell.folders(), *QUIET, "--split", "hard")
-    assert code == 0 and "mine/mood (hard)" in out and "mine/mood (dev)" in out
-    code, out, _ = shell(*words, *shell.folders(), *QUIET)
-    assert code == 0 and "hard" not in out
+    out = shell.done(*words, *shell.folders(), *QUIET, "--split", "hard")
+    assert "mine/mood (hard)" in out and "mine/mood (dev)" in out
+    out = shell.done(*words, *shell.folders(), *QUIET)
+    assert "hard" not in out
 
 
 def test_a_kept_study_has_its_test_splits(shell: Shell) -> None:
     with_labelled_test(shell)
-    code, _, _ = shell(*COMPARE, *shell.folders(), *QUIET, "--split", "hard", "--name", "both")
-    assert code == 0
+    shell.done(*COMPARE, *shell.folders(), *QUIET, "--split", "hard", "--name", "both")
     from benchrunner import Workspace
     from benchrunner.results import Runner, read_study
 

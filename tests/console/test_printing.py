@@ -1,7 +1,5 @@
 """Texts of files and plugins are escaped and shortened before a terminal shows them."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json
@@ -131,9 +129,7 @@ def test_json_has_no_character_that_a_terminal_obeys(capsys: pytest.CaptureFixtu
     assert text.replace("\n", "").isprintable() and json.loads(text) == list(HOSTILE.values())
 
 
-def test_data_is_escaped_on_a_terminal_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_data_is_escaped_on_terminals_only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     print_data("\x1b]0;x\a\n")
     assert capsys.readouterr().out == "\x1b]0;x\a\n"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)

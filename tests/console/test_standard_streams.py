@@ -1,7 +1,5 @@
 """Standard streams that are closed, full or no longer read, and terminals that lack characters."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Arrow arrays are those of `pyarrow.array`, and a whole fit imports no pandas for them."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

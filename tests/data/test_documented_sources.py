@@ -1,7 +1,5 @@
 """The sources in docs/plugins/sources.md read files as it stands there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import ModuleType

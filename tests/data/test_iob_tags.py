@@ -1,7 +1,5 @@
 """IOB tags: both schemes mark the same phrases, and tags that follow neither scheme mark phrases too."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchrunner.data.iob_tags import as_iob2, begins_phrase, iob_labels

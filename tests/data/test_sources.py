@@ -1,7 +1,5 @@
 """Sources: files with the quirks of real data, a clear error for each kind of bad file, and the hub."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

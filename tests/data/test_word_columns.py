@@ -1,7 +1,5 @@
 """Files of words in columns: tags of any kind, documents, encodings, and an error for each kind of fault."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Features: built from sequences, saved and opened again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows of sequences, as attention on a CPU computes them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

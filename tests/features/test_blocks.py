@@ -1,7 +1,5 @@
 """Buckets of a flat batch: the cheapest division, and padding that comes off again."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 
@@ -17,7 +15,10 @@ def blocks_with(*counts_and_lengths: tuple[int, int]) -> list[Block]:
 
 
 def total(parts: Sequence[Sequence[Block]], overhead: int) -> int:
-    return sum(sum(block.count for block in part) * part[-1].length ** 2 + overhead for part in parts)
+    costs = 0
+    for part in parts:
+        costs += sum(block.count for block in part) * part[-1].length ** 2 + overhead
+    return costs
 
 
 @pytest.mark.parametrize("overhead", [0, 3, 20, 100, 10_000])
@@ -27,19 +28,18 @@ def test_no_division_is_cheaper(overhead: int, seed: int) -> None:
     blocks = blocks_with(*zip(source.integers(1, 4, 7).tolist(), sorted(source.permutation(20)[:7] + 1), strict=True))
     found = buckets(blocks, lambda count, length: count * length**2 + overhead)
     assert [block for bucket in found for block in bucket.blocks] == blocks
-    divisions = (
-        [blocks[start:stop] for start, stop in itertools.pairwise((0, *borders, len(blocks)))]
-        for size in range(len(blocks))
-        for borders in itertools.combinations(range(1, len(blocks)), size)
-    )
-    best = min(total(division, overhead) for division in divisions)
-    assert total([bucket.blocks for bucket in found], overhead) == best
+    costs: list[int] = []
+    for size in range(len(blocks)):
+        for borders in itertools.combinations(range(1, len(blocks)), size):
+            places = itertools.pairwise((0, *borders, len(blocks)))
+            costs.append(total([blocks[start:stop] for start, stop in places], overhead))
+    assert total([bucket.blocks for bucket in found], overhead) == min(costs)
 
 
 def test_only_lengths_of_a_group_share_a_bucket() -> None:
     blocks = blocks_with((1, 2), (1, 3), (2, 4), (1, 9))
     found = buckets(blocks, lambda count, length: 1, group=lambda length: length > 3)
-    assert [[block.length for block in bucket.blocks] for bucket in found] == [[2, 3], [4, 9]]
+    assert [tuple(bucket.blocks) for bucket in found] == [tuple(blocks[:2]), tuple(blocks[2:])]
 
 
 @pytest.mark.parametrize("counts_and_lengths", [[(2, 3)], [(1, 1), (2, 3), (1, 4)]])

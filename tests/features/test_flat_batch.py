@@ -1,7 +1,5 @@
 """The flat batch: the order of its tokens, and how it is split."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

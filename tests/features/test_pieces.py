@@ -1,7 +1,5 @@
 """Frames: special tokens around one text or two."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Batches of fixed shape: which shape a batch gets, and where its filling is."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Uploads: all arrays of a batch in one copy that nothing waits for, and none on the CPU."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

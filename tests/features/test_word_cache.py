@@ -1,7 +1,5 @@
 """Texts encoded by looking up their words have the tokens that the tokenizer gives for the whole texts."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -60,7 +58,7 @@ def texts(count: int) -> list[str]:
         "",
     ]
     parts += [chr(code) for code in range(32, 127)]
-    return ["".join(source.choice([*parts, " ", " "]) for _ in range(source.randrange(12))) for _ in range(count)]
+    return ["".join(source.choices([*parts, " ", " "], k=source.randrange(12))) for _ in range(count)]
 
 
 @pytest.mark.parametrize("lowercase", [True, False])

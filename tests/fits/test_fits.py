@@ -1,7 +1,5 @@
 """Identity: everything that changes a result changes the id, and nothing else does."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Progress in notebooks: a bar below the cell, which is empty at the end."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 from typing import Any

@@ -1,7 +1,5 @@
 """Time left: estimated from the seconds that fits took, in this process or before."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchrunner.fits.time_left import TimeLeft

@@ -1,7 +1,5 @@
 """Damaged files: what a strategy makes of a right file of any format."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hypothesis import strategies as st

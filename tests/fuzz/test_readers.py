@@ -1,7 +1,5 @@
 """Any damaged file is read, or refused with an error that names it: no other error, no hang, no flood of memory."""
 
-from __future__ import annotations
-
 import resource
 import shutil
 import time

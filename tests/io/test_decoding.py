@@ -120,21 +120,9 @@ MISTAKES = {
     "missing inside": ("grams = 2", "", "[[spice]] 1 (cumin): grams: is missing; expected a number."),
     "empty": ('name = "curry"', 'name = ""', "name: must not be empty."),
     "misspelled": ("minutes", "minuts", "minutes: is missing"),
-    "unknown": (
-        "grams = 2",
-        "grams = 2\ngram = 3",
-        "[[spice]] 1 (cumin): gram: is not a key of this table. Did you mean",
-    ),
-    "known": (
-        "grams = 1",
-        "grams = 1\nxyz = 3",
-        "drinks.chai.xyz: is not a key of this table. Known here: grams, kind",
-    ),
-    "text for a number": (
-        "grams = 0.5",
-        'grams = "x"',
-        "[[spice]] 2 (bay): grams: expected a number, found text: 'x'.",
-    ),
+    "unknown": ("grams = 2", "grams = 2\ngram = 3", "[[spice]] 1 (cumin): gram: is not a key of this table. Did you"),
+    "known": ("grams = 1", "grams = 1\nxyz = 3", "drinks.chai.xyz: is not a key of this table. Known here: grams"),
+    "text for a number": ("grams = 0.5", 'grams = "x"', "[[spice]] 2 (bay): grams: expected a number, found text"),
     "number for a text": ('name = "bay"', "name = 5", "[[spice]] 2 (5): name: expected text, found a whole number: 5."),
     "truth for a number": ("minutes = 30", "minutes = true", "minutes: expected a whole number, found true or false"),
     "fraction": ("minutes = 30", "minutes = 30.0", "minutes: expected a whole number, found a number: 30.0."),
@@ -150,11 +138,7 @@ MISTAKES = {
     "no table": ("{degrees = 200}", "200", "oven: expected a table, found a whole number: 200."),
     "wrong in itself": ("degrees = 200", "degrees = 999", "oven: An oven has at most 300 degrees, not 999."),
     "wrong count": ("is_hot = true", "size = [1]", "size: expected 2 entries, found 1: [1]."),
-    "wrong amount": (
-        "is_hot = true",
-        "amount = []",
-        "amount: expected a whole number or a number or text, found a list",
-    ),
+    "wrong amount": ("is_hot = true", "amount = []", "amount: expected a whole number or a number or text, found a"),
     "date": ("minutes = 30", "minutes = 2020-01-01", "minutes: expected a whole number, found date:"),
     "long key": ("is_hot", "m" * 100, f"{'m' * 36}...: is not a key of this table."),
 }

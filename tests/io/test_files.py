@@ -1,7 +1,5 @@
 """Files are read strictly: a mistake is an error that names the file, the line and what to do."""
 
-from __future__ import annotations
-
 import os
 import threading
 from functools import partial
@@ -59,11 +57,6 @@ def test_infinite_numbers_are_refused_on_request(number: str) -> None:
     parse_json(content, "file.json")
     with pytest.raises(DataError, match=f"file.json:3: '{number}' is no finite number."):
         parse_json(content, "file.json", line=3, finite=True)
-
-
-def test_a_missing_json_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"gone\.json: cannot be read: No such file or directory\."):
-        read_json(tmp_path / "gone.json", error=CheckpointError)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Access to the hub: a hub that cannot be reached is asked once, in a short time, and not in silence."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

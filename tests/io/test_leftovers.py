@@ -1,7 +1,5 @@
 """Temporary files of killed processes are removed by the next writer; those of living processes stay."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

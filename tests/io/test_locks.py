@@ -1,7 +1,5 @@
 """Locks hold on file systems with and without the operating system's locks, and end with their owner."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

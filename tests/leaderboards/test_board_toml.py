@@ -1,7 +1,5 @@
 """Leaderboards in TOML files: the values that are read from them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

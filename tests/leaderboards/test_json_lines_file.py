@@ -1,7 +1,5 @@
 """Files of JSON lines: written files pass the check, and every fault of other files is named."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

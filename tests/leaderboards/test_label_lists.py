@@ -1,7 +1,5 @@
 """Lists of labels in the files of leaderboards: how they are written and checked."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

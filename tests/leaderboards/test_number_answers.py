@@ -1,7 +1,5 @@
 """Numbers as answers in files for boards: clipped, rounded, and refused if not finite."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchrunner.leaderboards.file_kinds.spellings import Number

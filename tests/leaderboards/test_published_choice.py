@@ -1,7 +1,5 @@
 """Which published figures a user chooses, and which of them stand beside ours."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchrunner import RequestError, UnknownName

@@ -1,7 +1,5 @@
 """Writing submissions: a whole archive or none, and each written archive passes the check."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import zipfile

@@ -1,7 +1,5 @@
 """Processes that write a submission to one place at the same time all succeed, and the last one is whole."""
 
-from __future__ import annotations
-
 import multiprocessing
 from pathlib import Path
 from typing import Any

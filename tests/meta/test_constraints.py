@@ -1,7 +1,5 @@
 """constraints.txt fixes the version of every package that the README's commands install, on any machine."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 

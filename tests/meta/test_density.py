@@ -1,7 +1,5 @@
 """Code is understood at the first reading: no comprehension stands inside another one."""
 
-from __future__ import annotations
-
 import ast
 
 from distributions import HOMES, ROOT, package

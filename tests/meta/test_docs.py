@@ -1,7 +1,5 @@
 """The documentation is true: its generated parts are new, its links lead somewhere, its commands are understood."""
 
-from __future__ import annotations
-
 import pkgutil
 import re
 import shlex

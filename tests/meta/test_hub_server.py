@@ -1,7 +1,5 @@
 """The hub server of the tests, used by the real client libraries."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Imports go one way between packages, never in a circle, and `import benchrunner` loads no heavy library."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

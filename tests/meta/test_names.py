@@ -1,7 +1,5 @@
 """Names of tests say one behaviour in few words."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every Python block of the pages on plugins runs, and every test in them passes."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The public names: complete, used by the plugins, and described truly by the package itself."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

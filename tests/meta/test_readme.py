@@ -1,7 +1,5 @@
 """The README's commands and snippets work, and console blocks of all pages show what is printed."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import os

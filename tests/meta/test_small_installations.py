@@ -1,7 +1,5 @@
 """The core alone says what brings the rest; the core with a few plugins compares, submits and checks."""
 
-from __future__ import annotations
-
 import pytest
 
 import benchrunner_glue

@@ -1,7 +1,5 @@
 """The distributions: their metadata, and what their wheels hold and do."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The linear head: what it reads, and its precision."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Summaries of sequences, and fine-tuning with a head that reads one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

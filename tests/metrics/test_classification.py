@@ -1,7 +1,5 @@
 """Metrics of labels: hand-worked values, and scikit-learn's own figures of the labels themselves."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -125,7 +123,8 @@ def test_multi_label_figures_agree_with_scikit_learn() -> None:
     draw = random.Random(3)
     matrix = MultiLabelBinarizer(classes=LABELS).fit([LABELS])
     for rows in (20, 300):
-        gold, predicted = ([drawn_list(draw) for _ in range(rows)] for _ in range(2))
+        drawn = [drawn_list(draw) for _ in range(2 * rows)]
+        gold, predicted = drawn[:rows], drawn[rows:]
         gold_matrix, predicted_matrix = matrix.transform(gold), matrix.transform(predicted)
         for average, metric in {**AVERAGES, "samples": f1_samples}.items():
             expected = sklearn.metrics.f1_score(

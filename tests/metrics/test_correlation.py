@@ -1,7 +1,5 @@
 """Correlations: hand-worked values and absent scores."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

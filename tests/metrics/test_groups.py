@@ -1,7 +1,5 @@
 """Metrics of groups of rows and of further columns, against brute force and hand-worked values."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

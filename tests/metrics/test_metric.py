@@ -1,7 +1,5 @@
 """Scores: a value, or the reason why there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

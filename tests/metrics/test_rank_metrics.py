@@ -1,7 +1,5 @@
 """Metrics of rankings: hand-worked values, and scikit-learn's own figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +56,7 @@ def test_areas_agree_with_scikit_learn() -> None:
         gold, probabilities = drawn(rows, seed=rows)
         expected = sklearn.metrics.roc_auc_score(gold, probabilities, multi_class="ovr", labels=LABELS)
         assert value(roc_auc(LABELS), gold, probabilities) == pytest.approx(expected)
-        one_hot = [[label == name for name in LABELS] for label in gold]
+        one_hot = np.array(gold)[:, None] == np.array(LABELS)
         expected = sklearn.metrics.average_precision_score(one_hot, probabilities)
         assert value(average_precision(LABELS), gold, probabilities) == pytest.approx(expected)
         expected = sklearn.metrics.average_precision_score(
@@ -70,7 +68,7 @@ def test_areas_agree_with_scikit_learn() -> None:
 def test_areas_of_lists_of_labels_agree_with_scikit_learn() -> None:
     draw = np.random.default_rng(5)
     marks, probabilities = draw.random((50, 3)) < 0.4, draw.random((50, 3))
-    gold = [[label for label, mark in zip(LABELS, row, strict=True) if mark] for row in marks]
+    gold = [np.array(LABELS)[row].tolist() for row in marks]
     expected = sklearn.metrics.roc_auc_score(marks, probabilities)
     assert value(roc_auc(LABELS), gold, probabilities.tolist()) == pytest.approx(expected)
     expected = sklearn.metrics.average_precision_score(marks, probabilities)
@@ -119,7 +117,7 @@ def test_reciprocal_ranks_agree_with_scikit_learn() -> None:
     """With one right label in a row, label-ranking average precision is the mean reciprocal rank."""
     gold, probabilities = drawn(100, seed=7)
     coarse = np.round(probabilities, 1).tolist()  # many are equal
-    one_hot = [[label == name for name in LABELS] for label in gold]
+    one_hot = np.array(gold)[:, None] == np.array(LABELS)
     for ranked in (probabilities, coarse):
         expected = sklearn.metrics.label_ranking_average_precision_score(one_hot, ranked)
         assert value(mean_reciprocal_rank(LABELS), gold, ranked) == pytest.approx(expected)

@@ -1,7 +1,5 @@
 """A dataclass declares its fields once: checks, texts, options and help follow."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import dataclass
 from pathlib import Path

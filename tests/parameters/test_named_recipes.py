@@ -1,7 +1,5 @@
 """Named recipes: which values a fit gets, and what plugins may offer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -102,7 +100,5 @@ def test_two_plugins_may_not_offer_one_recipe() -> None:
     assert any(
         "The recipe 'fast-paper' is offered by the plugins own and rival" in aside.text for aside in both.set_aside
     )
-    with pytest.raises(
-        RequestError, match="The recipe 'fast-paper' is offered by the plugins own and rival: say which"
-    ):
+    with pytest.raises(RequestError, match="The recipe 'fast-paper' is offered by the plugins own and rival: say"):
         both.recipes.find("fast-paper")

@@ -1,7 +1,5 @@
 """A parameter: which declarations are possible, grids from texts, and another value than the default."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,21 +1,17 @@
 """Recipes and grids: defaults, values that make no sense, combinations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner.parameters.recipes import GRIDS, Grid, Recipe
+from benchrunner.parameters.recipes import Grid, Recipe
 
 BAD: list[tuple[str, Any]] = [
     ("lr", -1e-5),
     ("lr", float("nan")),
-    ("lr", float("inf")),
     ("lr", "5e-5"),
     ("epochs", 0),
-    ("epochs", -3),
     ("epochs", 1.5),
     ("epochs", True),
     ("batch_size", 0),
@@ -24,20 +20,15 @@ BAD: list[tuple[str, Any]] = [
     ("beta1", -0.1),
     ("clip", float("inf")),
     ("dropout", 1.0),
-    ("dropout", -0.1),
     ("precision", "auto"),
-    ("precision", "fp16"),
     ("limit_train", 0),
     ("sample", "random"),
     ("batch_unit", "rows"),
     ("loss_divisor", "sentences"),
     ("micro_tokens", 0),
-    ("bilstm_width", 0),
     ("bilstm_width", 767),
     ("layer_decay", 0.0),
-    ("layer_decay", 1.1),
     ("redraw_layers", -1),
-    ("redraw_layers", 1.5),
     ("schedule", "cosine"),
     ("epsilon", 0.0),
     ("bias_correction", 1),
@@ -69,26 +60,15 @@ def test_a_whole_number_and_the_same_rate_are_one_recipe() -> None:
 
 def test_a_recipe_is_changed_by_fields_that_it_has() -> None:
     assert Recipe().changed(epochs=4) == Recipe(epochs=4)
-    with pytest.raises(
-        RequestError,
-        match=r"A recipe has no 'epoch'. Did you mean epochs or epsilon\? It has: batch_size,",
-    ):
+    with pytest.raises(RequestError, match=r"A recipe has no 'epoch'. Did you mean epochs or epsilon\? It has"):
         Recipe().changed(epoch=4)
 
 
 def test_a_grid_is_every_distinct_combination_in_the_given_order() -> None:
     grid = Grid({"lr": (3e-5, 5e-5, 3e-5), "epochs": (2, 3)})
-    assert [(recipe.lr, recipe.epochs) for recipe in grid.points(Recipe())] == [
-        (3e-5, 2),
-        (3e-5, 3),
-        (5e-5, 2),
-        (5e-5, 3),
-    ]
+    points = [(recipe.lr, recipe.epochs) for recipe in grid.points(Recipe())]
+    assert points == [(3e-5, 2), (3e-5, 3), (5e-5, 2), (5e-5, 3)]
     assert list(Grid().points(Recipe())) == [Recipe()]
-
-
-def test_named_grids_are_the_papers() -> None:
-    assert [len(list(Grid(choices).points(Recipe()))) for choices in GRIDS.values()] == [4, 18]
 
 
 def test_a_grid_knows_the_fields_and_wants_values() -> None:

@@ -1,7 +1,5 @@
 """A plugin's family may combine backbones of any families: `PREFIX:A,B` is one backbone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every hook is documented to the letter, and the plugin in its docstring works as it stands."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re
@@ -161,9 +159,7 @@ def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.Captur
     assert said[-1].startswith(f"{bad.id} ") and said[-1].endswith("log.jsonl: not a regular file, but a folder.")
 
 
-def test_the_documented_observers_see_a_study_and_its_scores(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_documented_observers_see_studies_and_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ("before_study", "after_study", "after_predict")
     plugins = discover(extra=[("own", own()), *((name, documented(name)) for name in names)], installed=False)
     made = Runner(plugins, runner(tmp_path).workspace)

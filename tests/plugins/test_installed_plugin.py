@@ -1,7 +1,5 @@
 """A stranger's plugin, installed by pip: the whole way through the real command line."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Discovery: whatever a plugin does, the others work and somebody can find out why it does not."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Versions of plugins that are part of the identity of fits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Choose: a row has several sequences, with one softmax over them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -61,17 +59,11 @@ def test_majority_is_the_commonest_place_and_of_equals_the_first() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (
-            {"label": [3, 0]},
-            r"f\.csv:2: label 3 is not a whole number from 0 to 2 \(there are 3 choices, counted from 0\)",
-        ),
+        ({"label": [3, 0]}, r"f\.csv:2: label 3 is not a whole number from 0 to 2 \(there are 3 choices, counted"),
         ({"label": ["0", "x"]}, r"f\.csv:3: label 'x' is not"),
         ({"label": [0.0, float("nan")]}, r"f\.csv:2: label 0\.0 is not"),
         ({"label": [None, 1]}, r"f\.csv:2: label None is not"),
-        (
-            {"choices": [["a", "b"], ["a", "b", "c"]]},
-            r"f\.csv:2: column 'choices' must hold 3 texts, found \['a', 'b'\]",
-        ),
+        ({"choices": [["a", "b"], ["a", "b", "c"]]}, r"f\.csv:2: column 'choices' must hold 3 texts, found \['a"),
         ({"choices": [["a", "b", None], ["a", "b", "c"]]}, "must hold 3 texts"),
         ({"choices": [None, ["a", "b", "c"]]}, "must hold 3 texts, found None"),
         ({"a": [None, "x"]}, r"f\.csv:2: column 'a' must be text, found None"),

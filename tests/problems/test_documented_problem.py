@@ -1,7 +1,5 @@
 """The kind of question in docs/plugins/problems.md works as it stands there."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from types import ModuleType
@@ -56,12 +54,10 @@ def test_the_documented_levels_are_learned_and_predicted(
     write_files(tmp_path / "data")
     line = CommandLine(tmp_path, plugins(register_tasks=[task]), capsys, monkeypatch)
     training = ["--lr", "0.02", "--epochs", "6", "--batch-size", "8", "--keep", "all"]
-    code, written = line("run", "reviews", "--backbone", "words", *training)
-    assert code == 0, written
+    line.done("run", "reviews", "--backbone", "words", *training)
     (run,) = line.fitted()
     (tmp_path / "mine.txt").write_text("a sunny day\na rainy day\na plain day\n")
-    code, written = line("predict", run, tmp_path / "mine.txt", "--out", tmp_path / "mine.tsv")
-    assert code == 0, written
+    line.done("predict", run, tmp_path / "mine.txt", "--out", tmp_path / "mine.tsv")
     assert (tmp_path / "mine.tsv").read_text() == "index\tprediction\n0\tgood\n1\tbad\n2\tfair\n"
     code, written = line("export", run, tmp_path / "out")
     assert code == 2 and "no other library has a head for problems of the kind 'level'" in written

@@ -1,7 +1,5 @@
 """A problem that the core does not know: fitted by every method, with thresholds that are lists, and in an ensemble."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -126,9 +124,7 @@ def test_every_method_fits_it_and_several_fits_answer_together(tmp_path: Path, m
 
 
 @pytest.mark.parametrize(("select_on", "tuned_on"), [((), ("near", "far")), (("far",), ("far",))])
-def test_thresholds_are_tuned_on_all_splits_that_select(
-    select_on: tuple[str, ...], tuned_on: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_the_splits_that_select_tune_too(select_on: tuple[str, ...], tuned_on: tuple[str, ...], tmp_path: Path) -> None:
     one_split = marks(Marks())
     splits = {"train": one_split.splits["train"], "near": one_split.splits["dev"], "far": Split("dev", (texts(2),))}
     made = runner(tmp_path, register_tasks=[replace(one_split, splits=splits, select_on=select_on)])

@@ -1,9 +1,6 @@
 """Labels of marked words: the head reads the states of the marks, and long texts are cut around them."""
 
-from __future__ import annotations
-
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +8,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import ACCURACY, ClassifyWords, DataError, PluginError, Recipe, RequestError, Rows
+from benchrunner import ClassifyWords, DataError, PluginError, Recipe, RequestError, Rows
 from benchrunner.engine import collate
 from benchrunner_kit.testing import TinyEncoder
 
@@ -102,10 +99,7 @@ def test_a_sequence_without_room_is_refused() -> None:
     [
         ({"marks": None}, "no column marks; found a, b, label"),
         ({"marks": [[[0, 4, 8]], [[0, 2, 6], [1, 4, 9]]]}, r"f\.jsonl:2: column 'marks' must have 2 marks"),
-        (
-            {"marks": [[[0, 4, 8], [1, 15, 19]], [[0, 2, 6], [2, 4, 9]]]},
-            r"f\.jsonl:3: the mark \[2, 4, 9\] is in",
-        ),
+        ({"marks": [[[0, 4, 8], [1, 15, 19]], [[0, 2, 6], [2, 4, 9]]]}, r"f\.jsonl:3: the mark \[2, 4, 9\] is in"),
         ({"marks": [[[0, 4, 8], [1, 15, 20]], [[0, 2, 6], [1, 4, 9]]]}, "marks no word of its text, which has 19"),
         ({"marks": [[[0, 3, 4], [1, 15, 19]], [[0, 2, 6], [1, 4, 9]]]}, "marks no word"),
         ({"marks": [[[0, 4], [1, 15]], [[0, 2], [1, 4]]]}, r"its first character and its end, not '\[0, 4\]'"),
@@ -123,21 +117,3 @@ def test_labels_and_marks_that_cannot_be_are_refused() -> None:
         ClassifyWords(("a", "a"))
     with pytest.raises(PluginError, match="one mark or more, not 0"):
         ClassifyWords(("a", "b"), marks=0)
-
-
-def test_the_label_of_marked_words_can_be_learned(tmp_path: Path) -> None:
-    from tiny_answers import accuracy_of_tiny_fit
-
-    def rows(role: str) -> dict[str, list[Any]]:
-        """Is the marked word one of the glad ones? The other words are drawn from both kinds."""
-        draw, columns = random.Random(role), {name: list[Any]() for name in ("a", "marks", "label")}
-        for _ in range(160 if role == "train" else 40):
-            words = [draw.choice(("sunny", "merry", "gloomy", "bleak")) for _ in range(5)]
-            at = draw.randrange(5)
-            begin = len(" ".join(words[:at])) + (at > 0)
-            columns["a"].append(" ".join(words))
-            columns["marks"].append([[0, begin, begin + len(words[at])]])
-            columns["label"].append("yes" if words[at] in ("sunny", "merry") else "no")
-        return columns
-
-    assert accuracy_of_tiny_fit(tmp_path, ClassifyWords(("no", "yes"), marks=1), rows, ACCURACY) > 0.85

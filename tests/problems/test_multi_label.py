@@ -1,7 +1,5 @@
 """MultiLabel: lists of labels checked, the loss against torch's module, thresholds, files, and every method."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -214,23 +212,19 @@ def test_several_labels_go_from_files_to_a_board(
     own = plugins(register_tasks=[topics()], register_leaderboards=[board])
     line = CommandLine(tmp_path, own, capsys, monkeypatch)
 
-    code, written = line("run", "topics", "--backbone", "words", "--keep", "all")
-    assert code == 0, written
+    line.done("run", "topics", "--backbone", "words", "--keep", "all")
     (run,) = line.fitted()
     (tmp_path / "mine.txt").write_text("we walk\nthe river\na day had the\n")
-    code, written = line("predict", run, tmp_path / "mine.txt", "--out", tmp_path / "mine.tsv")
-    assert code == 0, written
+    line.done("predict", run, tmp_path / "mine.txt", "--out", tmp_path / "mine.tsv")
     answers = [row.split("\t")[1] for row in (tmp_path / "mine.tsv").read_text().splitlines()[1:]]
     assert answers[0].startswith("people") and "water" in answers[1]
 
     assert line("predict", run, "--split", "dev", "--out", tmp_path / "dev.tsv")[0] == 0
-    code, written = line("score", "topics", tmp_path / "dev.tsv", "--json")
-    score = json.loads(written)["exact_match"]["value"]
-    code, written = line("run", "topics", "--method", "majority", "--json")
-    assert code == 0 and score > json.loads(written)["majority"][0]["score"]["value"] + 0.2, written
+    score = line.json("score", "topics", tmp_path / "dev.tsv")["exact_match"]["value"]
+    majority = line.json("run", "topics", "--method", "majority")["majority"]
+    assert score > majority[0]["score"]["value"] + 0.2
 
-    code, written = line("submit", "topics", "--ensemble", run, "--out", tmp_path)
-    assert code == 0 and "is ready for topics" in written
+    assert "is ready for topics" in line.done("submit", "topics", "--ensemble", run, "--out", tmp_path)
     content = json.loads((tmp_path / "topics" / "topics.json").read_text())
     assert len(content) == 8 and {text for texts in content.values() for text in texts} <= {
         "PEOPLE",

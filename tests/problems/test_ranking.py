@@ -3,8 +3,6 @@
 The class uses the public surface alone, and its columns, its labels and its answers are unlike those of the core.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -164,32 +162,29 @@ def test_the_task_keeps_its_contract(tmp_path: Path) -> None:
 
 
 def test_a_kind_of_question_of_a_plugin_works_in_every_command(tmp_path: Path, line: CommandLine) -> None:
-    code, written = line("compare", "words", "--tasks", "days", "--seeds", "0,1", "--keep", "all")
-    assert code == 0, written
+    line.done("compare", "words", "--tasks", "days", "--seeds", "0,1", "--keep", "all")
     runs = line.fitted()
     assert len(runs) == 2
 
-    code, written = line("predict", runs[0], "--split", "dev", "--out", tmp_path / "dev.tsv")
-    assert code == 0 and (tmp_path / "dev.tsv").read_text().count("\n") == 1 + COUNTS["dev"], written
+    line.done("predict", runs[0], "--split", "dev", "--out", tmp_path / "dev.tsv")
+    assert (tmp_path / "dev.tsv").read_text().count("\n") == 1 + COUNTS["dev"]
 
     mine = tmp_path / "mine.tsv"
     mine.write_text("id\tquery\tcandidates\nx\twhich day\ta bleak day | a merry day | a plain day\n")
-    code, written = line("predict", runs[0], mine, "--out", tmp_path / "answers.tsv")
-    assert code == 0, written
+    line.done("predict", runs[0], mine, "--out", tmp_path / "answers.tsv")
     header, answer = (tmp_path / "answers.tsv").read_text().splitlines()
     assert header == "index\tprediction" and answer.startswith("0\t1 ") and len(answer.split()) == 4
 
-    code, written = line("predict", "--ensemble", *runs, "--split", "dev", "--out", tmp_path / "dev.tsv")
-    assert code == 0, written
-    code, written = line("score", "days", tmp_path / "dev.tsv", "--split", "dev", "--json")
-    assert code == 0 and json.loads(written)["first"]["value"] > 0.8, written
+    line.done("predict", "--ensemble", *runs, "--split", "dev", "--out", tmp_path / "dev.tsv")
+    written = line.done("score", "days", tmp_path / "dev.tsv", "--split", "dev", "--json")
+    assert json.loads(written)["first"]["value"] > 0.8
 
     code, written = line("export", runs[0], tmp_path / "out")
     assert code == 2 and "no other library has a head for problems of the kind 'rank'" in written
     assert not (tmp_path / "out").exists()
 
-    code, written = line("submit", "days", "--ensemble", *runs, "--out", tmp_path / "days.zip")
-    assert code == 0 and "is ready for days" in written
+    written = line.done("submit", "days", "--ensemble", *runs, "--out", tmp_path / "days.zip")
+    assert "is ready for days" in written
     assert line("check", tmp_path / "days.zip")[0] == 0
 
 

@@ -1,7 +1,5 @@
 """Span: windows over long contexts, the best spans by brute force, thresholds, bad rows."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -28,18 +26,12 @@ CPU = torch.device("cpu")
 
 def rows(*given: tuple[str, str, list[str]]) -> Rows:
     """Build rows of (question, context, answers); each answer stands at its first place in the context."""
-    table = pa.table(
-        {
-            "id": [f"q{at}" for at in range(len(given))],
-            "question": [question for question, _, _ in given],
-            "context": [context for _, context, _ in given],
-            "answers": pa.array([answers for _, _, answers in given], pa.list_(pa.string())),
-            "starts": pa.array(
-                [[context.find(answer) for answer in answers] for _, context, answers in given], pa.list_(pa.int64())
-            ),
-        }
-    )
-    return Rows(table, "f.json")
+    questions, contexts, answers = zip(*given, strict=True)
+    starts = [list(map(context.find, texts)) for _, context, texts in given]
+    columns: dict[str, Any] = {"id": [f"q{at}" for at in range(len(given))], "question": questions, "context": contexts}
+    columns["answers"] = pa.array(answers, pa.list_(pa.string()))
+    columns["starts"] = pa.array(starts, pa.list_(pa.int64()))
+    return Rows(pa.table(columns), "f.json")
 
 
 def table(*given: tuple[str, str, list[str]], problem: Span = MAYBE) -> pa.Table:
@@ -63,9 +55,7 @@ WORDS = st.lists(st.sampled_from(["oak", "elm", "ash", "fir"]), min_size=1, max_
 
 @given(words=WORDS, question=WORDS, length=st.integers(20, 64), stride=st.integers(1, 40))
 @settings(max_examples=60, deadline=None)
-def test_windows_cover_every_piece_of_every_context_in_order(
-    words: list[str], question: list[str], length: int, stride: int
-) -> None:
+def test_windows_cover_each_piece_in_its_order(words: list[str], question: list[str], length: int, stride: int) -> None:
     asked = question[: min(10, (length - 3) // 2)]  # a question takes half of a sequence at most
     features = encoded(table((" ".join(asked), " ".join(words), [])), length=length, stride=stride)
     guides, covered = features.guides, set[int]()
@@ -93,9 +83,7 @@ def window_with_most_context(features: Features, piece: int) -> int:
 
 @given(words=WORDS, length=st.integers(16, 64), stride=st.integers(1, 40), draw=st.data())
 @settings(max_examples=60, deadline=None)
-def test_the_gold_answer_comes_back_from_its_best_window(
-    words: list[str], length: int, stride: int, draw: st.DataObject
-) -> None:
+def test_gold_comes_back_from_its_best_window(words: list[str], length: int, stride: int, draw: st.DataObject) -> None:
     """Every word is different, so that an answer has one place; an answer is short enough for one window."""
     context = " ".join(f"{word}{at}" for at, word in enumerate(words))
     first = draw.draw(st.integers(0, len(words) - 1))

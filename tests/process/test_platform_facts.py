@@ -4,8 +4,6 @@ A process loads the libraries, then removes what another system does not have, a
 is a fork, which may know benchrunner already, and forgets it first.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

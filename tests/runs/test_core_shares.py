@@ -1,7 +1,5 @@
 """Fits on a CPU share its cores: how many run at the same time, and with how many threads each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

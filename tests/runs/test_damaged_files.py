@@ -1,7 +1,5 @@
 """Damage to every file that a fit and the cache leave gives the same bits or one error, and never other results."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -324,9 +322,7 @@ QUICK = [
     ("pattern", "kind"),
     [pytest.param(*case, marks=() if case in QUICK else pytest.mark.slow, id="-".join(case)) for case in cases()],
 )
-def test_damage_gives_the_same_bits_or_one_sentence(
-    copied: Path, expected: dict[str, Any], pattern: str, kind: str
-) -> None:
+def test_damage_gives_equal_bits_or_a_sentence(copied: Path, expected: dict[str, Any], pattern: str, kind: str) -> None:
     paths = sorted(copied.glob(pattern))
     for number, path in enumerate(paths) if kind != "swapped" else enumerate(paths[:1]):
         damaged(path, kind, paths[(number + 1) % len(paths)] if len(paths) > 1 else _sibling(path))

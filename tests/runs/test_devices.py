@@ -1,7 +1,5 @@
 """Devices: names that mean none are refused, several workers share the GPUs, and nobody takes memory unasked."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 
@@ -18,9 +16,7 @@ A100 = (8, 0)
 
 
 @pytest.mark.parametrize(("version", "reason"), [(None, "is built without CUDA"), ("12.4", "sees no GPU")])
-def test_a_gpu_that_torch_cannot_use_is_explained(
-    version: str | None, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gpu_torch_cannot_use_is_told(version: str | None, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [])
     monkeypatch.setattr(torch.version, "cuda", version)
     with pytest.raises(RequestError, match=f"Device 'cuda:1' cannot be used: .*{reason}.*Give --device cpu"):
@@ -37,9 +33,7 @@ def test_a_gpu_that_torch_cannot_use_is_explained(
         (4, "gpu", "torch knows no such device"),
     ],
 )
-def test_a_gpu_that_is_not_there_is_refused(
-    count: int, name: str, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gpu_that_is_absent_is_refused(count: int, name: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [A100] * count)
     with pytest.raises(RequestError, match=f"Device '{name}' cannot be used: {reason}"):
         Computing(name).resolved()

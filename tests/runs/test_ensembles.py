@@ -1,7 +1,5 @@
 """Several fits that answer together; thresholds that are tuned on dev, kept and applied."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -89,9 +87,7 @@ def test_members_of_several_tasks_or_no_members_are_refused(tmp_path: Path) -> N
         answer(["zz"], made)
 
 
-def test_predict_answers_a_split_or_file_with_one_or_more_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_predict_answers_a_split_or_file_with_several_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = runner(tmp_path)
     ids = [fit(made, "mood", seed=seed).id for seed in range(2)]
     (tmp_path / "mine.txt").write_text("a merry day\na bleak day\n")
@@ -120,20 +116,7 @@ def test_predict_answers_a_split_or_file_with_one_or_more_runs(
         assert reason in said(*words, code=2)[1]
 
 
-def test_predict_writes_a_boards_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = runner(tmp_path)
-    trained = fit(made, "mood")
-    words = ["predict", trained.id, "--split", "test", "--board", "moods", "--out", str(tmp_path / "out")]
-    words += ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
-    assert main(words, plugins=plugins()) == 0
-    lines = (tmp_path / "out" / "moods.tsv").read_text().splitlines()
-    assert lines[0] == "id\tmood" and len(lines) == 21
-    assert "20 answers in" in capsys.readouterr().out
-
-
-def test_a_file_showing_labels_is_refused_for_unlabelled_rows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_with_labels_is_refused_for_unlabelled_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = runner(tmp_path)
     run = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
     made.run(run)
@@ -145,15 +128,6 @@ def test_a_file_showing_labels_is_refused_for_unlabelled_rows(
     assert main(["predict", run.id, str(tmp_path / "mine.tsv"), *words], plugins=plugins(**boards)) == 2
     assert "said.json has label beside the answers" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-def test_a_recipe_of_another_kind_of_question_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runner(tmp_path)
-    words = ["run", "mood", "--backbone", "words", "--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
-    assert main([*words, "--context", "sentence"], plugins=plugins()) == 2
-    assert "no fit of this study reads it" in capsys.readouterr().err
-    assert main([*words, "--features", "last"], plugins=plugins()) == 2
-    assert "is for the methods 'features', 'features+attention' and 'probe'" in capsys.readouterr().err
 
 
 def test_an_ensemble_is_submitted_without_any_fitting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,5 @@
 """A finished fit is read back by the backbone family that made it and by no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

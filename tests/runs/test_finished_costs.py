@@ -1,7 +1,5 @@
 """Costs of finished fits, and which of them stand for a further fit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

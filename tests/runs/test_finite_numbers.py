@@ -1,7 +1,5 @@
 """A model whose losses, weights or outputs are no finite numbers is never done, predicts nothing and has no score."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A chain of fits: the second begins with the first's encoder and head to the bit, and being killed costs it alone."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

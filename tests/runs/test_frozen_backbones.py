@@ -1,7 +1,5 @@
 """A frozen backbone takes the methods that leave its weights as they are, and no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

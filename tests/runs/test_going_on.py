@@ -1,7 +1,5 @@
 """A training that was killed goes on from its checkpoint as if nothing had been."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -79,9 +77,7 @@ def threads() -> Iterator[Callable[[int], None]]:
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_a_fit_on_several_threads_goes_on_bit_for_bit(
-    tmp_path: Path, threads: Callable[[int], None], count: int
-) -> None:
+def test_a_fit_on_many_threads_goes_on_bit_for_bit(tmp_path: Path, threads: Callable[[int], None], count: int) -> None:
     """In one process, whose memory lies elsewhere the second time."""
     threads(count)
     recipe = RECIPE.changed(micro_tokens=40)

@@ -1,7 +1,5 @@
 """Metrics that are computed from probabilities: in records, for answers, and absent for prediction files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

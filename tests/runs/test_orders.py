@@ -1,7 +1,5 @@
 """A fit runs in another process by its order alone, on this machine or on another, and gives the same bits."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import os

@@ -1,7 +1,5 @@
 """A finished fit is read from a folder that cannot be written to; what it has not answered before is not kept."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import replace

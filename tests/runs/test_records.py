@@ -1,11 +1,7 @@
 """What stands on disk is whole, or it is not there."""
 
-from __future__ import annotations
-
 import json
 import stat
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -84,33 +80,11 @@ def test_a_crash_at_any_step_leaves_no_folder(crash: Callable[..., Any], tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_process_killed_while_writing_leaves_no_complete_file(tmp_path: Path) -> None:
-    code = (
-        "import os, sys; from pathlib import Path; from benchrunner.io.files import *\n"
-        "def half(part):\n    (part / 'a').write_text('half') if part.is_dir() else part.write_text('half')\n"
-        "    os.kill(os.getpid(), 9)\n"
-        "eval(sys.argv[1])(Path(sys.argv[2]), half)"
-    )
-    folder = RunFolder(tmp_path, "run")
-    for function, target in (("write_atomically", "record.json"), ("write_folder_atomically", "model")):
-        done = subprocess.run([sys.executable, "-c", code, function, str(folder.path / target)], check=False)
-        assert done.returncode == -9
-        assert not (folder.path / target).exists()
-    assert folder.record() is None
-    assert len(list(folder.path.iterdir())) == 1  # the second process removed what the first had left
-    folder.sweep()
-    assert list(folder.path.iterdir()) == []
-
-
 def test_a_folder_that_is_written_again_is_replaced_whole(tmp_path: Path) -> None:
     write_folder_atomically(tmp_path / "folder", lambda part: (part / "old").write_text("old"))
     write_folder_atomically(tmp_path / "folder", fill)
-    assert sorted(one.relative_to(tmp_path).as_posix() for one in tmp_path.rglob("*")) == [
-        "folder",
-        "folder/a",
-        "folder/deeper",
-        "folder/deeper/b",
-    ]
+    left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*"))
+    assert left == ["folder", "folder/a", "folder/deeper", "folder/deeper/b"]
 
 
 def test_files_and_folders_have_the_usual_permissions(tmp_path: Path) -> None:
@@ -133,8 +107,7 @@ def test_a_record_is_the_same_after_a_way_through_json(tmp_path: Path) -> None:
     assert folder.record() == RECORD
 
 
-BAD = ["", "{", "[]", "null", '"done"', "{}", '{"id": 1}', "\x00", json.dumps({**as_json(RECORD), "more": 1})]
-BAD += [json.dumps({**as_json(RECORD), "scores": wrong}) for wrong in ([], {"f1": 3}, {"f1": {}}, None)]
+BAD = ["{", "[]", "{}", "\x00", json.dumps({**as_json(RECORD), "scores": {"f1": 3}})]
 
 
 @pytest.mark.parametrize("text", BAD)
@@ -181,28 +154,6 @@ def test_a_run_is_found_by_its_id_its_beginning_or_its_folder(tmp_path: Path) ->
 def test_where_there_are_no_runs_it_says_where_it_looked(reference: str, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match=f"There is no run '.*'. Looked in {tmp_path / 'none'}; "):
         find_run(tmp_path / "none", reference)
-
-
-def test_a_lock_dies_with_its_owner(tmp_path: Path) -> None:
-    code = (
-        "import sys, time; from pathlib import Path; from benchrunner.runs.folder import RunFolder\n"
-        "with RunFolder(Path(sys.argv[1]), 'run').locked(print):\n    print('mine', flush=True); time.sleep(60)"
-    )
-    owner = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    assert owner.stdout is not None and owner.stdout.readline() == "mine\n"
-    waited = []
-
-    def waiting() -> None:
-        waited.append(True)
-        owner.kill()
-        owner.wait()  # until then the process still has its number, and counts as alive
-
-    with RunFolder(tmp_path, "run").locked(waiting):
-        pass
-    assert waited == [True]
-    owner.stdout.close()
-    assert owner.wait() == -9
-    assert {one.name for one in (tmp_path / "run").iterdir()} <= {".lock"}
 
 
 def test_answers_may_hold_any_separator_of_lines(tmp_path: Path) -> None:

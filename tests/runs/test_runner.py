@@ -1,10 +1,7 @@
 """From a fit to its record: reuse, failure, retry, observers, weights that are gone, fits that start from fits."""
 
-from __future__ import annotations
-
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +11,14 @@ import pytest
 
 import forked
 import inline
-from benchrunner import MATTHEWS, Classify, Metric, Score, Workspace
+from benchrunner import MATTHEWS, Classify, Score, Workspace
 from benchrunner.engine import Job, Method, Outcome
-from benchrunner.errors import CheckpointError, DataError, FitError, RequestError
+from benchrunner.errors import CheckpointError, FitError, RequestError
 from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.answering import answer
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
-from benchrunner_kit.testing import tiny_family
-from inline import QUICK, files, mood, own, pairs, plugin, runner
+from inline import QUICK, files, mood, own, plugin, runner
 
 
 @dataclass
@@ -88,17 +84,6 @@ def test_a_failed_fit_says_why_and_is_tried_again(tmp_path: Path) -> None:
     assert method.fitted == 3
 
 
-def test_a_non_finite_loss_is_recorded_as_diverged_with_the_step(tmp_path: Path) -> None:
-    made = runner(tmp_path)
-    fit = made.planner.plan(
-        made.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(lr=1e38, clip=0.0, warmup=0.0)
-    )
-    record = made.run(fit)
-    assert record.status == "diverged"
-    assert "not a finite number at step" in record.reason
-    assert not made.folder(fit).model.exists()
-
-
 def test_answers_are_computed_once_and_scored(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, method := Moody())
     first = predict(fit, "dev", made)
@@ -145,31 +130,6 @@ def test_changed_rows_repredict_and_a_changed_train_set_fails(tmp_path: Path) ->
     made.folder(fit).path.joinpath("record.json").unlink()
     with pytest.raises(RequestError, match="the training data of mine/mood changed since this fit was planned"):
         made.run(fit)
-
-
-@pytest.mark.parametrize(
-    ("answers", "reason"),
-    [
-        (KeyError("who?"), "KeyError: 'who\\?' \\(see .*traceback.txt\\)"),
-        (np.zeros((3, 2)), "moody gave 3 outputs, where 24 were expected for .*dev.tsv"),
-        (np.zeros(24), "see .*traceback.txt"),
-    ],
-)
-def test_a_method_that_cannot_predict_is_a_failure_with_a_reason(answers: Any, reason: str, tmp_path: Path) -> None:
-    made, fit = with_method(tmp_path, Moody(answers=answers))
-    with pytest.raises(FitError, match=reason):
-        predict(fit, "dev", made)
-    assert not list(made.folder(fit).path.glob("predictions/*/record.json"))
-
-
-def test_a_metric_that_fails_is_a_failure_with_a_reason(tmp_path: Path) -> None:
-    def compute(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
-        raise ZeroDivisionError("oh")
-
-    made = runner(tmp_path, register_tasks=[mood(metrics=(Metric("odd", compute),))])
-    fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
-    with pytest.raises(FitError, match="ZeroDivisionError: oh"):
-        predict(fit, "dev", made)
 
 
 def test_the_record_is_on_disk_before_observers_are_told(tmp_path: Path) -> None:
@@ -312,34 +272,6 @@ def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
     assert answer([str(made.folder(fit).path)], made, file=tmp_path / "mine.txt").answers == ["sad", "glad", "sad"]
 
 
-def test_an_invalid_user_file_is_refused_with_its_line(tmp_path: Path) -> None:
-    made = runner(tmp_path)
-    fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
-    made.run(fit)
-    for content, reason in {
-        "topic\nx\n": r":1: the header must name text or a; found 'topic'",
-        "": "empty|header must name",
-        "text\n": "no rows",
-        "text\nx\ty\n": r":2: expected 1 columns, found 2",
-    }.items():
-        (tmp_path / "bad.tsv").write_text(content)
-        with pytest.raises(DataError, match=reason):
-            answer([fit.id], made, file=tmp_path / "bad.tsv")
-    (tmp_path / "bad.tsv").write_bytes(b"text\n\xff\xfe\n")
-    with pytest.raises(DataError, match=r"bad\.tsv:2: not UTF-8"):
-        answer([fit.id], made, file=tmp_path / "bad.tsv")
-    with pytest.raises(RequestError, match=r"absent\.tsv: there is no such file"):
-        answer([fit.id], made, file=tmp_path / "absent.tsv")
-
-
-def test_lines_of_text_are_no_pairs(tmp_path: Path) -> None:
-    from benchrunner.tasks.user_files import read_questions
-
-    (tmp_path / "lines.txt").write_text("one\n")
-    with pytest.raises(DataError, match="asks about several texts: give a table with the columns a and b"):
-        read_questions(pairs(), tmp_path / "lines.txt", Workspace(tmp_path, tmp_path))
-
-
 def test_export_uses_the_backbone_layout_and_never_overwrites(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fit = fine_tuned(made)
@@ -352,15 +284,6 @@ def test_export_uses_the_backbone_layout_and_never_overwrites(tmp_path: Path) ->
     made.run(baseline)
     with pytest.raises(RequestError, match="method 'majority', which leaves no model"):
         export(baseline.id, tmp_path / "other", made)
-
-
-def test_a_checkpoint_that_only_another_plugin_reads_is_said(tmp_path: Path) -> None:
-    made = runner(tmp_path)
-    fit = fine_tuned(made)
-    made = Runner(discover(extra=[("own", own(register_backbones=[]))], installed=False), made.workspace)
-    with pytest.raises(CheckpointError, match=r"No plugin can load .*model"):
-        predict(fit, "dev", made)
-    assert tiny_family().find(str(made.folder(fit).model), made.workspace) is not None
 
 
 TWO = """

@@ -1,7 +1,5 @@
 """Fits that are sent elsewhere: only unfinished ones, and none goes on after the study has stopped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Splits of one task have the same texts: a model of pairs does not answer single texts in silence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

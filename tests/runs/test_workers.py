@@ -1,7 +1,5 @@
 """Several fits at once, interrupted: the command returns within seconds and leaves no process and no new fit behind."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -137,9 +135,7 @@ def checkpoints(home: Path) -> int:
         pytest.param(signal.SIGHUP, True, marks=pytest.mark.slow),
     ],
 )
-def test_a_stop_leaves_checkpoints_and_begins_no_fit(
-    by: signal.Signals, group: bool, start: Start, tmp_path: Path
-) -> None:
+def test_a_stop_leaves_checkpoints_and_no_fit(by: signal.Signals, group: bool, start: Start, tmp_path: Path) -> None:
     """However busy the machine is: the workers have more time than usual to write their checkpoints."""
     command = start(*SEVERAL, "--epochs", "4000", hold="training", GRACE="300")
     command.wait_for("training-*", 2)

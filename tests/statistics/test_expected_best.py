@@ -1,7 +1,5 @@
 """The expected best of several trials, against the mean over every possible draw."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Holm's correction, worked by hand."""
 
-from __future__ import annotations
-
 from benchrunner.statistics import holm
 
 

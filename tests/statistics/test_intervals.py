@@ -1,7 +1,5 @@
 """Intervals: SciPy's bootstrap, Student's t by hand, and resamples without a score."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

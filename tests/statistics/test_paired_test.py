@@ -1,7 +1,5 @@
 """Tests between backbones: hand-worked values, SciPy's values, and what one restart can tell."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any
@@ -24,7 +22,8 @@ def labels(seed: int, rows: int = 40) -> list[int]:
 
 def restarts(seed: int, gold: list[int], count: int, right: float) -> list[list[int]]:
     generator = np.random.default_rng(seed)
-    return [[label if generator.random() < right else 1 - label for label in gold] for _ in range(count)]
+    are_right = generator.random((count, len(gold))) < right
+    return np.where(are_right, gold, 1 - np.array(gold)).tolist()
 
 
 def test_mcnemar_by_hand() -> None:
@@ -72,7 +71,7 @@ def test_several_restarts_are_a_two_way_analysis_of_variance() -> None:
     """Compute the two parts of the variance with loops over the right and wrong answers."""
     gold = labels(0)
     a, b = restarts(1, gold, 3, 0.9), restarts(2, gold, 4, 0.6)
-    right = [[[float(x == y) for x, y in zip(gold, one, strict=True)] for one in side] for side in (a, b)]
+    right = [(np.array(side) == gold).astype(float).tolist() for side in (a, b)]
     means = [np.mean(side) for side in right]
     interaction = 0.0
     for side, mean in zip(right, means, strict=True):

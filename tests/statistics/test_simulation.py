@@ -1,7 +1,5 @@
 """Simulated studies: tests find no more differences than 5 % where there is none, and intervals hold the truth."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Metrics of weighted rows equal the metrics of rows that are repeated as often."""
 
-from __future__ import annotations
-
+import itertools
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ def labels(generator: np.random.Generator) -> list[Any]:
 
 
 def label_lists(generator: np.random.Generator) -> list[Any]:
-    return [[label for label in LABELS if generator.random() < 0.4] for _ in range(12)]
+    return [list(itertools.compress(LABELS, generator.random(len(LABELS)) < 0.4)) for _ in range(12)]
 
 
 def numbers(generator: np.random.Generator) -> list[Any]:

@@ -1,7 +1,5 @@
 """The fixture of tests that run study files."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

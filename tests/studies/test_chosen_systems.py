@@ -1,7 +1,5 @@
 """Systems and columns of a study file that are chosen by name, and the commands that the systems need."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

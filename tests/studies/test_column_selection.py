@@ -1,7 +1,5 @@
 """Columns of a study file select by their own metrics, splits and rules among shared fits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Dry runs: what would be run, what is finished, and estimates; nothing is changed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -18,9 +16,7 @@ pytestmark = pytest.mark.usefixtures("narrow_bilstm")
 
 
 def dry_run(kitchen: Kitchen, *words: str) -> dict[str, Any]:
-    code, out, err = kitchen(*words, "--dry-run", "--json")
-    assert code == 0, err
-    plan: dict[str, Any] = json.loads(out)
+    plan: dict[str, Any] = kitchen.json(*words, "--dry-run")
     return plan
 
 
@@ -46,8 +42,8 @@ def test_a_dry_run_lists_the_work_and_changes_nothing(kitchen: Kitchen) -> None:
         (["rye (sliced)"], ["crust"], "features", 2, 0, 2 * 16 * 2),
     ]
     assert {line["problem"] for line in plan["fits"]} == {"the backbone is not built yet"}
-    code, shown, _ = kitchen(*words, "--dry-run")
-    assert code == 0 and "an hour of baking" in shown and "60 min" in shown
+    shown = kitchen.done(*words, "--dry-run")
+    assert "an hour of baking" in shown and "60 min" in shown
     assert "in all: 20 different fit(s), of which 0 are known to be finished; 20 to run, which read 448 rows" in shown
     assert "time: no estimate, because no fit of these backbones" in shown
     assert (plan["to_run"], plan["seconds"], plan["without_estimate"]) == (20, None, 20)
@@ -83,8 +79,8 @@ def test_a_dry_run_of_stages_counts_shared_fits_once(kitchen: Kitchen) -> None:
         (["in two stages"], ["mood"], 3, 0),
     ]
     assert plan["fits"][2]["problem"] == "which fits are finished is known after the first task"
-    code, shown, _ = kitchen("--study", "study.toml", "--dry-run")
-    assert code == 0 and "in all: 5 different fit(s), of which 4 are known to be finished" in shown
+    shown = kitchen.done("--study", "study.toml", "--dry-run")
+    assert "in all: 5 different fit(s), of which 4 are known to be finished" in shown
 
 
 def test_a_dry_run_tells_columns_without_data_and_bad_commands(kitchen: Kitchen) -> None:

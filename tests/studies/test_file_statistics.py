@@ -1,7 +1,5 @@
 """Intervals and tests of study files: those that plain answers give, one place at a time."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -18,6 +16,7 @@ from benchrunner_kit.testing import tiny_family
 from chancy import Chancy
 from inline import METHODS, mood, own
 from kitchen import Kitchen
+from made_results import cells
 
 GUESSERS = """
 title = "Who guesses best?"
@@ -75,9 +74,7 @@ def kept(kitchen: Kitchen, name: str) -> Result:
 
 
 def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
-    code, out, err = guessers("--study", "study.toml", "--json", "--quiet")
-    assert code == 0, err
-    printed = json.loads(out)
+    printed = guessers.json("--study", "study.toml", "--quiet")
     result = kept(guessers, printed["kept_as"])
     task = guessers.plugins.tasks.find("mood")
     metrics = {"right": ACCURACY, "balance": MATTHEWS}
@@ -114,10 +111,9 @@ def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
 
 
 def test_the_table_has_intervals_marks_and_conclusions(guessers: Kitchen) -> None:
-    code, out, err = guessers("--study", "study.toml", "--quiet")
-    assert code == 0, err
-    lines = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines() if line[0] == "│"]
-    places = {cells[0]: number for number, cells in enumerate(lines) if cells[0]}
+    out = guessers.done("--study", "study.toml", "--quiet")
+    lines = [cells(line) for line in out.splitlines() if line[0] == "│"]
+    places = {row[0]: number for number, row in enumerate(lines) if row[0]}
     bad = places["bad"]
     assert lines[bad][1] == "16.7 ± 8.3 (3) *" and lines[bad][2].endswith("(3) *")
     assert all(cell.startswith("[") and cell.endswith("]") for cell in lines[bad + 1][1:])

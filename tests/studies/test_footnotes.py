@@ -1,7 +1,5 @@
 """Footnotes of a comparison: which backbones and tasks a note is about."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Kept studies: a study is written under a name, and its result is read again from the run folders alone."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

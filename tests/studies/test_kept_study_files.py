@@ -1,7 +1,5 @@
 """Results of study files that are read again from the runs folder."""
 
-from __future__ import annotations
-
 import json
 import shutil
 
@@ -17,10 +15,7 @@ pytestmark = pytest.mark.usefixtures("narrow_bilstm")
 
 
 def test_a_study_file_is_read_again_with_all_its_figures(kitchen: Kitchen) -> None:
-    code, out, err = kitchen(
-        "--study", "study.toml", "--name", "doughs", "--columns", "taste,crust,loss,mean", "--json"
-    )
-    assert code == 0, err
+    out = kitchen.done("--study", "study.toml", "--name", "doughs", "--columns", "taste,crust,loss,mean", "--json")
     workspace = Workspace(kitchen.folder / "fits", kitchen.folder / "other cache", data=kitchen.folder / "data")
     for name in ("out", "model", "study.toml"):
         path = kitchen.folder / name

@@ -1,7 +1,5 @@
 """Fits of a study without a score, or with a poor one: flagged, failed, diverged or lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any

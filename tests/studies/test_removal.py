@@ -1,7 +1,5 @@
 """Runs are removed, or only their weights; what kept studies selected stays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Selection on dev: the rule, the metric and the splits that select, and the notes about them."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 
@@ -25,9 +23,7 @@ def test_best_mean_grid_point_and_its_best_restart_are_chosen(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("rule", "lr", "seed", "mean"), [("mean", 8, 2, 17 / 24), ("best", 4, 1, 28 / 72)])
-def test_the_rule_chooses_the_best_mean_or_the_best_fit(
-    rule: str, lr: int, seed: int, mean: float, tmp_path: Path
-) -> None:
+def test_the_rule_chooses_the_best_mean_or_fit(rule: str, lr: int, seed: int, mean: float, tmp_path: Path) -> None:
     made = restart_dependent(tmp_path)
     result = compare_rates(made, selection=Selection(rule=rule))
     (cell,) = result.cells
@@ -57,9 +53,7 @@ def test_the_metric_that_selects_can_be_chosen(metric: str | None, lr: int, tmp_
         (("near", "far"), 8, "selected on the mean over near, far"),
     ],
 )
-def test_the_dev_splits_that_select_are_chosen_and_told(
-    select_on: tuple[str, ...], rate: float, note: str, tmp_path: Path
-) -> None:
+def test_the_splits_that_select_are_told(select_on: tuple[str, ...], rate: float, note: str, tmp_path: Path) -> None:
     result = compare_rates(split_dependent(tmp_path, select_on=select_on), seeds=(0,))
     (cell,) = result.cells
     assert cell.chosen is not None and cell.chosen.lr == rate

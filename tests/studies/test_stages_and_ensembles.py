@@ -1,7 +1,5 @@
 """Systems of a study file that are fine-tuned on a first task, and ensembles of restarts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -25,10 +23,8 @@ def test_a_system_is_fine_tuned_on_a_first_task(kitchen: Kitchen) -> None:
     code, out, err = staged(kitchen, "--columns", "mood", "--json")
     assert code == 0, err
     cells = {cell["system"]: cell for cell in json.loads(out)["figures"]}
-    code, out, _ = kitchen("tiny/words", "--tasks", "known", "--lr", "5e-3", "--limit-train", "24", "--json")
-    (first,) = json.loads(out)["cells"]
-    code, out, _ = kitchen(f"run:{first['selected']}", "--tasks", "mood", "--lr", "2e-3", "--json")
-    (second,) = json.loads(out)["cells"]
+    (first,) = kitchen.json("tiny/words", "--tasks", "known", "--lr", "5e-3", "--limit-train", "24")["cells"]
+    (second,) = kitchen.json(f"run:{first['selected']}", "--tasks", "mood", "--lr", "2e-3")["cells"]
     assert second["selected"] == cells["in two stages"]["selected"] != cells["at once"]["selected"]
 
 
@@ -47,7 +43,7 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
     probabilities = (np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)).mean(axis=0)
     gold = [("glad", "sad").index(label) for label in rows.table.column("label").to_pylist()]
     assert figure["mean"] == pytest.approx(100 * np.mean(probabilities.argmax(axis=1) == gold))
-    code, out, _ = kitchen("--study", "study.toml", "--quiet")
+    out = kitchen.done("--study", "study.toml", "--quiet")
     assert f"{figure['mean']:.1f} (3 together)" in out
 
 

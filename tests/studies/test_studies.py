@@ -1,7 +1,5 @@
 """Studies: what is refused, which fits run, and whose weights are kept."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +68,7 @@ def test_an_impossible_study_is_refused(change: dict[str, Any], reason: str) -> 
         compared(**({"backbones": ("words",), "tasks": (mood(),)} | change))
 
 
-def test_a_task_without_a_dev_split_cannot_be_selected_on(tmp_path: Path) -> None:
+def test_a_task_without_a_dev_split_cannot_be_selected_on() -> None:
     splits = {name: split for name, split in mood().splits.items() if name != "dev"}
     with pytest.raises(RequestError, match="mine/mood has no split of the role 'dev'"):
         compared(("words",), (mood(splits=splits),))

@@ -1,7 +1,5 @@
 """`compare --study`: the systems of a study file are built and fitted, and their table is printed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -11,6 +9,7 @@ import pytest
 from benchrunner.results import discover
 from inline import METHODS, own
 from kitchen import STUDY, Kitchen, labelled_test
+from made_results import cells
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
 
@@ -42,20 +41,19 @@ def test_a_study_makes_systems_once_and_shows_published_scores(kitchen: Kitchen)
     }
     assert [len(cells["rye (sliced)", column]["restarts"]) for column in ("taste", "crust")] == [3, 1]
     mean = cells["rye", "taste"]["mean"]
-    code, shown, _ = kitchen("--study", "study.toml", "--limit-train", "16", "--quiet")
-    assert code == 0 and kitchen.made() == ["rye", "spelt"] * 2
+    shown = kitchen.done("--study", "study.toml", "--limit-train", "16", "--quiet")
+    assert kitchen.made() == ["rye", "spelt"] * 2
     assert f"{mean:.1f} ± " in shown and "(2)" in shown and "paper 99.5" in shown and "paper 2.50" in shown
     assert "  paper: the baker's own book\n" in shown and "  taste: asked of few\n" in shown
 
 
 def test_published_rows_are_told_apart_from_measured_ones(kitchen: Kitchen) -> None:
-    code, out, _ = kitchen("--study", "study.toml", "--scale", "crumb", "--columns", "taste,price", "--quiet")
-    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines() if line[0] == "│"]
-    assert code == 0
-    measured = [cells[1] for cells in rows if cells[0] in ("rye", "rye (sliced)")]
+    out = kitchen.done("--study", "study.toml", "--scale", "crumb", "--columns", "taste,price", "--quiet")
+    rows = [cells(line) for line in out.splitlines() if line[0] == "│"]
+    measured = [row[1] for row in rows if row[0] in ("rye", "rye (sliced)")]
     assert len(measured) == 2 and all(float(figure) >= 0 for figure in measured)
-    assert len([cells for cells in rows if cells[0] == "" and cells[1].startswith("[")]) == 2, "intervals"
-    assert [cells for cells in rows if "paper" in "".join(cells)] == [
+    assert len([row for row in rows if row[0] == "" and row[1].startswith("[")]) == 2, "intervals"
+    assert [row for row in rows if "paper" in "".join(row)] == [
         ["rye", measured[0], "paper 3.0"],
         ["", "paper 99.5", ""],
         ["paper: toast", "paper 88.5", ""],
@@ -74,9 +72,7 @@ def test_a_figure_has_its_points_in_the_json_output(kitchen: Kitchen) -> None:
     )
     for name, loss in (("fast-2", 3.5), ("fast-10", 1.5), ("slow-2", 4.5)):
         (kitchen.folder / f"{name}.jsonl").write_text(json.dumps({"step": 1, "loss": loss}) + "\n")
-    code, out, err = kitchen("--study", "study.toml", "--json", "--quiet")
-    assert code == 0, err
-    result = json.loads(out)
+    result = kitchen.json("--study", "study.toml", "--quiet")
     assert result["axis"] == "hours"
     fast = {"column": "loss", "series": "fast", "at": [2, 10], "mean": [3.5, 1.5], "restarts": [[3.5], [1.5]]}
     slow = {"column": "loss", "series": "slow", "at": [2, 10], "mean": [4.5, None], "restarts": [[4.5], []]}
@@ -85,15 +81,13 @@ def test_a_figure_has_its_points_in_the_json_output(kitchen: Kitchen) -> None:
 
 def test_only_the_systems_that_are_named_are_built(kitchen: Kitchen) -> None:
     words = ["--study", "study.toml", "--systems", "spelt", "--columns", "loss", "--json", "--quiet"]
-    code, out, _ = kitchen(*words)
-    assert code == 0 and kitchen.made() == ["spelt"]
+    out = kitchen.done(*words)
+    assert kitchen.made() == ["spelt"]
     assert [(cell["system"], cell["mean"]) for cell in json.loads(out)["figures"]] == [("spelt", 2.25)]
 
 
 def test_a_scale_sets_parameters_and_options_of_every_fit(kitchen: Kitchen) -> None:
-    code, out, err = kitchen("--study", "study.toml", "--scale", "crumb", "--columns", "taste,crust,mean", "--json")
-    assert code == 0, err
-    result = json.loads(out)
+    result = kitchen.json("--study", "study.toml", "--scale", "crumb", "--columns", "taste,crust,mean")
     assert (result["scale"], result["parameters"]["doughs"]) == ("crumb", "rye") and kitchen.made() == ["rye"]
     recipes = [cell["recipe"] for cell in result["cells"]]
     assert {recipe["limit_train"] for recipe in recipes} == {8}
@@ -102,16 +96,14 @@ def test_a_scale_sets_parameters_and_options_of_every_fit(kitchen: Kitchen) -> N
     for system in ("rye", "rye (sliced)"):
         mean = (cells[system, "taste"]["mean"] + cells[system, "crust"]["mean"]) / 2
         assert cells[system, "mean"]["mean"] == pytest.approx(mean)
-    code, out, _ = kitchen("--study", "study.toml", "--scale", "crumb", "--columns", "taste,mean", "--json")
-    (note,) = [note for note in json.loads(out)["notes"] if note.startswith("mean: ")]
+    chosen = ("--study", "study.toml", "--scale", "crumb", "--columns", "taste,mean")
+    (note,) = [note for note in kitchen.json(*chosen)["notes"] if note.startswith("mean: ")]
     assert note == "mean: no figure: there is no figure in crust"
 
 
 def test_options_of_the_command_override_the_file(kitchen: Kitchen) -> None:
     typed = ["--restarts", "1", "--lr", "1e-3", "--columns", "taste", "--set", "doughs=rye"]
-    code, out, _ = kitchen("--study", "study.toml", "--json", "--quiet", *typed)
-    result = json.loads(out)
-    assert code == 0
+    result = kitchen.json("--study", "study.toml", "--quiet", *typed)
     assert [system["name"] for system in result["systems"]] == ["rye", "rye (sliced)"]
     assert {cell["recipe"]["lr"] for cell in result["cells"]} == {1e-3}
     assert [len(cell["restarts"]) for cell in result["figures"]] == [1, 1]
@@ -123,8 +115,7 @@ def test_test_splits_with_labels_are_scored_and_do_not_select(kitchen: Kitchen) 
     text = "\n".join([STUDY[: STUDY.index("[[column]]")].replace('published = "toast"\n', ""), *columns])
     (kitchen.folder / "study.toml").write_text(text)
     words = ["--study", "study.toml", "--set", "doughs=rye", "--lr", "1e-3,2e-2", "--restarts", "2", "--json"]
-    code, out, err = kitchen(*words)
-    assert code == 0, err
+    out = kitchen.done(*words)
     result = json.loads(out)
     cells = {(cell["system"], cell["column"]): cell for cell in result["figures"]}
     for system in ("rye", "rye (sliced)"):
@@ -149,10 +140,8 @@ def test_a_system_without_a_finished_fit_shows_a_gap_and_reason(kitchen: Kitchen
 
 def test_a_study_file_is_printed_in_every_format(kitchen: Kitchen) -> None:
     words = ["--study", "study.toml", "--scale", "crumb", "--columns", "taste,loss,price", "--quiet"]
-    code, out, _ = kitchen(*words, "--json")
-    figures = {(figure["system"], figure["column"]): figure for figure in json.loads(out)["figures"]}
+    figures = {(figure["system"], figure["column"]): figure for figure in kitchen.json(*words)["figures"]}
     mean = figures["rye", "taste"]["mean"]
-    assert code == 0
     markdown = kitchen(*words, "--format", "markdown")[1]
     assert "| system | taste | loss | price paper: market |" in markdown and f"| rye | {mean:.1f}" in markdown
     assert "|  | *paper 99.5* |" in markdown and "- scale crumb: for a mouse" in markdown

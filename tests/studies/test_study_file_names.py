@@ -1,7 +1,5 @@
 """Study files in the packages of plugins: their names, and how users choose them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options of a study: how they are read from a file, and which of them replace others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -25,10 +23,7 @@ def test_options_of_a_file_are_read_like_those_of_a_command() -> None:
         ({"jobs": "2"}, "here: a recipe has no 'jobs'. It has: lr, epochs"),
         ({"batch_size": "2"}, "a recipe has no 'batch_size'. Did you mean batch-size"),
         ({"lr": "low"}, "here: lr must be a number from 0 up, not 'low'"),
-        (
-            {"methode": "probe"},
-            "Did you mean method, which stands beside recipe, not in it\\? It has",
-        ),
+        ({"methode": "probe"}, "Did you mean method, which stands beside recipe, not in it\\? It has"),
         ({"epoch": "2"}, "here: a recipe has no 'epoch'. Did you mean epochs or epsilon\\? It has: lr, epochs"),
         ({"select": "median"}, "here: select must be one of mean, best, not 'median'"),
         ({"paper-adam": "perhaps"}, "here: paper-adam must be true or false, not 'perhaps'"),

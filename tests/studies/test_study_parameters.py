@@ -1,7 +1,5 @@
 """Parameters of a study file: their values, what they become in its entries, and their errors."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 
@@ -22,14 +20,8 @@ def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path)
     assert (file.recipe, file.columns["mood"]) == ({"restarts": "5"}, {"lr": "1e-3,2e-3"})
     assert study.published_figure("4/256 left", "mood") == 91.5
     assert study.published_figure("4/256 left", "words") is study.published_figure("4/128 left", "mood") is None
-    assert study.values == {
-        "corpus": "a",
-        "steps": "1000",
-        "warmup": "10",
-        "points": "400,1000",
-        "widths": "4/128,4/256",
-        "more": "",
-    }
+    given = {"corpus": "a", "steps": "1000", "warmup": "10", "points": "400,1000", "widths": "4/128,4/256", "more": ""}
+    assert study.values == given
 
 
 def test_values_keep_the_words_that_they_are_given_as(tmp_path: Path) -> None:
@@ -60,9 +52,7 @@ WRONG: list[tuple[dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("given", "reason"), WRONG)
-def test_a_wrong_or_missing_parameter_error_lists_all_parameters(
-    given: dict[str, str], reason: str, tmp_path: Path
-) -> None:
+def test_a_wrong_or_missing_parameter_lists_all_of_them(given: dict[str, str], reason: str, tmp_path: Path) -> None:
     with pytest.raises(RequestError) as refused:
         read(write_study(tmp_path, WHOLE), given)
     error = str(refused.value)

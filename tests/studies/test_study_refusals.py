@@ -1,7 +1,5 @@
 """`compare --study` refuses wrong arguments and faulty study files before it builds anything."""
 
-from __future__ import annotations
-
 import pytest
 
 from kitchen import STUDY, Kitchen
@@ -10,43 +8,15 @@ pytestmark = pytest.mark.usefixtures("narrow_bilstm")
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {
-    "backbones": (
-        ["words"],
-        "says which backbones there are: leave them out. To choose some of its systems, give --systems A,B.",
-    ),
-    "tasks": (
-        ["--tasks", "mood"],
-        "says which tasks there are: leave them out. To choose some of its columns, give --columns A,B.",
-    ),
+    "backbones": (["words"], "says which backbones there are: leave them out. To choose some of its systems, give"),
+    "tasks": (["--tasks", "mood"], "says which tasks there are: leave them out. To choose some of its columns, give"),
     "method": (["--method", "features"], "The study study.toml says which methods are used"),
     "metric": (["--select-by", "accuracy"], "In the study study.toml, the metric of each column selects"),
-    "parameter": (
-        ["--set", "dough=rye"],
-        "study.toml has no parameter 'dough' (did you mean doughs?). Its parameters, for --set",
-    ),
-    "no value": (["--set", "doughs"], "--set takes NAME=VALUE, not 'doughs'"),
-    "twice": (["--set", "doughs=a", "doughs=b"], "--set names doughs twice"),
-    "system": (
-        ["--systems", "rie"],
-        "has no system 'rie'. Did you mean rye? It has: rye, spelt",
-    ),
-    "column": (
-        ["--columns", "cost"],
-        "has no column 'cost'. Did you mean crust or loss? It has: taste, crust, loss, mean, price.",
-    ),
-    "scale": (
-        ["--scale", "crum"],
-        "There is no scale 'crum'. Did you mean crumb? The scales of study.toml: crumb, full",
-    ),
-    "unread": (
-        ["--stride", "3"],
-        "The option stride is for tasks that mark answers in long texts: no fit",
-    ),
-    "BiLSTM": (
-        ["--bilstm-width", "5"],
-        "bilstm_width must be even, not 5",
-    ),
-    "bad recipe": (["--lr", "0"], "With a learning rate of 0 nothing is learned"),
+    "parameter": (["--set", "dough=rye"], "study.toml has no parameter 'dough' (did you mean doughs?). Its"),
+    "system": (["--systems", "rie"], "has no system 'rie'. Did you mean rye? It has: rye, spelt"),
+    "column": (["--columns", "cost"], "has no column 'cost'. Did you mean crust or loss? It has: taste, crust, loss"),
+    "scale": (["--scale", "crum"], "There is no scale 'crum'. Did you mean crumb? The scales of study.toml: crumb"),
+    "unread": (["--stride", "3"], "The option stride is for tasks that mark answers in long texts: no fit"),
 }
 
 
@@ -59,24 +29,11 @@ def test_bad_study_arguments_are_refused_before_making_anything(name: str, kitch
 
 FAULTY = {
     "no such task": ('task = "mood"', 'task = "moods"', "column taste: There is no task 'moods'. Did you mean mine/mo"),
-    "no such metric": (
-        'metric = "matthews"',
-        'metric = "f1"',
-        "column crust: mine/mood has no metric 'f1'; it has acc",
-    ),
-    "no such split": (
-        'task = "mood"',
-        'task = "mood"\nsplit = "test"',
-        "column taste: mine/mood has no labels in its split test (data/mood/test.tsv), so only its leaderboard can",
-    ),
-    "unknown split": (
-        'task = "mood"',
-        'task = "mood"\nsplit = "tset"',
-        "no dev or test split 'tset'; it has dev, test",
-    ),
+    "no such metric": ('metric = "matthews"', 'metric = "f1"', "column crust: mine/mood has no metric 'f1'; it has"),
+    "no such split": ('task = "mood"', 'task = "mood"\nsplit = "test"', "column taste: mine/mood has no labels in"),
+    "unknown split": ('task = "mood"', 'task = "mood"\nsplit = "tset"', "no dev or test split 'tset'; it has dev"),
     "no data": ('task = "mood"', 'task = "pairs"', "column taste: No data for mine/pairs"),
     "no such method": ('"features"\n', '"feature"\n', "There is no method 'feature'. Did you mean features"),
-    "bad option of all": ('restarts = "2"', 'restarts = "two"', "study.toml: recipe: restarts must be a whole number"),
     "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: lr must be a number from 0 up, not 'low'"),
     "bad option of a stage": (
         'make = "bake rye out/rye {more}"',
@@ -99,16 +56,6 @@ FAULTY = {
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'backbone = "out/wheat"',
         "system rye (sliced): There is no backbone 'out/wheat'",
-    ),
-    "no such part": (
-        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
-        'backbone = "concat:out/rye,out/wheat"',
-        "system rye (sliced): There is no backbone 'out/wheat'",
-    ),
-    "no list of parts": (
-        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
-        'backbone = "concat:out/rye"',
-        "system rye (sliced): 'concat:out/rye' does not name two or more backbones",
     ),
 }
 

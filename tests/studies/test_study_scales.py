@@ -1,7 +1,5 @@
 """Scales of a study file: other values of its parameters, other options of its fits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

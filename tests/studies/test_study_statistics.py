@@ -1,7 +1,5 @@
 """Statistics of a study: intervals and tests of all restarts, and a backbone that is compared with itself."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -104,9 +102,9 @@ def test_holms_correction_is_over_all_tests() -> None:
     smallest = min(test.comparison.p for test in tests.values())
     assert min(test.adjusted_p for test in tests.values()) == pytest.approx(3 * smallest)
     key = min(tests, key=lambda key: tests[key].comparison.p)
-    sides = [[restart.answers for restart in scored[backbone, key[1]]] for backbone in ("b", "a")]
-    gold = scored[key][0].gold
-    assert tests[key].comparison == paired_test(ACCURACY, gold, *sides)
+    ours, theirs = scored["b", key[1]], scored["a", key[1]]
+    sides = [restart.answers for restart in ours], [restart.answers for restart in theirs]
+    assert tests[key].comparison == paired_test(ACCURACY, ours[0].gold, *sides)
 
 
 def test_an_empty_study_has_no_statistics() -> None:

@@ -1,7 +1,5 @@
 """Answers of a study for the files of a board: selected fits, checks, and tasks without an answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from benchrunner.results import Grid, Runner, compared, run_study, write_submiss
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.submissions import submission_answers
-from benchrunner.studies.submissions.submission_answers import answers, check_counts, missing
+from benchrunner.studies.submissions.submission_answers import answers, missing
 from benchrunner_kit.testing import tiny_family
 from chancy import ACCURACY
 from inline import board, runner
@@ -43,24 +41,12 @@ def test_compare_and_submit_from_python(tmp_path: Path) -> None:
     assert (origin.fit, origin.method, origin.rows) == (selected_fit(first).id, "finetune", 20)
 
 
-def test_what_a_board_wants_is_checked_before_anything_is_fitted(tmp_path: Path) -> None:
-    made = runner(tmp_path)
-    check_counts(board(), [made.plugins.tasks.find("mood")], made)
-    path = tmp_path / "data" / "mood" / "test.tsv"
-    path.write_text(path.read_text() + "one more\n")
-    made = Runner(made.plugins, made.workspace)
-    with pytest.raises(RequestError, match=r"moods\.tsv: .*test\.tsv has 21 rows; The board of moods wants 20\n"):
-        check_counts(board(), [made.plugins.tasks.find("mood")], made)
-
-
 def test_a_refusal_without_data_says_why_the_hub_gave_none(tmp_path: Path) -> None:
     made = runner(tmp_path, register_backbones=[tiny_family()])
     assert made.workspace.hub.known_failure is None
     (tmp_path / "data" / "mood" / "dev.tsv").unlink()
     made.workspace.hub.lost("https://hub.example cannot be reached (no route)")
-    with pytest.raises(
-        RequestError, match=r"no data for its split dev\nThe hub gave no data: https://hub\.example cann"
-    ):
+    with pytest.raises(RequestError, match=r"no data for its split dev\nThe hub gave no data: https://hub\.example"):
         write_submission(board(), tmp_path, made, backbone="tiny/words")
 
 

@@ -1,8 +1,5 @@
 """The commands of a study file that build backbones: shared backbones, failures and stop signals."""
 
-from __future__ import annotations
-
-import json
 import os
 import signal
 import subprocess
@@ -43,9 +40,13 @@ def test_a_system_may_concatenate_what_other_systems_make(kitchen: Kitchen) -> N
     built = 'make = "bake rye out/rye {more}"\nbackbone = "out/rye"'
     for backbone in ("concat:out/rye,out/spelt", "concat:model,out/rye"):
         (kitchen.folder / "study.toml").write_text(STUDY.replace(built, f'backbone = "{backbone}"'))
-        code, out, err = kitchen("--study", "study.toml", "--columns", "taste", "--quiet", "--json", "--restarts", "1")
-        assert code == 0, err
-        (cell,) = [cell for cell in json.loads(out)["figures"] if cell["system"] == "rye (sliced)"]
+        (cell,) = [
+            cell
+            for cell in kitchen.json("--study", "study.toml", "--columns", "taste", "--quiet", "--restarts", "1")[
+                "figures"
+            ]
+            if cell["system"] == "rye (sliced)"
+        ]
         assert cell["mean"] is not None
     assert kitchen.made() == ["rye", "spelt"] * 2
 

@@ -1,7 +1,5 @@
 """Options of a study that have a wrong kind or an absurd size: each is refused with one sentence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -13,26 +11,15 @@ from inline import mood
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "family": ({"family": 3}, "The option family must be a text, not 3."),
-    "grid": ({"grid": ["paper"]}, "The option grid must be a text, not ['paper']."),
     "method": ({"method": "lora"}, "The option method must be a tuple, each part a text, not 'lora'."),
-    "no method": ({"method": ("lora", "")}, "The option method must be a text, not ''."),
     "seeds": ({"seeds": "012"}, "The option seeds must be a tuple, each part a whole number from 0 to 9,223,372,"),
     "large seed": ({"seeds": (1, 10**30)}, "from 0 to 9,223,372,036,854,775,807, not about 10^30."),
-    "negative seed": ({"seeds": (1, -1)}, "from 0 to 9,223,372,036,854,775,807, not -1."),
-    "restarts": (
-        {"restarts": 10**9},
-        "The option restarts must be a whole number from 1 to 10,000, not",
-    ),
+    "restarts": ({"restarts": 10**9}, "The option restarts must be a whole number from 1 to 10,000, not"),
     "both": ({"restarts": 2, "seeds": (1,)}, "Give either seeds or restarts, not both."),
     "recipe": ({"recipe": "paper"}, "The option recipe is a mapping, so it cannot be 'paper'."),
     "unknown": ({"recipe": {"epoch": 3}}, "A recipe has no 'epoch'. Did you mean epochs or epsilon?"),
     "nothing": ({"recipe": {"lr": ()}}, "The option recipe maps names to values, so it cannot have 'lr': ()."),
     "zero": ({"recipe": {"lr": (1e-5, 0)}}, "With a learning rate of 0 nothing is learned"),
-    "kind": ({"recipe": {"summary": 3}}, "A recipe's summary must be one of pooler, first, last, mean, max, not 3."),
-    "digits": (
-        {"recipe": {"epochs": (3, 10**5_000)}},
-        "A recipe's epochs must be a whole number from 1 to 1,000,000, not about 10^5000.",
-    ),
     "no grid": ({"recipe": {"limit_train": (8, 16)}}, "The option limit-train has one value for all fits, not 2."),
 }
 

@@ -1,7 +1,5 @@
 """Damages of checkpoints in the hub's layout, each with what the error must say. Used for every family."""
 
-from __future__ import annotations
-
 import json
 import resource
 import shutil

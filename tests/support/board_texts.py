@@ -1,7 +1,5 @@
 """A board in TOML as text, and the function that reads a board from text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from benchrunner.leaderboards.board_toml import read_leaderboard

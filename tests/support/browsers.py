@@ -1,7 +1,5 @@
 """A headless browser that opens a file, for tests of pages."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

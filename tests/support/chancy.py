@@ -1,7 +1,5 @@
 """A method for tests whose scores are known beforehand, and whose fits end as a test says."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ It offers the inline task and the tiny backbone, and methods that fail in severa
 file `ID-PROCESS-TIME` in the folder BENCHRUNNER_MARKS.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,9 +1,8 @@
 """The command line of plugins that live in a test, on folders below the test's own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +28,16 @@ class CommandLine:
         written = self._capsys.readouterr()
         return code, written.out + written.err
 
+    def done(self, *words: str | Path) -> str:
+        """Run a command that succeeds; return everything that it wrote."""
+        code, written = self(*words)
+        assert code == 0, written
+        return written
+
+    def json(self, *words: str | Path) -> Any:
+        """Run a command that succeeds with --json; return the value that it printed."""
+        return json.loads(self.done(*words, "--json"))
+
     def fitted(self) -> list[str]:
         """The ids of the runs that hold a model."""
         return sorted(path.name for path in self.runs.iterdir() if (path / "model" / "head.json").exists())
@@ -53,6 +62,16 @@ class Shell:
         assert "Traceback" not in written.err + written.out
         return code, written.out, written.err
 
+    def done(self, *words: str) -> str:
+        """Run a command that succeeds; return its standard output."""
+        code, out, err = self(*words)
+        assert code == 0, err
+        return out
+
+    def json(self, *words: str) -> Any:
+        """Run a command that succeeds with --json; return the value that it printed."""
+        return json.loads(self.done(*words, "--json"))
+
     def refused(self, *words: str) -> str:
         """Run a command that is not understood; return the error."""
         code, out, err = self(*words)
@@ -69,6 +88,6 @@ class Shell:
 
     def fitted(self, *words: str) -> str:
         """Fit the tiny backbone, or what the words ask for; return the id of the run."""
-        code, out, err = self.run(*(words or ("--backbone", "words")), "--json")
-        assert code == 0, err
-        return str(json.loads(out)["cells"][0]["selected"])
+        chosen = words or ("--backbone", "words")
+        shown = self.json("run", "mood", *self.folders(), "--quiet", "--device", "cpu", *chosen)
+        return str(shown["cells"][0]["selected"])

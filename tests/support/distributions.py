@@ -1,7 +1,5 @@
 """The distributions of this repository, as their pyproject.toml files describe them."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pages of the documentation: their blocks, their prose, the commands and files that they name."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Damages of one file, for tests that a reader notices each of them."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable

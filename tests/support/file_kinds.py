@@ -1,7 +1,5 @@
 """Kinds of files for tests, rows to answer, and a column file with answers to them."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from benchrunner.leaderboards.file_kinds.columns_file import Columns

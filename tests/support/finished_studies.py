@@ -3,8 +3,6 @@
 `finish` writes them for every fit of a study; `run_study` then finds all fits finished.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random
@@ -12,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
+
+import pyarrow as pa
 
 from benchrunner import (
     ACCURACY,
@@ -85,7 +85,7 @@ def task(name: str, kind: str = "classify", *, rows: int = 60, texts: Mapping[in
             made = [ROWS[kind](draw, number) for number in range(rows)]
             for row, text in (texts or {}).items() if split == "dev" else ():
                 made[row] = {**made[row], next(key for key in made[row] if key != "id"): text}
-            return {key: [row[key] for row in made] for key in made[0]}
+            return dict(pa.Table.from_pylist(made).to_pydict())
 
         return RowsFrom(columns)
 

@@ -1,7 +1,5 @@
 """Batches of fixed shape on the CPU: an encoder for them, its training's work, and stand-ins for CUDA graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Flat batches of given lengths, and random inputs of attention for them."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

@@ -6,8 +6,6 @@ exit code, that can be killed and interrupted like any other. Forks share the se
 another hash seed starts a fresh process with `subprocess`.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

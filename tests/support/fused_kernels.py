@@ -5,8 +5,6 @@ torch checks every argument against the operators' declarations. The mask of dro
 forward operator draws from torch's generator and returns in place of CUDA's random state.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

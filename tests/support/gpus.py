@@ -1,7 +1,5 @@
 """Pretended GPUs: what torch says about the GPUs of a machine, for tests on machines without any."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

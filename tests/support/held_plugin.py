@@ -4,8 +4,6 @@ HOLD names the moment, MARKS the folder in which a held process leaves a file `m
 seconds, that workers have for a checkpoint, SILENT the time after which a silent worker is told.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """Which module imports which, read from the source code without running it."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -85,11 +83,10 @@ def imports(package: Path) -> Iterator[Import]:
 def cycles(edges: Mapping[str, set[str]]) -> list[list[str]]:
     """Find the groups of modules that reach one another by imports (strongly connected components)."""
     reached = {name: _reachable(name, edges) for name in edges}
-    groups = {
-        frozenset(other for other in reached[name] if name in reached.get(other, ()))
-        for name in edges
-        if name in reached[name]
-    }
+    groups = set[frozenset[str]]()
+    for name in edges:
+        if name in reached[name]:
+            groups.add(frozenset(other for other in reached[name] if name in reached.get(other, ())))
     return sorted(sorted(group) for group in groups)
 
 
@@ -126,7 +123,7 @@ def graph(found: Iterator[Import]) -> dict[str, set[str]]:
 def necessary(edges: Mapping[str, set[str]]) -> dict[str, set[str]]:
     """Leave out every edge that a longer path replaces (transitive reduction of a graph without cycles)."""
     reached = {name: _reachable(name, edges) for name in edges}
-    return {
-        name: {target for target in targets if not any(target in reached.get(other, ()) for other in targets)}
-        for name, targets in edges.items()
-    }
+    arrows: dict[str, set[str]] = {}
+    for name, targets in edges.items():
+        arrows[name] = targets.difference(*(reached.get(other, ()) for other in targets))
+    return arrows

@@ -3,8 +3,6 @@
 What the core's tests work with: no network, and of the installed plugins those that know no benchmark.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import SimpleNamespace

@@ -4,8 +4,6 @@ Run as a script, this module is the command line of the inline plugins. KILL_AT 
 process does not live to make. COUNT names a file that gets a line for each change, with the kind and the path.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

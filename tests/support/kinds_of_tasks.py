@@ -1,7 +1,5 @@
 """Tasks of every kind over made-up sentences whose answers are in their words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -28,13 +26,15 @@ def rows_of_kind(kind: str, count: int, seed: int) -> dict[str, list[Any]]:
     made = sentences(count, seed=seed)
     glad = [int(label == "glad") for label in made["label"]]
     if kind == "choose":
-        moods = [[text for text, mood in zip(made["a"], glad, strict=True) if mood == label] for label in (0, 1)]
+        moods: tuple[list[str], list[str]] = ([], [])
+        for text, mood in zip(made["a"], glad, strict=True):
+            moods[mood].append(text)
         places = [row % 2 for row in range(count // 3)]
         pairs = [[moods[0][row], moods[1][row]][:: 1 if place else -1] for row, place in enumerate(places)]
         return {"a": ["A day."] * len(pairs), "choices": pairs, "label": places}
     if kind == "tag":
         words = [text.split() for text in made["a"]]
-        return {"words": words, "labels": [["BO"[word not in ("river", "walk")] for word in row] for row in words]}
+        return {"words": words, "labels": list(map(_tags, words))}
     if kind == "span":
         answers = [[text.split()[0]] for text in made["a"]]
         ids = [str(number) for number in range(count)]
@@ -51,6 +51,10 @@ def rows_of_kind(kind: str, count: int, seed: int) -> dict[str, list[Any]]:
         "labels": [["glad"] if label else [] for label in glad],
     }
     return {"a": made["a"], ("labels" if kind == "labels" else "label"): columns[kind]}
+
+
+def _tags(words: list[str]) -> list[str]:
+    return ["B" if word in ("river", "walk") else "O" for word in words]
 
 
 def task_of_kind(

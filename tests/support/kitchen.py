@@ -1,9 +1,9 @@
 """A folder in which tests run study files: `compare`, its data, and a command `bake` that builds backbones."""
 
-from __future__ import annotations
-
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,6 +155,16 @@ class Kitchen:
         code = main(["compare", *workspace, *words], plugins=self.plugins)
         printed = self._capsys.readouterr()
         return code, printed.out, printed.err
+
+    def done(self, *words: str) -> str:
+        """Run `compare` with words that it accepts; return its output."""
+        code, out, err = self(*words)
+        assert code == 0, err
+        return out
+
+    def json(self, *words: str) -> Any:
+        """Run `compare` with words that it accepts and --json; return the value that it printed."""
+        return json.loads(self.done(*words, "--json"))
 
     def refused(self, *words: str) -> str:
         """Return the error of a study that is refused before anything is printed."""

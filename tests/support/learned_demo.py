@@ -1,7 +1,5 @@
 """The demo of one plugin, run with the tiny encoder: every task is learned, and a submission is written."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,6 @@
 """Results of comparisons that nothing was fitted for: every backbone has the same scores on every task."""
 
-from __future__ import annotations
-
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,10 +14,10 @@ from benchrunner.studies.study import compared
 def made_result(tasks: Sequence[Task], backbones: Sequence[str], *, best: float = 0.948, mean: float = 0.931) -> Result:
     """Make a result of three restarts."""
     figure = Figure(Score(best), Score(mean), 0.012, (mean, mean, mean), 100.0)
-    terms = {
-        task.name: [Term(task.name, split, metric.name) for split in task.named("dev") for metric in task.metrics]
-        for task in tasks
-    }
+    terms: dict[str, list[Term]] = {}
+    for task in tasks:
+        pairs = itertools.product(task.named("dev"), task.metrics)
+        terms[task.name] = [Term(task.name, split, metric.name) for split, metric in pairs]
     study, cells = compared(backbones, tasks, seeds=(0, 1, 2)), []
     for asked in study.cells:
         fit = Fit(asked.task.name, asked.backbone, "finetune", Recipe(), 0, "data", {}, "revision", {})
@@ -26,6 +25,11 @@ def made_result(tasks: Sequence[Task], backbones: Sequence[str], *, best: float 
         cells.append(CellResult(cell, fit, fit.recipe, dict.fromkeys(terms[asked.task.name], figure), {}, {}))
     baseline = {term: Score(0.5) for listed in terms.values() for term in listed}
     return Result(study, tuple(cells), baseline)
+
+
+def cells(line: str) -> list[str]:
+    """Read the cells of a line of a rendered table."""
+    return [cell.strip() for cell in line.replace("┃", "│").strip("│").split("│")]
 
 
 def lines(renderable: object, width: int) -> list[str]:

@@ -1,7 +1,5 @@
 """Run folders written by hand: what `benchrunner runs` reads, without any training."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

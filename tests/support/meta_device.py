@@ -4,8 +4,6 @@ On `meta`, mixing devices, `.item()` and operators whose results have a size tha
 code would fail on a GPU, or make the host wait for it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager

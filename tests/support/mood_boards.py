@@ -1,7 +1,5 @@
 """Two leaderboards for tests: one takes an archive of tables, the other a plain folder of JSON maps."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

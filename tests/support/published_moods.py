@@ -1,7 +1,5 @@
 """A leaderboard with published figures of the task `mine/mood`, in several columns and variants."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from benchrunner import Average, Leaderboard, PublishedColumn, PublishedRow, Suite, Term

@@ -1,7 +1,5 @@
 """Methods that train nothing, whose best learning rate depends on the rule, the metric or the split that selects."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, ClassVar
 

@@ -7,8 +7,6 @@ With a report, `.../report_screenshots.py three-backbones.html`, photographs the
 docs/results.md.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Virtual environments with some of our distributions only, and every other installed package."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

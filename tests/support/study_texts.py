@@ -1,7 +1,5 @@
 """Study files as text, and the function that writes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 HEAD = 'title = "Which is better?"\n'

@@ -1,7 +1,5 @@
 """Trainings of the tiny encoder, for comparisons. Every step is logged."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A span task that lives nowhere but here: which tree stood there? Sometimes none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -37,15 +35,12 @@ class Paragraphs(Source):
             words.insert(int(draw.integers(8)), tree or "house")
             contexts.append(" ".join(words))
             answers.append([tree] if tree else [])
-        columns: dict[str, Any] = {
-            "id": [f"{self.role}{at}" for at in range(self.count)],
-            "question": ["which tree"] * self.count,
-            "context": contexts,
-            "answers": pa.array(answers, pa.list_(pa.string())),
-            "starts": pa.array(
-                [[c.find(a) for a in s] for c, s in zip(contexts, answers, strict=True)], pa.list_(pa.int64())
-            ),
-        }
+        pairs = zip(contexts, answers, strict=True)
+        starts = [list(map(context.find, texts)) for context, texts in pairs]
+        columns: dict[str, Any] = {"id": [f"{self.role}{at}" for at in range(self.count)], "context": contexts}
+        columns["question"] = ["which tree"] * self.count
+        columns["answers"] = pa.array(answers, pa.list_(pa.string()))
+        columns["starts"] = pa.array(starts, pa.list_(pa.int64()))
         return Rows(pa.table(columns), self.role)
 
 

@@ -1,7 +1,5 @@
 """Hooks of the plugins that tests install for worker processes: the inline task and the tiny backbone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from benchrunner import Task, hookimpl

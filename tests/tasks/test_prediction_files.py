@@ -1,7 +1,5 @@
 """Prediction files of any system, scored against labelled rows."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -79,19 +77,10 @@ FAULTS: dict[str, tuple[str | bytes, str]] = {
     "blank": ("index\tprediction\n0\tsad\n\n1\tsad\n", "mine.tsv:3: expected index<TAB>prediction, found ''."),
     "index": ("index\tprediction\none\tsad\n", "mine.tsv:2: expected an index from 0 to 3, found 'one'."),
     "too far": ("index\tprediction\n4\tsad\n", "mine.tsv:2: expected an index from 0 to 3, found '4'."),
-    "twice": (
-        "index\tprediction\n1\tsad\n1\tsad\n",
-        "mine.tsv:3: index 1 stands on line 2 already; each must stand once.",
-    ),
-    "missing": (
-        "index\tprediction\n0\tsad\n1\tsad\n3\tsad\n",
-        "mine.tsv: 3 answers; expected 4, one for each row. The first without an answer is row 2.",
-    ),
+    "twice": ("index\tprediction\n1\tsad\n1\tsad\n", "mine.tsv:3: index 1 stands on line 2 already; each must stand"),
+    "missing": ("index\tprediction\n0\tsad\n1\tsad\n3\tsad\n", "mine.tsv: 3 answers; expected 4, one for each row."),
     "too many": ("sad\n" * 5, "mine.tsv: 5 answers, one on each line; expected 4, one for each row."),
-    "label": (
-        "sad\nsad\nblue\nsad\n",
-        "mine.tsv:3: found 'blue'; expected one of sad, glad (or, as files spell them, 0, 1).",
-    ),
+    "label": ("sad\nsad\nblue\nsad\n", "mine.tsv:3: found 'blue'; expected one of sad, glad (or, as files spell them"),
     "bad spelling": ("sad\nsad\n9\nsad\n", "mine.tsv:3: found '9'; expected one of sad, glad"),
 }
 
@@ -249,21 +238,16 @@ def test_what_is_unusual_about_the_gold_rows_is_said(say: Say) -> None:
 
 
 REFUSED = {
-    "of another task": (
-        ("mine/other", "said.txt", "--weights", "weights.txt"),
-        "--weights has no meaning for mine/other; it is for mine/mood.",
-    ),
+    "of another task": (("mine/other", "said.txt", "--weights", "weights.txt"), "--weights has no meaning for"),
     "nowhere": (("mine/mood", "said.txt", "--weights", "none.txt"), "--weights none.txt: there is no such file."),
-    "with another layout": (
-        ("mine/mood", "weights.txt", "--weights", "weights.txt"),
-        "--weights is for files in the official layout, and weights.txt is in another one.",
-    ),
+    "with another layout": (("mine/mood", "weights.txt", "--weights", "weights.txt"), "--weights is for files in the"),
 }
 
 
 @pytest.mark.parametrize(("words", "said"), REFUSED.values(), ids=REFUSED)
 def test_a_file_that_a_scorer_cannot_use_is_refused(say: Say, words: tuple[str, ...], said: str) -> None:
-    assert say("score", *words, "--data", "data") == (2, "", f"benchrunner: {said}\n")
+    code, out, err = say("score", *words, "--data", "data")
+    assert (code, out) == (2, "") and err.startswith(f"benchrunner: {said}")
 
 
 def test_two_tasks_scorers_may_share_an_option(say: Say) -> None:

@@ -1,19 +1,14 @@
 """Stratified samples of training rows: shares of the labels, seeds, and what cannot be sampled."""
 
-from __future__ import annotations
-
-import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from benchrunner import Choose, Classify, Recipe, Regress, RequestError, Rows
-from benchrunner.command_line.main import main
 from benchrunner.tasks.row_sample import stratified_sample, training_rows
-from inline import QUICK, plugins, runner
+from inline import QUICK, runner
 
 LABELS = ["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]
 ABCD = Classify(("a", "b", "c", "d"))
@@ -93,18 +88,3 @@ def test_restarts_learn_from_samples_of_their_own(tmp_path: Path) -> None:
     assert [fit_runner.run(fit).status for fit in fits[:2]] == ["done", "done"]
     majority = [fit_runner.planner.plan(task, "", method="majority", recipe=recipe, seed=seed).id for seed in (0, 1)]
     assert majority[0] == majority[1]
-
-
-def test_the_command_line_samples_for_each_restart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runner(tmp_path)
-    words = ["run", "mood", "--backbone", "words", "--limit-train", "8", "--restarts", "2", "--device", "cpu"]
-    folders = ["--data", str(tmp_path / "data"), "--runs", str(tmp_path / "runs")]
-    assert main([*words, "--sample", "stratified", *folders, "--quiet", "--json"], plugins=plugins()) == 0
-    assert json.loads(capsys.readouterr().out)
-    fits: list[dict[str, Any]] = [
-        json.loads(file.read_text())
-        for file in (tmp_path / "runs").glob("*/fit.json")
-        if "finetune" in file.read_text()
-    ]
-    assert [fit["recipe"]["sample"] for fit in fits] == ["stratified"] * 2
-    assert len({fit["data"] for fit in fits}) == 2

@@ -1,7 +1,5 @@
 """Memory that a process keeps after it was freed."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Whole trainings in fixed shapes, by stand-ins for CUDA graphs: resumption, the record, and memory that runs out."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A damaged checkpoint of a fit is named and left out: the fit begins anew and gives the bits of an unbroken fit."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

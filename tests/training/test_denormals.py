@@ -1,7 +1,5 @@
 """Denormal numbers while a model trains."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 import sys

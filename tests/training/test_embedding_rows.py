@@ -1,7 +1,5 @@
 """Training only the embedding rows in use: every encoder has the states that it has with the whole table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

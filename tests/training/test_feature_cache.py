@@ -1,7 +1,5 @@
 """The cache of encoded rows: read if nothing changed, computed again after any change or damage."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random

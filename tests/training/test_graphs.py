@@ -1,7 +1,5 @@
 """A recording that CUDA declares invalid leaves no trace: training goes on as if it had not been tried."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The linear head and inference: outputs do not depend on the batch and are in the order of the rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The training loop: losses do not depend on how a batch is computed, and a loss that is not finite ends it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -23,7 +21,6 @@ from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.problems.tag import Tag
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.embedding_rows import WordsInUse
 from benchrunner.training.loop import Speed, Training
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_kit.testing.tiny_encoder import VOCABULARY
@@ -40,12 +37,6 @@ def test_the_log_has_one_line_in_ten_steps_and_the_last(tmp_path: Path) -> None:
     fit = fitted(tmp_path, log_steps=10)
     assert [line["step"] for line in fit.lines] == [10, 20, 24]
     assert fit.lines[0]["lr"] == fit.training.schedule.lr(9)
-
-
-def test_progress_is_reported_step_by_step(tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    fitted(tmp_path, report=lambda step, steps, figures: seen.append((step, steps)))
-    assert seen == [(step, 24) for step in range(1, 25)]
 
 
 def test_every_tenth_step_and_the_last_report_their_figures(tmp_path: Path) -> None:
@@ -78,11 +69,15 @@ def test_a_batch_computed_in_parts_is_the_same_batch(tmp_path: Path, micro_token
     assert difference(whole, parts) < 1e-5
 
 
+def tree_tags(words: list[str]) -> list[str]:
+    return ["B-TREE" if word in ("oak", "elm") else "O" for word in words]
+
+
 def test_a_word_loss_is_the_mean_over_words_for_any_batch_split(tmp_path: Path) -> None:
     """Sentences have different numbers of words: the mean over sentences would differ from the mean over words."""
     tags = Tag(("O", "B-TREE"))
     sentences = [["oak"], ["by", "the", "lake", "stood", "an", "elm"], ["no", "tree"]]
-    labels = [["B-TREE" if word in ("oak", "elm") else "O" for word in sentence] for sentence in sentences]
+    labels = list(map(tree_tags, sentences))
     table = pa.table({"words": sentences, "labels": labels})
 
     def first_loss(micro_tokens: int) -> float:
@@ -113,15 +108,13 @@ def test_a_word_loss_is_the_mean_over_words_for_any_batch_split(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("batch_unit", RECIPE_FIELDS["batch_unit"].choices)
-def test_the_divisor_mean_words_weighs_every_word_equally(
-    batch_unit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mean_words_weighs_all_words_equally(batch_unit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The learning rate is 0, so the losses of all batches together are the mean loss of all words, by hand."""
     monkeypatch.setattr("benchrunner.training.loop.LOG_STEPS", 1)
     tags = Tag(("O", "B-TREE"))
     sentences = ["oak", "by the lake stood an elm", "no tree", "oak", "an elm", "oak oak"]
     words = [sentence.split() for sentence in sentences]
-    labels = [["B-TREE" if word in ("oak", "elm") else "O" for word in sentence] for sentence in words]
+    labels = list(map(tree_tags, words))
     table = pa.table({"words": words, "labels": labels, "document": [0, 0, 0, 1, 1, 2]})
     recipe = Recipe(lr=0, epochs=1, batch_size={"words": 4}.get(batch_unit, 2), max_length=32)
     recipe = recipe.changed(batch_unit=batch_unit, loss_divisor="mean-words")
@@ -192,19 +185,6 @@ def test_training_the_words_in_use_is_training_the_whole_table(tmp_path: Path) -
     shrunk = TinyEncoder().word.weight.detach()[unused] * small.training.schedule.decay_without_gradient()
     torch.testing.assert_close(small.encoder.word.weight.detach()[unused], shrunk)
     assert small.training.schedule.decay_without_gradient() < 0.999
-
-
-def test_the_words_in_use_are_a_small_table_while_training() -> None:
-    data, encoder = features(60), TinyEncoder()
-    before = encoder.word.weight.detach().clone()
-    words = WordsInUse(encoder.word, data)
-    assert len(encoder.word.weight) == len(np.unique(data.tokens))
-    tokens = torch.from_numpy(data.tokens).long()
-    assert torch.equal(encoder.word(tokens), before[tokens])
-    words.restore(1.0)
-    assert torch.equal(encoder.word.weight.detach(), before)
-    assert torch.equal(encoder.word(tokens), before[tokens])
-    assert encoder.state_dict().keys() == TinyEncoder().state_dict().keys()
 
 
 # Divergence

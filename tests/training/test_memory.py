@@ -1,7 +1,5 @@
 """If memory runs out, micro-batches are halved, and the batch of the recipe stays the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a record says of how a fit was computed."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

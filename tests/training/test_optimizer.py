@@ -1,7 +1,5 @@
 """The optimizer against Adam written out in ten lines, with and without bias correction."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys
@@ -46,7 +44,7 @@ def optimized(recipe: Recipe, rates: list[float]) -> list[torch.Tensor]:
 
 def optimized_by_hand(recipe: Recipe, rates: list[float]) -> list[torch.Tensor]:
     weights = [weight.detach().double() for weight in Pair().parameters()]
-    means, squares = ([torch.zeros_like(weight) for weight in weights] for _ in range(2))
+    means, squares = list(map(torch.zeros_like, weights)), list(map(torch.zeros_like, weights))
     for step, (lr, step_gradients) in enumerate(zip(rates, gradients(len(rates)), strict=True), start=1):
         norm = math.sqrt(sum(gradient.double().pow(2).sum().item() for gradient in step_gradients))
         factor = min(1.0, recipe.clip / norm) if recipe.clip else 1.0
@@ -70,12 +68,6 @@ def test_adam_with_and_without_correction_equals_ten_lines(bias_correction: bool
     rates = [0.0, 0.01, 0.02, 0.03, *(0.03 * left / 20 for left in range(20, 0, -1))]
     for weight, expected in zip(optimized(recipe, rates), optimized_by_hand(recipe, rates), strict=True):
         torch.testing.assert_close(weight, expected, rtol=2e-6, atol=2e-6)
-
-
-def test_uncorrected_adam_gives_other_weights() -> None:
-    rates = [0.01] * 5
-    corrected, raw = (optimized(Recipe(bias_correction=correction), rates) for correction in (True, False))
-    assert (corrected[0] - raw[0]).abs().max() > 1e-2
 
 
 @pytest.mark.parametrize("recipe", [Recipe(clip=1.0), Recipe(clip=0.0, weight_decay=0.1, beta1=0.8, epsilon=1e-3)])
@@ -118,17 +110,6 @@ optimizer.step(0, 0.1)
 sys.exit("torch._dynamo" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-
-
-def test_biases_and_norms_do_not_decay() -> None:
-    module = Pair()
-    before = {name: weight.detach().clone() for name, weight in module.named_parameters()}
-    optimizer = Optimizer({"pair": module}, Recipe(weight_decay=0.5))
-    for weight in module.parameters():
-        weight.grad = torch.zeros_like(weight)
-    optimizer.step(0, 0.1)
-    for name, weight in module.named_parameters():
-        torch.testing.assert_close(weight.detach(), before[name] * (0.95 if name == "dense.weight" else 1.0))
 
 
 def test_decay_groups_hold_every_weight_and_are_not_empty() -> None:

@@ -1,7 +1,5 @@
 """Precisions: bf16 where a GPU computes bf16 itself, and a remark where the GPU emulates bf16."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -17,9 +15,7 @@ V100, T4, A100, H100 = (7, 0), (7, 5), (8, 0), (9, 0)
 @pytest.mark.parametrize(
     ("capability", "precision"), [(V100, "fp32"), (T4, "fp32"), (A100, "bf16"), (H100, "bf16")], ids=str
 )
-def test_auto_is_bf16_only_on_gpus_with_bf16_units(
-    capability: tuple[int, int], precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_needs_units_of_bf16(capability: tuple[int, int], precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [capability])
     assert resolved_precision("auto", "cuda") == precision
     assert resolved_precision("auto", "cpu") == "fp32"

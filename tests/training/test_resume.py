@@ -1,7 +1,5 @@
 """A fit that is killed or interrupted and then resumed has the bits of an unbroken fit."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

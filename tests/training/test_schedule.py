@@ -1,7 +1,5 @@
 """The units and the learning rate of each step."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any
@@ -33,16 +31,14 @@ def test_every_epoch_meets_every_unit_once(units: int, batch_size: int, epochs: 
     strategies.integers(1, 10),
     strategies.integers(1, 3),
 )
-def test_weighted_units_occur_once_and_batches_average_the_size(
-    counts: list[int], batch_size: int, epochs: int
-) -> None:
+def test_weighted_units_occur_once_and_batches_have_the_size(counts: list[int], batch_size: int, epochs: int) -> None:
     schedule = Schedule(np.array(counts), Recipe(batch_size=batch_size, epochs=epochs), seed=1)
     for epoch in range(epochs):
         steps = range(schedule.first_steps[epoch], schedule.first_steps[epoch + 1])
         batches = [schedule.batch(step).tolist() for step in steps]
         assert sorted(unit for batch in batches for unit in batch) == list(range(len(counts)))
         assert len(batches) <= math.ceil(sum(counts) / batch_size) + 1
-        assert all(sum(counts[unit] for unit in batch[:-1]) <= batch_size + max(counts) for batch in batches)
+        assert all(np.take(counts, batch[:-1]).sum() <= batch_size + max(counts) for batch in batches)
     assert schedule.steps == schedule.first_steps[-1]
 
 
@@ -94,18 +90,6 @@ def test_the_decay_ends_at_the_final_share() -> None:
     ours = fit_schedule(10, lr=2.0, final_share=0.25, warmup=0.2)
     assert [ours.lr(step) for step in (0, 1, 2, 5, 9)] == pytest.approx([0.0, 1.0, 1.7, 1.25, 0.65])
     assert [fit_schedule(10, lr=2.0).lr(step) for step in (1, 9)] == [2.0 * 0.9, 2.0 * 0.1]
-
-
-def test_golden_rates_of_thirty_steps() -> None:
-    schedule = fit_schedule(30, lr=3.0)
-    rates = [schedule.lr(step) for step in range(30)]
-    assert rates[:5] == pytest.approx([0, 1, 2, 2.7, 2.6])
-    assert rates[15] == pytest.approx(1.5) and rates[29] == pytest.approx(0.1)
-
-
-def test_a_fit_of_under_ten_steps_learns_from_its_first() -> None:
-    assert [fit_schedule(9, lr=9.0).lr(step) for step in range(9)] == pytest.approx(range(9, 0, -1))
-    assert fit_schedule(10, lr=9.0).lr(0) == 0
 
 
 def transformers_rates(steps: int, warmup: int) -> list[float]:

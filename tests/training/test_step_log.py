@@ -1,7 +1,5 @@
 """The log of a training: all whole lines are read, and half a line of a killed process is skipped."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

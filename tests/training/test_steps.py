@@ -1,7 +1,5 @@
 """Gradients of batches in fixed shapes, and by graphs, against those of batches as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The commands `share` and `verify`, as a user types them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -13,10 +11,8 @@ from command_line import Shell
 def shared(shell: Shell) -> Shell:
     """A shell in which a study named `first` is shared to the folder `out`."""
     words = ("compare", "words", "--tasks", "mood", "--name", "first", "--device", "cpu", "--quiet")
-    code, _, err = shell(*words, *shell.folders())
-    assert code == 0, err
-    code, out, err = shell("share", "first", "--out", "out", *shell.folders())
-    assert code == 0, err
+    shell.done(*words, *shell.folders())
+    out = shell.done("share", "first", "--out", "out", *shell.folders())
     assert out.startswith("out holds ") and "Nothing was uploaded." in out
     return shell
 
@@ -31,7 +27,7 @@ def test_a_shared_study_is_verified(shared: Shell) -> None:
     assert "out: everything is equal." in out
     assert "Not proven, and not provable from answers:" in out
     fingerprints = [line for line in out.splitlines() if line.startswith("Fingerprint: ")]
-    _, again, _ = shared("share", "first", "--out", "out", *shared.folders(), "--json")
+    again = shared.done("share", "first", "--out", "out", *shared.folders(), "--json")
     assert len(fingerprints) == 1 and len(json.loads(again)["fingerprint"]) == 64
 
 
@@ -58,8 +54,7 @@ def test_without_data_nothing_differs_and_nothing_is_computed(shared: Shell) -> 
 def test_finished_runs_are_shared_without_a_study(shared: Shell) -> None:
     runs = json.loads((shared.folder / "out" / "study.json").read_text())["result"]["cells"][0]["candidates"]
     fit = runs[0]["fits"][0]
-    code, out, err = shared("share", f"run:{fit[:10]}", "--out", "single", *shared.folders())
-    assert (code, err) == (0, ""), out
+    shared.done("share", f"run:{fit[:10]}", "--out", "single", *shared.folders())
     assert shared("verify", "single", "--data", str(shared.folder / "data"))[0] == 0
 
 

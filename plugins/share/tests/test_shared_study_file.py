@@ -1,7 +1,5 @@
 """The fits of study files are shared and verified: several methods, two stages, ensembles, and labelled test splits."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -29,8 +27,7 @@ def shared(kitchen: Kitchen, name: str) -> dict[str, Any]:
 
 
 def test_systems_of_several_methods_are_shared(kitchen: Kitchen) -> None:
-    code, _, err = kitchen("--study", "study.toml", "--scale", "crumb", "--name", "bread", "--quiet")
-    assert code == 0, err
+    kitchen.done("--study", "study.toml", "--scale", "crumb", "--name", "bread", "--quiet")
     cells = shared(kitchen, "bread")["result"]["cells"]
     assert {"finetune", "finetune+bilstm", "features"} <= {cell["method"] for cell in cells}
 

@@ -1,7 +1,5 @@
 """Readers of leaderboards, of the files of their submissions, of manifests and archives."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

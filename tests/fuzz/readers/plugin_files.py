@@ -1,7 +1,5 @@
 """Readers of the further files of the official plugins."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Iterator
@@ -71,7 +69,10 @@ def predictions_of(gold: Rows) -> str:
     if "id" in table:
         return json.dumps(dict.fromkeys(table["id"], "one"))
     rows = zip(table["words"], table["labels"], strict=True)
-    return "\n".join("".join(f"{word} {tag} O\n" for word, tag in zip(*row, strict=True)) for row in rows)
+    lines = list[str]()
+    for words, tags in rows:
+        lines += [*(f"{word} {tag} O" for word, tag in zip(words, tags, strict=True)), ""]
+    return "\n".join(lines)
 
 
 def of_scorer(scorer: Scorer, gold: Rows, path: Path) -> object:

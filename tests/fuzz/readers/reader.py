@@ -1,7 +1,5 @@
 """A reader of one kind of file, with right files to begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

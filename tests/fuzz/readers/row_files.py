@@ -1,7 +1,5 @@
 """Readers of rows in the core's own layouts, and of predictions."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Readers of what fits and predictions leave in the runs folder."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Readers of study files, of recipes as texts, and of command lines."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

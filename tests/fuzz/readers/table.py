@@ -1,7 +1,5 @@
 """Everything that reads a file or a text that a user brings, by part."""
 
-from __future__ import annotations
-
 import functools
 
 from readers.board_files import board_files, boards

@@ -1,7 +1,5 @@
 """Readers of the files of installed tasks, which begin with the tasks' own demo data."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import tempfile

@@ -1,7 +1,5 @@
 """Runs the cases of the table, and counts those that end badly: `python -m bad_plugins [PATTERN OF NAMES]`."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile

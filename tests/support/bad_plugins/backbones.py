@@ -1,7 +1,5 @@
 """Plugins whose backbones and families of backbones are wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bad_plugins.case import RUN, SET_ASIDE, Case, registered, wrong

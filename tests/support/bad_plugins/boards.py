@@ -1,7 +1,5 @@
 """Plugins whose leaderboards and named recipes are wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bad_plugins.case import SET_ASIDE, Case, registered, wrong

@@ -1,7 +1,5 @@
 """A case of the table: a bad plugin, the command that meets it, and what must come out."""
 
-from __future__ import annotations
-
 import textwrap
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Runs the command of a case in a fork of this process, so that a plugin may end, crash or flood its process."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import logging

@@ -1,7 +1,5 @@
 """Plugins whose distributions are damaged or have odd files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bad_plugins.case import BASE, LIST, SET_ASIDE, Case, registered
@@ -12,10 +10,7 @@ EDITABLE = (DIRECT_URL, '{"url": "file:///x", "dir_info": {"editable": true}}')
 
 FILES = {
     "an editor's lock": ("bad_case/.#model.py", "LINK:me@host.1234"),
-    "a link to nowhere": ("bad_case/model.py", "LINK:/nowhere/at/all"),
     "a link to itself": ("bad_case/loop.py", "LINK:loop.py"),
-    "a folder named x.py": ("bad_case/x.py", "FOLDER"),
-    "a file that is not text": ("bad_case/x.py", "\udcff\x00"),
     "a name that is not UTF-8": ("bad_case/\udcff.py", "x = 1"),
     "a pipe named x.py": ("bad_case/x.py", "PIPE"),
 }
@@ -23,20 +18,13 @@ FILES = {
 
 DIRECT_URLS = {
     "no JSON": "{",
-    "a list": "[]",
-    "null": "null",
-    "a number": "3",
     "not UTF-8": "\udcff",
     "100,000 brackets": "[" * 100_000,
-    "an odd dir_info": '{"dir_info": 3}',
-    "empty": "",
 }
 """Content of direct_url.json."""
 
 METADATA = {
     "no METADATA": "REMOVED",
-    "empty METADATA": "",
-    "METADATA without a version": "Name: bad\n",
     "METADATA that is not UTF-8": "Name: bad\nVersion: 1\nSummary: \udcff\n",
 }
 """Content of METADATA."""
@@ -44,16 +32,11 @@ METADATA = {
 ENTRY_POINTS = {
     "names no module": ("[benchrunner]\nbad = no_such_module\n", SET_ASIDE),
     "names no attribute": ("[benchrunner]\nbad = bad_case:nothing\n", SET_ASIDE),
-    "names a number": ("[benchrunner]\nbad = bad_case:number\n", SET_ASIDE),
     "has no value": ("[benchrunner]\nbad\n", "bad"),
-    "has an empty value": ("[benchrunner]\nbad =\n", "bad"),
-    "has no name": ("[benchrunner]\n= bad_case\n", "mine/mood"),
-    "names a path": ("[benchrunner]\nbad = /etc/passwd\n", "bad"),
     "has the core's name": ("[benchrunner]\ncore = bad_case\n", "core"),
     "names the plugin twice": ("[benchrunner]\nbad = bad_case\nbad = bad_case\n", "mine/mood"),
     "has escapes": ("[benchrunner]\n\x1b[31mbad = no_such_module\n", "set aside"),
     "is not UTF-8": ("[benchrunner]\nbad = bad_case\n\udcff = \udcff\n", "mine/mood"),
-    "has no group": ("bad = bad_case\n", "mine/mood"),
 }
 """What is wrong with entry_points.txt -> its content, and what must be said."""
 

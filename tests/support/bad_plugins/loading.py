@@ -1,7 +1,5 @@
 """Plugins whose modules cannot be imported, do odd things meanwhile, or offer what another plugin offers."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Places of a plugin where it may fail: its module, the command that gets there, what must be said, the exit codes."""
 
-from __future__ import annotations
-
 from bad_plugins.case import LIST, RUN, SET_ASIDE, registered
 
 Place = tuple[str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]
@@ -18,140 +16,72 @@ COMMAND = "@hooks\ndef register_commands(cli):\n    {}"
 PLANNING = "Planning a fit of .* to bad/task with the method '{}' failed"
 GO = "benchrunner: The command 'go' of the plugin 'bad' failed"
 
-LOADING: dict[str, Place] = {
-    "at import": ("fail()", LIST, (SET_ASIDE,), (0,)),
-    "in register_commands": (
-        COMMAND.format("cli.add_parser('half').set_defaults(run=print)\n    fail()"),
-        LIST,
-        ("plugin bad is set aside: register_commands",),
-        (0,),
-    ),
-    **{
-        f"in {kind}": (f"@hooks\ndef {kind}():\n    fail()", LIST, (SET_ASIDE,), (0,))
-        for kind in ("register_tasks", "register_methods", "register_leaderboards", "register_executors")
-    },
-    **{
-        f"in {kind}": (f"@hooks\ndef {kind}():\n    fail()\n    yield", LIST, (SET_ASIDE,), (0,))
-        for kind in ("register_backbones", "register_recipes")
-    },
-}
-"""While the plugin is loaded."""
 
-COMMANDS: dict[str, Place] = {
-    "in a command": (
-        COMMAND.format("cli.add_parser('go').set_defaults(run=lambda arguments: fail())"),
-        ("go",),
-        (GO,),
-        (1,),
-    ),
-    "in an estimate": (
-        COMMAND.format("cli.add_parser('go').set_defaults(run=print, estimate=lambda arguments: fail())"),
-        ("--estimate", "go"),
-        (GO,),
-        (1,),
-    ),
-}
-"""In what a command calls."""
+def loading(code: str, said: str = SET_ASIDE) -> Place:
+    """Make a place that is met while the plugin is loaded."""
+    return code, LIST, (said,), (0,)
 
-FAMILIES: dict[str, Place] = {
-    "in the list of a family": (
-        FAMILY.format("def listed(self): fail()", "def find(self, reference, workspace): pass"),
-        LIST,
-        (SET_ASIDE,),
-        (0,),
-    ),
-    "in the search of a family": (
-        FAMILY.format("def listed(self): return []", "def find(self, reference, workspace): fail()")
-        + registered("[task()]"),
-        (*RUN, "--method", "finetune", "--backbone", "x/y"),
-        ("The plugin 'bad' failed on x/y",),
-        (2,),
-    ),
-}
-"""In a family of backbones."""
 
-TASKS: dict[str, Place] = {
-    "in a source": (
-        "def read(workspace): fail()\n"
-        + registered("[task(splits={'train': rows('train'), 'dev': Split('dev', (RowsFrom(read),))})]"),
-        RUN,
-        ("The source RowsFrom of bad/task, split 'dev', failed",),
-        (1,),
+def command(more: str, *words: str) -> Place:
+    """Make a place in a command `go` that is added with further settings."""
+    return COMMAND.format(f"cli.add_parser('go').set_defaults({more})"), words, (GO,), (1,)
+
+
+def fitted(code: str, said: str = "traceback.txt", words: tuple[str, ...] = RUN, exit_code: int = 1) -> Place:
+    """Make a place that is met in a run of the plugin's task."""
+    return code, words, (said,), (exit_code,)
+
+
+SEARCH = FAMILY.format("def listed(self): return []", "def find(self, reference, workspace): fail()")
+SEARCHED = (*RUN, "--method", "finetune", "--backbone", "x/y")
+SOURCE = "def read(workspace): fail()\n" + registered(
+    "[task(splits={'train': rows('train'), 'dev': Split('dev', (RowsFrom(read),))})]"
+)
+METRIC = "def compute(gold, predicted): fail()\n" + registered("[task(metrics=(Metric('m', compute),))]")
+BETWEEN_FITS = "\n        for fit in fits:\n            fail()\n            yield fit, runner.run(fit)"
+EXECUTED = (*RUN, "--executor", "bad-executor")
+FAILED_FIT = METHOD.format("def fit(self, job): raise ValueError('of the fit')")
+HALF = COMMAND.format("cli.add_parser('half').set_defaults(run=print)\n    fail()")
+
+PLACES: dict[str, Place] = {
+    "at import": loading("fail()"),
+    "in register_commands": loading(HALF, "plugin bad is set aside: register_commands"),
+    "in register_tasks": loading("@hooks\ndef register_tasks():\n    fail()"),
+    "in register_executors": loading("@hooks\ndef register_executors():\n    fail()"),
+    "in register_backbones": loading("@hooks\ndef register_backbones():\n    fail()\n    yield"),
+    "in a command": command("run=lambda arguments: fail()", "go"),
+    "in an estimate": command("run=print, estimate=lambda arguments: fail()", "--estimate", "go"),
+    "in the list of a family": loading(
+        FAMILY.format("def listed(self): fail()", "def find(self, reference, workspace): pass")
     ),
-    "in the check of rows": (
+    "in the search of a family": fitted(
+        SEARCH + registered("[task()]"), "The plugin 'bad' failed on x/y", SEARCHED, exit_code=2
+    ),
+    "in a source": fitted(SOURCE, "The source RowsFrom of bad/task, split 'dev', failed"),
+    "in the check of rows": fitted(
         PROBLEM.format("def check(self, rows, *, labelled): fail()"),
-        RUN,
-        ("The check of the rows of bad/task, split 'train', failed",),
-        (1,),
+        "The check of the rows of bad/task, split 'train', failed",
     ),
-    "in the identity of a problem": (
-        PROBLEM.format("def identity(self): fail()"),
-        RUN,
-        (PLANNING.format("majority"),),
-        (1,),
+    "in the identity of a problem": fitted(PROBLEM.format("def identity(self): fail()"), PLANNING.format("majority")),
+    "in decoding": fitted(PROBLEM.format("def decode(self, outputs, table, settings): fail()")),
+    "in a metric": fitted(METRIC),
+    "in a method's check": fitted(METHOD.format("def check(self, problem): fail()"), PLANNING.format("bad-method")),
+    "in fit": fitted(METHOD.format("def fit(self, job): fail()")),
+    "in predict": fitted(METHOD.format("def predict(self, job, table): fail()")),
+    "in an executor": fitted(EXECUTOR.format(" fail()"), "The executor 'bad-executor' failed", EXECUTED),
+    "in an executor between fits": fitted(
+        EXECUTOR.format(BETWEEN_FITS), "The executor 'bad-executor' failed", EXECUTED
     ),
-    "in decoding": (
-        PROBLEM.format("def decode(self, outputs, table, settings): fail()"),
-        RUN,
-        ("traceback.txt",),
-        (1,),
-    ),
-    "in a metric": (
-        "def compute(gold, predicted): fail()\n" + registered("[task(metrics=(Metric('m', compute),))]"),
-        RUN,
-        ("traceback.txt",),
-        (1,),
-    ),
-}
-"""In what a task brings."""
-
-METHODS: dict[str, Place] = {
-    "in a method's check": (
-        METHOD.format("def check(self, problem): fail()"),
-        RUN,
-        (PLANNING.format("bad-method"),),
-        (1,),
-    ),
-    "in fit": (METHOD.format("def fit(self, job): fail()"), RUN, ("traceback.txt",), (1,)),
-    "in predict": (METHOD.format("def predict(self, job, table): fail()"), RUN, ("traceback.txt",), (1,)),
-}
-"""In a method."""
-
-EXECUTORS: dict[str, Place] = {
-    "in an executor": (
-        EXECUTOR.format(" fail()"),
-        (*RUN, "--executor", "bad-executor"),
-        ("The executor 'bad-executor' failed",),
-        (1,),
-    ),
-    "in an executor between fits": (
-        EXECUTOR.format(
-            "\n        for fit in fits:\n            fail()\n            yield fit, runner.run(fit)",
-        ),
-        (*RUN, "--executor", "bad-executor"),
-        ("The executor 'bad-executor' failed",),
-        (1,),
-    ),
-}
-"""In an executor."""
-
-OBSERVERS: dict[str, Place] = {
     "in on_fit_error": (
-        METHOD.format("def fit(self, job): raise ValueError('of the fit')") + "@hooks\ndef on_fit_error(fit): fail()\n",
+        FAILED_FIT + "@hooks\ndef on_fit_error(fit): fail()\n",
         RUN,
         ("The observer on_fit_error of plugin 'bad' failed", "ValueError: of the fit"),
         (1,),
     ),
-    **{
-        f"in {kind}": (
-            f"@hooks\ndef {kind}(): fail()\n" + registered("[task()]"),
-            RUN,
-            (f"The observer {kind} of plugin 'bad' failed",),
-            (0,),
-        )
-        for kind in ("before_study", "before_fit", "after_fit", "after_predict", "after_study")
-    },
 }
-"""In what is called as a study goes on."""
-
-PLACES = {**LOADING, **COMMANDS, **FAMILIES, **TASKS, **METHODS, **EXECUTORS, **OBSERVERS}
+for observer in ("before_study", "before_fit", "after_fit", "after_predict", "after_study"):
+    PLACES[f"in {observer}"] = fitted(
+        f"@hooks\ndef {observer}(): fail()\n" + registered("[task()]"),
+        f"The observer {observer} of plugin 'bad' failed",
+        exit_code=0,
+    )

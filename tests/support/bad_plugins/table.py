@@ -1,7 +1,5 @@
 """The whole table of bad plugins, and the part of it that is tried in every run of the tests."""
 
-from __future__ import annotations
-
 import signal
 
 from bad_plugins import (
