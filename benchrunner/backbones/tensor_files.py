@@ -67,7 +67,7 @@ def _pickle(path: Path, device: str) -> dict[str, Tensor]:
             raise ValueError(f"it would grow to {size:,} bytes when it is read")
     tensors = torch.load(path, map_location=device, weights_only=True)
     if not isinstance(tensors, Mapping) or not all(
-        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in tensors.items()
+        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in tensors.items()
     ):
         raise ValueError("a flat table of tensors was expected")
     return dict(tensors)

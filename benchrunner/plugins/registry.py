@@ -242,10 +242,11 @@ class Plugins:
 
         For a value that no plugin offers, this is the plugin whose code made it, or else the core.
         """
-        offered = [offer for offers in self._offers.values() for offer in offers.by_name.values()]
-        for offer in (*offered, *self._families):
-            if offer.value is value:
-                return offer.plugin
+        for kind in KINDS:
+            if kind.has(value):
+                for offer in (*self._of(kind).by_name.values(), *self._families):
+                    if offer.value is value:
+                        return offer.plugin
         return self._packages.get(top_package(type(value).__module__), self.core)
 
     def plugin_of_package(self, package: str) -> Plugin | None:

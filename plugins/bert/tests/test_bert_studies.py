@@ -6,7 +6,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 import benchrunner_bert
 from benchrunner import RequestError
 from benchrunner.results import Plugins, Study, StudyOptions, discover
-from benchrunner.study_files.reading import read_study_file
+from benchrunner.study_files.reading import StudyFile, read_study_file
 from benchrunner_bert.pretraining import command
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
@@ -33,9 +33,15 @@ def plugins() -> Plugins:
 
 
 def study(name: str, *, scale: str = "full", systems: list[str] | None = None, **values: str) -> Study:
+    return study_file(name, scale, systems, values).study
+
+
+def study_file(
+    name: str, scale: str, systems: list[str] | None = None, values: Mapping[str, str] | None = None
+) -> StudyFile:
     path = FOLDER / f"{name}.toml"
     given = {} if scale == "tiny" else {key: value for key, value in REQUIRED.items() if has_parameter(path, key)}
-    return read_study_file(path, {**given, **values}, scale=scale, systems=systems)
+    return read_study_file(path, {**given, **(values or {})}, scale=scale, systems=systems)
 
 
 def has_parameter(path: Path, name: str) -> bool:
@@ -93,7 +99,7 @@ def test_only_rows_that_are_pretrained_need_a_corpus(name: str, systems: str) ->
     with pytest.raises(RequestError, match=f"{name} needs a value for corpus for {' and '.join(needing)} "):
         read_study_file(path, {})
     ready = [system.name for system in study(name).systems if system.name not in needing]
-    assert read_study_file(path, {}, systems=ready).commands == {}
+    assert read_study_file(path, {}, systems=ready).study.commands == {}
     made = study(name, out="my models", more="--zero 1", systems=needing)
     for system, option in zip(made.systems, pretrainings(made), strict=True):
         assert option.size.split("-")[0] == system.name.split("-")[0].lower()
@@ -106,9 +112,10 @@ def test_only_rows_that_are_pretrained_need_a_corpus(name: str, systems: str) ->
 def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str, scale: str) -> None:
     for plugin in ("glue", "squad", "swag", "conll"):
         pytest.importorskip(f"benchrunner_{plugin}")
-    read = study(name, scale=scale)
-    parts = (read, read.scale, *read.systems, *read.columns)
-    for recipe in (part.recipe for part in parts):
+    file = study_file(name, scale)
+    read = file.study
+    recipes = [part.recipe for part in (file, file.scale, *file.systems.values())]
+    for recipe in (*recipes, *file.columns.values()):
         StudyOptions.from_texts(recipe, name, plugins)
     for system in read.systems:
         assert system.method is None or plugins.methods.find(system.method)
@@ -122,7 +129,7 @@ def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str
 
 @pytest.mark.parametrize("name", NAMES)
 def test_small_scales_are_smaller_and_tiny_needs_nothing(name: str) -> None:
-    tiny = read_study_file(FOLDER / f"{name}.toml", {}, scale="tiny")
+    tiny = read_study_file(FOLDER / f"{name}.toml", {}, scale="tiny").study
     assert tiny.scale.about and study(name, scale="small").scale.about
     for path in [word for words in tiny.commands for word in words if word.endswith(".txt")]:
         assert Path(path).is_file()

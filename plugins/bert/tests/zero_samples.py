@@ -21,6 +21,7 @@ from benchrunner.engine import write_atomically
 from benchrunner.features.randomness import generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
+from benchrunner_bert.pretraining.deepspeed.processes import join_processes
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.conversion import description
 from benchrunner_bert.pretraining.objectives import named
@@ -128,8 +129,9 @@ def check_refusing(folder: Path, stage: int, kind: str) -> None:
 
 def _theirs(folder: Path, stage: int, kind: str) -> tuple[Any, Callable[[], None]]:
     """As somebody trains transformers' BERT: one group of parameters, a scheduler, their own client state."""
-    import deepspeed
     from transformers import BertConfig, BertForPreTraining
+
+    deepspeed = join_processes()  # without DeepSpeed's compiled all-reduce, which a killed test would leave locked
 
     torch.manual_seed(2)
     config = BertConfig(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,14 @@ SMALL = {"object_store_memory": 80 * 1024**2}
 """Ray's smallest object store: about 75 MB."""
 WATCHFUL = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
 """Settings by which Ray finds a lost node in seconds."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_handlers() -> Iterator[None]:
+    """Put the process's handler of SIGTERM back: Ray leaves its own."""
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, handler)
 
 
 @pytest.fixture(scope="module")

@@ -1,23 +1,20 @@
-"""Fits run as tasks of a simulated Ray cluster and give the bits of local fits; wrong settings are refused."""
+"""Fits run as tasks of a simulated Ray cluster and give the bits of local fits."""
 
 from __future__ import annotations
 
 import dataclasses
 import signal
-import socket
 import sys
 import threading
 import time
 import types
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchrunner import FitError, RequestError
-from benchrunner.command_line.main import main
-from benchrunner.results import Computing, Event, Fit, Local, Runner, discover
+from benchrunner.results import Computing, Event, Fit, Local, Runner
 from benchrunner_ray.executor import RayExecutor
 from benchrunner_ray.settings import RaySettings
 from cluster_plugin import Home, results
@@ -117,32 +114,6 @@ def test_no_node_left_that_is_large_enough_is_an_error(
     fits = home.fits(made, 1, method="slow")
     with pytest.raises(FitError, match=r"^No node with 1 CPU is left in the Ray cluster, so 1 fits cannot run\."):
         list(impatient.run(fits, made.fit_runner))
-
-
-@pytest.mark.parametrize(
-    ("option", "reason"),
-    [
-        ("address=head", "address must be local, auto or HOST:PORT, not 'head'."),
-        ("address=head:70000", "address must be local, auto or HOST:PORT, not 'head:70000'."),
-        ("address=ray://head:10001", "address=ray://head:10001 is for Ray Client, which this executor does not"),
-    ],
-)
-def test_wrong_options_are_refused(option: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["run", "x", "--executor", "ray", "--executor-option", option]
-    assert main(words, plugins=discover()) == 2
-    assert capsys.readouterr().err.startswith(f"benchrunner: {reason}")
-
-
-def test_a_cluster_that_does_not_answer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray", reason="Ray has no wheel for this platform")
-    home = Home(tmp_path, monkeypatch)
-    made = home.runner()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-        executor = RayExecutor(RaySettings(address=address))
-        with pytest.raises(RequestError, match=rf"address={address}: nothing answers there \(Connection refused\)\."):
-            list(executor.run(home.fits(made, 1), made.fit_runner))
 
 
 @pytest.mark.slow

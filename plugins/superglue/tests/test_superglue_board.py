@@ -75,9 +75,9 @@ def test_the_file_of_multirc_is_nested_as_the_data() -> None:
     [
         ('"label": 1', '"label": "true"', "x:1: found '\"true\"'; expected the label 0 or 1."),
         ('{"idx": 1, "label": 0}', '{"idx": 0, "label": 0}', "this answer is there already"),
-        ('{"idx": 1, "label": 0}', '{"idx": 9, "label": 0}', "no row is passage 3 question 5 answer 9"),
+        ('{"idx": 1, "label": 0}', '{"idx": 9, "label": 0}', "no row has the id passage 3 question 5 answer 9"),
         (', {"idx": 1, "label": 0}', "", "x: 3 answers, expected 4."),
-        (', {"idx": 1, "label": 0}', "", "no label for passage 3 question 5 answer 1"),
+        (', {"idx": 1, "label": 0}', "", "no answer to passage 3 question 5 answer 1"),
         (GOOD, "[1]", "expected an object such as "),
         (GOOD, "[" * 5000, "expected an object such as "),
     ],
