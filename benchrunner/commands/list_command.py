@@ -112,7 +112,10 @@ def source_tables(board: Leaderboard) -> Iterator[tuple[str, Table, list[str]]]:
 
 
 def _table(board: Leaderboard, rows: Sequence[PublishedRow]) -> Table:
-    """Lay out systems as rows; below the name of each column stands dev or test."""
+    """Lay out systems as rows; below the name of each column stands dev or test.
+
+    A star marks the systems whose figures are shown beside ours unless --published names others.
+    """
     from rich import box
     from rich.markup import escape
     from rich.table import Table

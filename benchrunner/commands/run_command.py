@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _as_compare(arguments: argparse.Namespace) -> str:
-    """Write the command that compares what `run` was asked to fit, without its other options."""
+    """Write the `compare` command for the backbone, tasks and methods that `run` was given, without other options."""
     backbone = arguments.backbone or (f"run:{arguments.init_from}" if arguments.init_from else "B")
     words = ["compare", backbone, "--tasks", *arguments.tasks, "--method", ",".join(arguments.method)]
     return shlex.join(words)

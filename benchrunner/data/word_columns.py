@@ -21,8 +21,12 @@ IOB_TAG = re.compile(r"O|[BI]-\S+")
 _GAP = re.compile(r"[ \t]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
 """Control characters that are no white space: escapes of a terminal, zero bytes and the like."""
-_CONTROL_IN_UNICODE = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
-"""These and the further control characters of Unicode, which some bytes stand for if a file is read as Latin-1."""
+_CONTROL_IN_UTF8 = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+"""These and U+0080 to U+009F, the further control characters of Unicode.
+
+Only in UTF-8 are the further ones faults. In a file of Windows-1252 that is read as Latin-1, they are its quotes and
+dashes, which are bytes from 0x80 to 0x9F.
+"""
 
 _NOTES = {
     ("IOB1",): "tags are in IOB1, read as IOB2",
@@ -137,7 +141,8 @@ class WordColumns(FileSource):
         """Yield every line that is not ignored; a blank line has no fields."""
         ignored = re.compile(self.ignored) if self.ignored else None
         text, encoding = self._text(path)
-        control = _CONTROL_IN_UNICODE if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else _CONTROL
+        is_utf8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+        control = _CONTROL_IN_UTF8 if is_utf8 else _CONTROL
         for number, line in enumerate(text.split("\n"), start=1):
             stripped = line.strip(" \t\r") if self.separator is None else line.rstrip("\r")
             if ignored is not None and ignored.match(stripped):

@@ -113,7 +113,7 @@ class Features:
 
     @property
     def units(self) -> int:
-        """Number of units."""
+        """Number of units, which training shuffles and never splits."""
         return len(self.groups) - 1
 
     def batch_counts(self, batch_unit: str) -> np.ndarray:
@@ -134,12 +134,12 @@ class Features:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Number of tokens in each sequence, int64 (sequences,)."""
+        """Number of tokens in each sequence: int64 (sequences,)."""
         return np.diff(self.starts)
 
     @property
     def unit_tokens(self) -> np.ndarray:
-        """Number of tokens in each unit, int64 (units,)."""
+        """Number of tokens in each unit, which is what training shuffles and never splits: int64 (units,)."""
         return np.diff(self.starts[self.groups])
 
     def tokens_in(self, units: np.ndarray) -> int:

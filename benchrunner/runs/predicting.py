@@ -43,7 +43,7 @@ class Predicted:
     record: Record
     folder: Path
     unkept: Sequence[Any] | None = None
-    """The answers, if the run's folder cannot be written to."""
+    """The answers, if the run's folder cannot be written to; None if they are in `folder`."""
 
     @cached_property
     def answers(self) -> list[Any]:
@@ -123,7 +123,10 @@ def judged(
     timings: Mapping[str, float],
     baseline: Baseline | None,
 ) -> Record:
-    """Return the record of a prediction. Without `baseline`, the prediction itself is the baseline: no flags."""
+    """Return the record of a prediction with its scores and flags; a `baseline` of None gives a record without flags.
+
+    This is for predictions of the majority answer, which is the baseline of all others.
+    """
     scores = task.scores(rows.table, answers, extra_figures)
     notes = rows.notes
     flags = list[str]()

@@ -28,7 +28,10 @@ NUMBERS_IN_MEMORY = 2_000_000
 MOST_BLOCKS = 1_000
 """Largest number of blocks of rows that the jackknife leaves out in turn; with fewer rows, each row is a block."""
 MOST_SLOW_BLOCKS = 200
-"""The same for metrics that are computed anew for each block. The error of a variance from 200 blocks is about 10 %."""
+"""Largest number of such blocks for metrics that are computed anew for each block.
+
+The error of a variance from 200 blocks is about 10 %.
+"""
 
 
 @final
@@ -81,7 +84,7 @@ class ScoredAnswers:
 
     @property
     def is_fast(self) -> bool:
-        """Whether thousands of resamples are computed at once."""
+        """Whether the scores of thousands of resamples are computed at once, without a call of the metric for each."""
         return self.metric.weighted is not None or self.row_sums is not None
 
     @cached_property

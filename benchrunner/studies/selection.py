@@ -72,7 +72,10 @@ def _best(cell: Cell, points: Sequence[Candidate], predictions: Predictions) -> 
 
 
 def _dev_score(fit: Fit, cell: Cell, predictions: Predictions) -> float:
-    """Return the score that selects, the mean over the dev splits that select; minus infinity if one is absent."""
+    """Return the score by which fits are compared: the mean over the dev splits that select.
+
+    Minus infinity if one of these splits has no score.
+    """
     metric = cell.selection.metric_of(cell.task)
     scores = []
     for split in cell.selection.splits_of(cell.task):

@@ -111,7 +111,7 @@ class CudaGraph:
     def record(self, function: Callable[[], Tensor], generators: Generators) -> Tensor:
         for generator in generators.named.values():
             self._graph.register_generator_state(generator)
-        with _cleared_up(self._pool), torch.cuda.graph(self._graph, pool=self._pool):
+        with _restored(self._pool), torch.cuda.graph(self._graph, pool=self._pool):
             return function()
 
     def replay(self) -> None:
@@ -119,24 +119,26 @@ class CudaGraph:
 
 
 @contextmanager
-def _cleared_up(pool: Any) -> Iterator[None]:
-    """Restore what torch leaves changed if CUDA has declared a recording invalid, so that training can go on.
+def _restored(pool: Any) -> Iterator[None]:
+    """Put the stream, the allocator and the default generator back after a recording, so that training can go on.
 
-    torch then raises before it leaves the stream of the recording, and before it tells its allocator of the end. The
-    generators of the recording cannot be used any more up to torch 2.12. One of them is always the default one: it has
-    a state of its own during the recording.
+    Three facts about torch, where CUDA has declared a recording invalid:
+    1. It raises before it leaves the stream of the recording.
+    2. It raises before it tells its allocator that the recording has ended.
+    3. Up to torch 2.12, the generators of the recording cannot be used any more. The default generator is always one of
+       them, so it gets another state for the recording.
     """
     device = torch.device("cuda", torch.cuda.current_device())
-    stream = torch.cuda.current_stream()
-    default = torch.cuda.default_generators[device.index]
-    own = default.graphsafe_get_state()
-    default.graphsafe_set_state(torch.Generator(device))
+    usual_stream = torch.cuda.current_stream()
+    generator = torch.cuda.default_generators[device.index]
+    usual_state = generator.graphsafe_get_state()
+    generator.graphsafe_set_state(torch.Generator(device))
     try:
         yield
     finally:
-        default.graphsafe_set_state(own)
-        if torch.cuda.current_stream() != stream:
-            torch.cuda.set_stream(stream)
+        generator.graphsafe_set_state(usual_state)
+        if torch.cuda.current_stream() != usual_stream:
+            torch.cuda.set_stream(usual_stream)
             with suppress(RuntimeError):  # the allocator knows of no recording: nothing is left to do
                 torch._C._cuda_endAllocateToPool(device.index, pool)
                 torch._C._cuda_releasePool(device.index, pool)

@@ -245,14 +245,14 @@ class Training:
         return Captured(self._work, graph, self._remark)
 
     def _graphs(self) -> Callable[[], Graph] | None:
-        """Give what makes a graph for the device; None if steps are computed without graphs."""
+        """Return the function that makes a CUDA graph; None if steps are computed without graphs."""
         if not self.computing.cuda_graphs or self.device.type != "cuda":
             return None
         pool = torch.cuda.graph_pool_handle()
         return lambda: CudaGraph(pool)
 
     def _go_on_with(self, way: Steps, step: int) -> None:
-        """Compute gradients in this way from a step on."""
+        """Compute gradients by `way` from the step number `step` on."""
         self._way = way
         fixed = isinstance(way, Captured)
         history = {first: earlier for first, earlier in self.captured.items() if first < step}

@@ -119,27 +119,31 @@ def _systems_down(result: Result, *, best: bool) -> Layout:
 
 
 def _system_lines(result: Result, system: System, *, best: bool) -> Iterator[Line]:
-    """Yield the lines of a system: its figures, then those of the selected restart, intervals and published figures."""
-    figures = [system.name]
+    """Yield the lines of a system, each with a cell for every column of the study.
+
+    The first line has the mean figures, or published figures of what was not measured. Below stand, where there are
+    any, the figures of the selected restarts (with `best`), the intervals, and the published figures.
+    """
+    means = [system.name]
     bests = [""]
     intervals = [""]
     published = []
     marks = Marks.of(result)
     for column in result.study.columns:
         place = (system.name, column.name)
-        beside = _published_text(result.study, system.published_name, column)
+        published_text = _published_text(result.study, system.published_name, column)
         if place not in result.figures:  # only published
-            figures.append(beside or ABSENT)
+            means.append(published_text or ABSENT)
             bests.append("")
             intervals.append("")
             published.append("")
             continue
         best_text, mean, interval, mark = _parts(result, place, marks)
-        figures.append(f"{mean}{_count_text(result.figures[place])} {mark}".rstrip())
+        means.append(f"{mean}{_count_text(result.figures[place])} {mark}".rstrip())
         bests.append(f"best {best_text}")
         intervals.append(interval)
-        published.append(beside)
-    yield Line(tuple(figures), begins_group=True)
+        published.append(published_text)
+    yield Line(tuple(means), begins_group=True)
     if best:
         yield Line(tuple(bests))
     if any(intervals):
@@ -220,7 +224,7 @@ def _parts(result: Result, place: Place, marks: Marks) -> tuple[str, str, str, s
 
 
 def _what(result: Result, *, best: bool) -> str:
-    """Say what the figures of a system are."""
+    """Write what stands below the name of a system: which figures its column has."""
     fitting = result.study.fitting
     mean = "score" if fitting is not None and len(fitting.seeds) == 1 else "mean ± sd"
     return f"{'best ' * best}{mean} [95 %]"

@@ -114,7 +114,7 @@ class KeptPredictions:
 
 @final
 class ReadOnce:
-    """Gives predictions of others, and keeps each with its answers in memory, so that its files are read once."""
+    """Gives the predictions of another object, and keeps each in memory, so that every file is read once."""
 
     def __init__(self, predictions: Predictions) -> None:
         self._predictions = predictions

@@ -1,6 +1,6 @@
-"""Methods over a frozen encoder, of which other layers read the states.
+"""Methods that train layers on the states of a frozen encoder.
 
-The feature-based approach of Devlin et al. 2019, 5.3, and the reader of Wang et al. 2018.
+They are the feature-based approach of Devlin et al. 2019, 5.3, and the reader of Wang et al. 2018.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ CURVE_POINTS = 48
 FLOPS_PER_WEIGHT = 6
 """Floating-point operations of training for each token and weight: 2 forward, 4 backward (Kaplan et al. 2020, 2.1)."""
 FLOPS_PER_FROZEN_WEIGHT = 4
-"""The same for a weight that is not trained: 2 forward, 2 for the gradient of the states below it."""
+"""Floating-point operations for each token and frozen weight: 2 forward, 2 for the gradient of the states below it."""
 
 
 @final

@@ -12,8 +12,10 @@ from benchrunner_squad.comparing import EXACT_OR_NONE, F1_OR_NONE, Comparison, e
 from benchrunner_squad.json_files import kind_of
 
 CERTAIN = 1.0
-"""The script for 2.0 replaces an answer by "no answer" if the probability of "no answer" is above this value. True
-probabilities never are."""
+"""The script for 2.0 replaces an answer by "no answer" if the value for "no answer" is above this number.
+
+A probability never is. Some systems write other values, such as differences of scores.
+"""
 
 
 class JsonScorer(Scorer):

@@ -239,7 +239,7 @@ class _Trial:
         return True
 
     def _equal(self, expected: np.ndarray, found: np.ndarray, fault: str) -> bool:
-        """Add the fault if two lots of outputs are not the same bits."""
+        """Add the fault if two arrays of outputs are not the same bits."""
         if not np.array_equal(expected, found):
             self._findings.add(fault)
             return False

@@ -202,7 +202,7 @@ def _check_frame(encoder: Encoder, pieces: Pieces, findings: Findings) -> None:
 
 
 def _first_difference(joined: Sequences, expected: Sequences) -> str:
-    """Name the first array in which two lots of sequences differ; empty if they are equal."""
+    """Name the first array in which two values of `Sequences` differ; empty if they are equal."""
     for name in ("starts", "tokens", "segments"):
         if not np.array_equal(getattr(joined, name), getattr(expected, name)):
             return name

@@ -36,7 +36,7 @@ class OwnData:
                 findings.leave_unverified(f"{reason} Its scores are not verified: they need the plugin {supplier}.")
 
     def check(self) -> None:
-        """Compare the descriptions of all tasks, and the fingerprints of all rows."""
+        """Note every task and split that differs here from the shared folder."""
         for name, task in self.tasks.items():
             claimed = self._content["tasks"][name]
             data = self._content["data"][name]

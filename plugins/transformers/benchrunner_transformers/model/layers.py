@@ -50,18 +50,22 @@ def no_layers(model: PreTrainedModel) -> RequestError:
 
 
 def repeated(model: PreTrainedModel) -> list[nn.Module]:
-    """Return the modules of the outermost lists of modules: the layers, also those that all depths share."""
-    found = list[nn.Module]()
+    """Return the modules in the outermost lists of modules, whose activations can be computed again one by one.
 
-    def collect(module: nn.Module, in_list: bool) -> None:
-        if in_list and not isinstance(module, nn.ModuleList):
-            found.append(module)
+    Unlike `layers_of`, this includes layers that all depths share, as in ALBERT, and lists of any length.
+    """
+    repeated_modules = list[nn.Module]()
+
+    def collect(module: nn.Module, *, is_in_list: bool) -> None:
+        is_list = isinstance(module, nn.ModuleList)
+        if is_in_list and not is_list:
+            repeated_modules.append(module)
             return
         for child in module.children():
-            collect(child, isinstance(module, nn.ModuleList))
+            collect(child, is_in_list=is_list)
 
-    collect(model, False)
-    return found
+    collect(model, is_in_list=False)
+    return repeated_modules
 
 
 def bare_matrices(model: PreTrainedModel) -> list[tuple[nn.Module, str, int]]:

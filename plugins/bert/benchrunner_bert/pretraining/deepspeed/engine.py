@@ -32,7 +32,7 @@ _ADVICE = "Remove it: the run continues from the checkpoint before it, if there 
 
 
 class Engine:
-    """One process's part of a training."""
+    """The model and its optimizer in DeepSpeed, in one process of a training: steps, sums, whole weights."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ InstancesByLength = Mapping[int, Instances]
 
 @dataclass
 class TrainingLoop:
-    """One process's part of a run."""
+    """The steps of a pre-training as one of its processes takes them, with the log, evaluations and checkpoints."""
 
     engine: Engine
     model: TrainedModel
