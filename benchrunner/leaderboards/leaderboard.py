@@ -74,7 +74,10 @@ class BoardFile:
         table = self.rows_to_compare(answers.table)
         if self.kind.row_columns and (table is None or table.num_rows != rows):
             columns = ", ".join(self.kind.row_columns)
-            raise RequestError(f"{self.name}: the rows of {self.task}, split {self.split}, are needed, with {columns}.")
+            raise RequestError(
+                f"{self.name} holds columns of the rows of {self.task}, split {self.split}: give {rows:,} rows with "
+                f"{columns} as the table of the answers."
+            )
         content = self.kind.write(self.name, answers)
         faults = self.kind.check(self.name, content, rows, table=table)
         if faults:  # an upload must not be wasted on a kind of file that writes what its own check refuses
@@ -124,7 +127,7 @@ class Leaderboard:
         if self.files and not re.fullmatch(r"\w[\w .-]*(\.zip|/)", self.archive):
             raise PluginError(f"{self.name}: the archive is NAME.zip, or NAME/ for a folder, not '{self.archive}'.")
         if not self.files and (self.archive or not self.published):
-            raise PluginError(f"{self.name}: a leaderboard takes files in an archive, or lists published results.")
+            raise PluginError(f"{self.name}: give files with the name of their archive, or published results, or both.")
         names = [file.name.casefold() for file in self.files]
         repeated = {file.name for file in self.files if names.count(file.name.casefold()) > 1}
         if repeated:

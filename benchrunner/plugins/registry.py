@@ -217,8 +217,8 @@ class Plugins:
                         staged = stage(plugin, self.hook, kind)
                         for offer in staged.offers:
                             if offer.name in core_names:
-                                place = f"from {self.core.distribution}"
-                                raise PluginError(f"the {kind.name} '{offer.name}' is there already, {place}")
+                                clash = f"benchrunner has a {kind.name} '{offer.name}' itself"
+                                raise PluginError(f"{clash}: choose another name")
                 except BenchrunnerError as error:
                     self.fail(plugin.name, error, f"{kind.hook}: ")
                 else:

@@ -104,7 +104,7 @@ class Staged:
     families: list[Offer[BackboneFamily]] = field(default_factory=list)
 
     def add(self, value: Any, family: BackboneFamily | None = None) -> None:
-        """Stage a value; a `PluginError` if it cannot be used or its name is staged already."""
+        """Stage a value; a `PluginError` if it cannot be used or a staged value has its name."""
         kind = self.kind
         name = getattr(value, "name", None)
         if not isinstance(name, str) or not name:
@@ -122,13 +122,13 @@ class Staged:
         if kind is METHOD:
             value.check_declared()
         if any(offer.name == name for offer in self.offers):
-            raise PluginError(f"the {kind.name} '{name}' is there already, from {self.plugin.distribution}")
+            raise PluginError(f"two {kind.name}s have the name '{name}': give each its own name")
         self.offers.append(Offer(kind.name, name, value, self.plugin, family))
 
     def add_family(self, family: BackboneFamily) -> None:
         """Stage a family and the backbones that it lists."""
         if any(family.name == staged.name for staged in self.families):
-            raise PluginError(f"two of its backbone families are named '{family.name}': give each its own `name`")
+            raise PluginError(f"two backbone families have the name '{family.name}': give each its own `name`")
         self.families.append(Offer("family", family.name, family, self.plugin))
         for backbone in family.listed():
             self.add(backbone, family)
@@ -150,10 +150,11 @@ def stage(plugin: Plugin, hooks: pluggy.HookRelay, kind: Kind) -> Staged:
 def _checked(values: object, kind: Kind) -> Iterator[Any]:
     """Yield the values that a hook gave; a `PluginError` if it gave anything but values of its kind."""
     if not isinstance(values, Iterable):
-        raise PluginError(f"it gave {value_text(values)}: yield values, or return a list of them")
+        raise PluginError(f"the hook gave {value_text(values)}: yield values, or return a list of them")
     for value in values:
         if not kind.has(value):
-            raise PluginError(f"it gave {value_text(value)}, which is not a {kind.class_name}")
+            name = kind.class_name
+            raise PluginError(f"the hook gave {value_text(value)}, which is not a {name}: yield only values of {name}")
         yield value
 
 

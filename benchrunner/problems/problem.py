@@ -191,7 +191,7 @@ class Problem(ABC):
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
         """Combine the raw outputs of several fits for the same rows into those of an ensemble."""
-        raise RequestError(f"Answers to problems of the kind '{self.name}' cannot be averaged.")
+        raise RequestError(f"Outputs for problems of the kind '{self.name}' cannot be averaged: give a single run.")
 
     def spell(self, answer: Any) -> str:
         """Write an answer as a line of a prediction file has it."""

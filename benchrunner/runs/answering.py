@@ -79,7 +79,7 @@ class Answered:
     answers: list[Any]
     """One answer for each row, in their order."""
     extra_figures: Mapping[str, list[Any]]
-    """Further figures of each row: see `Problem.extra_figures`."""
+    """Name -> a figure for each row: see `Problem.extra_figures`."""
     scores: Mapping[str, Score]
     """Metric -> score; empty if the rows are not labelled."""
     by: str
@@ -89,7 +89,10 @@ class Answered:
         """Raise a `RequestError` if the task's problem gives no probabilities."""
         if PROBABILITIES not in self.extra_figures:
             kind = self.task.problem.name
-            raise RequestError(f"{self.task.name} has no probabilities: it is a problem of the kind '{kind}'.")
+            raise RequestError(
+                f"{self.task.name} has no probabilities, since answers to problems of the kind '{kind}' have none. "
+                "Leave --probabilities out."
+            )
 
     @property
     def probabilities(self) -> list[Any]:
@@ -115,9 +118,9 @@ class Answered:
         }
 
     def as_text(self, *, probabilities: bool = False) -> str:
-        """Write the answers as lines `index<TAB>prediction` below that header: the file that `score_file` reads.
+        """Write the header `index<TAB>prediction` and a line for each answer: the file that `score_file` reads.
 
-        With `probabilities`, a third column holds those of each row as JSON.
+        With `probabilities`, a third column holds the probabilities of each row as JSON.
         """
         lines = [f"{index}\t{self.task.problem.spell(value)}" for index, value in enumerate(self.answers)]
         lines.insert(0, "index\tprediction")
@@ -140,7 +143,8 @@ def answer(
     folders = [find_run(runner.workspace.runs, reference) for reference in references]
     homes = {folder.path.parent for folder in folders}
     if len(homes) > 1:
-        raise RequestError("The members of an ensemble must be in one runs folder; these are in several.")
+        listed = ", ".join(sorted(map(str, homes)))
+        raise RequestError(f"The members of an ensemble must be in one runs folder; these are in {listed}.")
     for home in homes:
         runner = runner.in_workspace(replace(runner.workspace, runs=home))
     fits = [finished_fit(folder, runner) for folder in folders]
@@ -168,7 +172,8 @@ def write_board_files(answered: Answered, board: Leaderboard, folder: Path) -> l
     """Write the leaderboard's files of the task with these answers, whatever the number of rows; return their paths."""
     files = board.with_tasks([answered.task.name]).files_of(answered.task.name)
     if not files:
-        raise RequestError(f"{board.name} takes no answers to {answered.task.name}.")
+        known = ", ".join(dict.fromkeys(task for task, _ in board.wanted))
+        raise RequestError(f"{board.name} takes no answers to {answered.task.name}, but to {known or 'no task'}.")
     given = Answers(answered.answers, table=answered.rows.table, extra_figures=answered.extra_figures, fit=answered.by)
     contents = {}
     for file in files:
@@ -186,9 +191,13 @@ def write_board_files(answered: Answered, board: Leaderboard, folder: Path) -> l
 def finished_fit(folder: RunFolder, runner: Runner) -> Fit:
     """Return the fit of a finished run. If its weights were not kept, it is fitted again."""
     record, fit = folder.record(), folder.fit()
-    if record is None or record.status != "done":
-        state = "it is not finished" if record is None else f"it {record.status}: {record.reason}"
-        raise RequestError(f"The fit {folder.path.name} has no answers: {state}.")
+    if record is None:
+        raise RequestError(f"The fit {folder.path.name} is not finished. Repeat the command that started it.")
+    if record.status != "done":
+        reason = record.reason.rstrip(".")
+        raise RequestError(
+            f"The fit {folder.path.name} {record.status}: {reason}. Choose another of 'benchrunner runs list'."
+        )
     if not folder.model.exists():
         runner.run(fit, weights=True)
     return fit

@@ -55,11 +55,20 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
     fit = finished_fit(folder, runner)
     method, problem = runner.plugins.methods.find(fit.method), runner.plugins.tasks.find(fit.task).problem
     if not method.needs_backbone:
-        raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', which leaves no model.")
+        raise RequestError(
+            f"The fit {fit.id} cannot be exported: its method '{fit.method}' leaves no model. Export a fit of a method "
+            "that trains one, such as 'finetune'."
+        )
     if not method.exports:
-        raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', whose head no other library knows.")
+        raise RequestError(
+            f"The fit {fit.id} cannot be exported: no other library knows the head of its method '{fit.method}'. Fit "
+            "with --method finetune."
+        )
     if as_json(problem.identity()) != fit.problem:
-        raise RequestError(f"The fit {fit.id} cannot be exported: the problem of {fit.task} changed since it was made.")
+        raise RequestError(
+            f"The fit {fit.id} cannot be exported: the problem of {fit.task} changed since this fit was made. Repeat "
+            "the command that made it, and export the new fit."
+        )
     if (kind := problem.export_kind) is None:
         raise RequestError(
             f"The fit {fit.id} cannot be exported: no other library has a head for problems of the kind "

@@ -44,9 +44,10 @@ def score_file(
 ) -> FileScores:
     """Score a prediction file against labelled rows.
 
-    A file in the layout of the task's official scorer is read by that scorer; `files` are the further files that it
-    takes, by their options' names. Any other file is `index<TAB>prediction` below that header, or one answer a line.
-    The rows are those of `split` (default: the first dev split), or of the file `gold` in the task's own layout.
+    A file in the layout of the task's official scorer is read by that scorer; `files` are the further files that the
+    scorer takes, by their options' names. Any other file has the header `index<TAB>prediction` and a line for each
+    answer, or one answer a line. The rows are those of `split` (default: the first dev split), or of the file `gold` in
+    the task's own layout.
     """
     files = files or {}
     name = split or next(iter(task.named("dev")), task.train)
@@ -61,7 +62,10 @@ def score_file(
         notes = (*_notes(rows), *scored.notes)
         return FileScores(scored.figures, rows, True, scored.text.removesuffix("\n"), notes)
     if files:
-        raise RequestError(f"--{next(iter(files))} is for files in the official layout, and {path} is in another one.")
+        option = next(iter(files))
+        raise RequestError(
+            f"--{option} is for files in the layout of the official scorer, and {path} is in another. Leave it out."
+        )
     rows = _rows(task, name, gold, planner)
     spellings = labels_by_text(task, planner.plugins.leaderboards.values())
     scores = scores_of_file(task, rows, path, spellings=spellings)
@@ -82,8 +86,8 @@ def _check_files(task: Task, files: Mapping[str, Path], planner: Planner) -> Non
         if task.scorer is None or name not in task.scorer.options:
             tasks = planner.plugins.tasks.values()
             known = [user.name for user in tasks if user.scorer is not None and name in user.scorer.options]
-            advice = f"it is for {', '.join(known)}" if known else "no task's scorer has this option"
-            raise RequestError(f"--{name} has no meaning for {task.name}; {advice}.")
+            users = f"this option is for {', '.join(known)}" if known else "no task's scorer has this option"
+            raise RequestError(f"--{name} has no meaning for {task.name}: {users}. Leave it out.")
         if not path.is_file():
             raise RequestError(f"--{name} {path}: there is no such file.")
 

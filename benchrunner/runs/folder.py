@@ -88,11 +88,13 @@ class RunFolder:
         fit = _read(Fit, path, self._remedy)
         if fit is None:
             raise RequestError(
-                f"{path}: there is no such file. It says what the run is; without it, remove the folder."
+                f"{path}: there is no such file, which says what the run is. Without it the run cannot be read: "
+                f"remove the folder {self.path}."
             )
         if fit.id != self.path.name:
             raise RequestError(
-                f"{path}: this is the fit {fit.id}, not its folder's: it was edited, or written by another version."
+                f"{path}: this is the fit {fit.id}, which belongs in a folder of that name: the file was edited, or "
+                f"written by another version. Remove the folder {self.path}."
             )
         return fit
 
@@ -213,9 +215,9 @@ def _read(kind: type[T], path: Path, remedy: str) -> T | None:
 
 
 def _of(name: str, path: Path, record: Record | None, remedy: str) -> Record | None:
-    """Raise a `DamagedFile` if a record belongs to another fit or prediction than its folder."""
+    """Return a record; raise a `DamagedFile` if it belongs to another fit or prediction than its folder."""
     if record is not None and record.id != name:
-        raise DamagedFile(f"{path}: this is the record of {record.id}, not its folder's. {remedy}")
+        raise DamagedFile(f"{path}: this is the record of {record.id}, and the folder is that of {name}. {remedy}")
     return record
 
 
@@ -245,13 +247,13 @@ def write_prediction(folder: Path, prediction: Prediction, record: Record, lines
 
 
 def read_prediction(folder: Path) -> Prediction:
-    """Read what a prediction answers; raise a `RequestError` if the file is missing, damaged or not its folder's."""
+    """Read what a prediction answers; raise a `RequestError` if the file is missing, damaged or of another folder."""
     path, remedy = folder / "prediction.json", _prediction_remedy(folder)
     prediction = _read(Prediction, path, remedy)
     if prediction is None:
         raise DamagedFile(f"{path}: there is no such file. {remedy}")
     if prediction.id != folder.name:
-        raise DamagedFile(f"{path}: this is the prediction {prediction.id}, not its folder's. {remedy}")
+        raise DamagedFile(f"{path}: this is the prediction {prediction.id}, and its folder has another name. {remedy}")
     return prediction
 
 

@@ -149,8 +149,8 @@ class Planner:
     def rows(self, task: Task, split: str) -> Rows:
         """Load the rows of a split. The last few splits stay in memory.
 
-        Of a dev split, at most as many rows are read as the workspace's settings say: training sees no dev rows, so
-        that fits and their ids stay as they are, and predictions of fewer rows have other ids.
+        The workspace's settings may limit the rows of dev splits. Predictions of fewer rows have other ids. Fits keep
+        their ids, because training sees no dev rows.
         """
         key = (task.name, split)
         if key not in self._rows:
@@ -191,9 +191,12 @@ class Planner:
     def check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None, suppliers: Mapping[str, str]) -> None:
         """Raise a `RequestError` if the data, the backbone or the code changed since the fit was planned."""
         if rows.fingerprint != fit.data:
-            raise RequestError(f"{rows.origin}: the training data of {fit.task} changed since this fit was planned.")
+            raise RequestError(
+                f"{rows.origin}: the training data of {fit.task} changed since this fit was planned. "
+                "Repeat the command."
+            )
         if backbone is not None and backbone.revision(self.workspace) != fit.revision:
-            raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned.")
+            raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned. Repeat the command.")
         if suppliers != fit.suppliers:
             raise RequestError(
                 f"The fit {fit.id} was planned with {_listed(fit.suppliers)}; installed is {_listed(suppliers)}. "
@@ -214,9 +217,10 @@ def _with_parts(family: BackboneFamily | None) -> Iterator[BackboneFamily]:
 
 
 def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recipe:
-    """Reset recipe fields that the problem and the method ignore, so that they do not change the fit's identity.
+    """Set recipe fields that neither the method nor the problem reads to their defaults.
 
-    Parameters of other methods are ignored, and parameters with their defaults are left out.
+    Recipes that differ only in such fields then give the same fit. Parameters of other methods, and parameters that
+    have their default value, are removed for the same reason.
     """
     defaults = Recipe()
     ignored = {}

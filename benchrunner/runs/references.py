@@ -136,11 +136,15 @@ def _finished_fit(reference: str, plugins: Plugins, workspace: Workspace) -> tup
     folder = find_run(workspace.runs, reference)
     record, fit = folder.record(), folder.fit()
     if record is None or record.status != "done":
-        state = "not finished" if record is None else f"{record.status}: {record.reason}"
-        raise RequestError(f"The fit {folder.path.name} ({fit.task}, {fit.backbone}) cannot be started from: {state}.")
+        state = "is not finished" if record is None else f"{record.status} ({record.reason.rstrip('.')})"
+        raise RequestError(
+            f"No fit can start from the fit {folder.path.name} ({fit.task}, {fit.backbone}), because it {state}. "
+            "Choose another of 'benchrunner runs list'."
+        )
     if not fit.backbone:
         raise RequestError(
-            f"The fit {folder.path.name} is of the method '{fit.method}', which has no encoder to start from."
+            f"No fit can start from the fit {folder.path.name}: its method '{fit.method}' has no encoder. Choose "
+            "another of 'benchrunner runs list'."
         )
     if not folder.model.is_dir():
         raise CheckpointError(

@@ -126,14 +126,15 @@ class AnsweredRows:
         """
         task, runner = cells[0].cell.task, cells[0].runner
         if runner is None:
-            raise RequestError("The result has no runner, so that answers cannot be read.")
+            raise RequestError("This result has no runner, so no answers can be read: take the result of run_study.")
         fingerprint = runner.planner.rows(task, split).fingerprint
         answers = dict[str, list[Any]]()
         for cell in cells:
             for fit in cell.restarts:
                 predicted = cell.predicted(fit, split)
                 if read_prediction(predicted.folder).data != fingerprint:
-                    raise RequestError(f"The data of {task.name} ({split}) changed since the fit {fit.id} answered it.")
+                    what = f"The data of {task.name} ({split}) changed since the fit {fit.id} answered it."
+                    raise RequestError(f"{what} Repeat the command of the study.")
                 answers[fit.id] = predicted.answers
         fits = {cell.cell.system: cell.restarts for cell in cells}
         return answered_rows(task, split, fits, runner, lambda fit, _: answers[fit.id])

@@ -112,7 +112,7 @@ class LimitedRunners:
         self._limited = dict[tuple[int | None, str], Runner]()
 
     def of(self, fitting: Fitting) -> Runner:
-        """Return the runner for fits that are made so."""
+        """Return the runner that reads the rows of dev on which fits of these settings are scored."""
         if fitting.dev_rows not in self._limited:
             limit, sample = fitting.dev_rows
             settings = replace(self.runner.workspace.settings, limit_dev=limit, sample_dev=sample)
@@ -266,7 +266,7 @@ class CellResult:
     def predicted(self, fit: Fit, split: str) -> Predicted:
         """Return the answers of one of the cell's fits to a split, with their scores; raise a `FitError` without."""
         if self.predictions is None:
-            raise FitError(f"The answers of the fit {fit.id} to {split} are not known: the result has no runner.")
+            raise FitError(f"The answers of the fit {fit.id} to {split} are not known: its result has no runner.")
         return self.predictions.predict(fit, split)
 
 

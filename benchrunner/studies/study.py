@@ -158,7 +158,7 @@ class Study:
 
     @property
     def without_cells(self) -> Study:
-        """The study as it was asked for, without what the columns need."""
+        """The study without its cells and stages, which follow from the systems and columns."""
         return replace(self, cells=(), stages=())
 
     @property
@@ -254,7 +254,7 @@ def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str
             hint = f" Did you mean {' or '.join(close)}?" if close else ""
             raise RequestError(f"{study} has no {kind} '{name}'.{hint} It has: {', '.join(extra)}.")
     if not requested:
-        raise RequestError(f"Which {kind}s of {study}? It has: {', '.join(extra)}.")
+        raise RequestError(f"Name one or more of the {kind}s of {study}: {', '.join(extra)}.")
     return {known[name.casefold()] for name in requested}
 
 

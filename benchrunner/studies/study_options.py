@@ -258,7 +258,7 @@ def _values(name: object, given: Any) -> tuple[Any, ...]:
     """Return what is given for a recipe field or a parameter as a tuple of values, and check those of a field."""
     values = tuple(given) if isinstance(given, tuple | list) else (given,)
     if not isinstance(name, str) or not values:
-        raise RequestError(f"The option recipe maps names to values, so it cannot have {name!r}: {given!r}.")
+        raise RequestError(f"The option recipe maps each name to one value or more, not {name!r} to {given!r}.")
     if "." in name:
         return values  # `check_names` asks the method
     if name not in RECIPE_OPTIONS:

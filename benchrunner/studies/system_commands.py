@@ -129,7 +129,10 @@ def check_not_running(study: Path) -> None:
             "out of its make."
         )
     if len(running) >= _MOST_NESTED:
-        raise RequestError(f"{study}: {len(running)} studies run one another already. Run this study by itself.")
+        raise RequestError(
+            f"{study}: {len(running)} studies run one another already, each by a command of the study before it. Run "
+            "this study by itself."
+        )
 
 
 def _running_studies() -> list[str]:

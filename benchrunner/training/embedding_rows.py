@@ -98,8 +98,9 @@ def _look_up(embedding: nn.Module, inputs: tuple[Any, ...]) -> tuple[torch.Tenso
     # On an accelerator this check would wait for the device; torch's own check stops the work there.
     if rows.device.type == "cpu" and bool((rows == len(embedding.get_parameter("weight"))).any()):
         raise PluginError(
-            "The encoder looks up tokens that the training data does not hold. It must look up `batch.tokens` alone, "
-            "or the table must not be one of its `word_embeddings`."
+            "A table of the encoder's `word_embeddings` is reduced to the rows of tokens in the training data, and the "
+            "encoder looks up another token in it. Look up `batch.tokens` alone, or leave the table out of "
+            "`word_embeddings`."
         )
     return (rows,)
 

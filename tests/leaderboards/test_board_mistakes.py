@@ -17,7 +17,7 @@ MISTAKES = {
     "header with a tab": ('["index", "prediction"]', '["a", "b\\t"]', "A column's name is one printable word"),
     "no spelling": ('labels = {sad = "0", glad = "1"}', "", "labels: give either labels or number"),
     "two spellings": ("number = {", 'labels = {a = "0", b = "1"}\nnumber = {', "labels: give either labels or number"),
-    "one label": ('labels = {sad = "0", glad = "1"}', 'labels = {sad = "0"}', "Labels need two or more"),
+    "one label": ('labels = {sad = "0", glad = "1"}', 'labels = {sad = "0"}', "Labels map two or more labels"),
     "same text": ('glad = "1"', 'glad = "0"', "Two labels share one text"),
     "space in a text": ('glad = "1"', 'glad = "1 "', "A label's text is one printable word"),
     "range upside down": ("low = 0, high = 5", "low = 5, high = 0", "number: A number needs low < high"),

@@ -82,7 +82,7 @@ def test_a_board_may_list_published_rows_and_take_no_files(tmp_path: Path) -> No
     head, rest = BOARD_TOML.split("[[file]]", 1)[0], BOARD_TOML[BOARD_TOML.index("[columns]") :]
     board = read_board(tmp_path, head.replace('archive = "moods.zip"\n', "") + rest)
     assert (board.files, board.archive, len(board.published)) == ((), "", 2)
-    with pytest.raises(PluginError, match="takes files in an archive, or lists published results"):
+    with pytest.raises(PluginError, match="give files with the name of their archive, or published results"):
         read_board(tmp_path, head + rest)
-    with pytest.raises(PluginError, match="takes files in an archive, or lists published results"):
+    with pytest.raises(PluginError, match="give files with the name of their archive, or published results"):
         read_board(tmp_path, head.replace('archive = "moods.zip"\n', ""))

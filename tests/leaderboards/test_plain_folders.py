@@ -68,7 +68,7 @@ def test_a_file_of_an_extra_figure_needs_that_figure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", [None, pa.table({"name": ["q1", "q2"]}), QUESTIONS.slice(0, 1)])
 def test_a_file_with_columns_of_the_rows_needs_the_rows(tmp_path: Path, table: pa.Table | None) -> None:
-    with pytest.raises(RequestError, match=r"said.json: the rows of mine/spoken, split dev, are needed, with id"):
+    with pytest.raises(RequestError, match=r"said.json holds columns of the rows of mine/spoken, split dev"):
         write_answers(ALONE_BOARD, {("mine/spoken", "dev"): Answers(["yes", ""], table)}, tmp_path)
 
 

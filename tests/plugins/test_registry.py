@@ -69,17 +69,17 @@ BROKEN = {
     "exits": (plugin(register_tasks=raising(SystemExit(3))), "SystemExit: 3"),
     "misspelled": (plugin(register_task=[]), "unknown hook 'register_task'"),
     "wrong argument": (plugin(before_fit=lambda fut: None), "fut"),
-    "wrong value": (plugin(register_tasks=["glad"]), "register_tasks: it gave 'glad', which is not a Task"),
+    "wrong value": (plugin(register_tasks=["glad"]), "register_tasks: the hook gave 'glad', which is not a Task"),
     "no list": (plugin(register_tasks=mood), "yield values, or return a list of them"),
     "family of the wrong kind": (plugin(register_backbones=[TinyBackbone()]), "which is not a BackboneFamily"),
     "no name": (plugin(register_methods=[Wordless()]), "has no name"),
     "empty name": (plugin(register_backbones=[tiny_family("")]), "has no name"),
     "cannot list": (plugin(register_backbones=[Sulking()]), "RuntimeError: no mood to"),
     "no hooks": (SimpleNamespace(register_tasks=lambda: []), "is '@hookimpl' missing"),
-    "one name twice": (plugin(register_tasks=[mood(name="a/b"), mood(name="a/b")]), "is there already"),
+    "one name twice": (plugin(register_tasks=[mood(name="a/b"), mood(name="a/b")]), "two tasks have the name 'a/b'"),
     "a name of the core's": (
         plugin(register_methods=lambda: [discover(installed=False).methods["majority"]]),
-        "the method 'majority' is there already, from benchrunner",
+        "benchrunner has a method 'majority' itself",
     ),
 }
 

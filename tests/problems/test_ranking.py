@@ -195,7 +195,7 @@ def test_a_file_is_filled_where_its_rows_are_known(lost: str, code: int, tmp_pat
         "submit", "days", "--backbone", "words", "--fill", "majority", "--out", tmp_path / "days.zip"
     )
     assert result == code, written
-    reason = "the training majority" if code == 0 else "only rows tell what its answers look like"
+    reason = "the training majority" if code == 0 else "only its rows tell what an answer looks like"
     assert reason in written
 
 
@@ -212,4 +212,4 @@ def test_a_task_that_changed_cannot_be_exported(tmp_path: Path, line: CommandLin
     (run,) = line.fitted()
     line.plugins = plugins(register_tasks=[replace(TASK, problem=Rank(4))])
     code, written = line("export", run, tmp_path / "out")
-    assert code == 2 and "the problem of mine/days changed since it was made" in written
+    assert code == 2 and "the problem of mine/days changed since this fit was made" in written

@@ -134,5 +134,5 @@ def test_two_families_of_a_plugin_need_two_names() -> None:
 
     plugins = discover(extra=[("own", own(register_backbones=[Nameless(), Nameless()]))], installed=False)
     (aside,) = plugins.set_aside
-    assert "two of its backbone families are named 'Nameless'" in aside.reason
+    assert "two backbone families have the name 'Nameless'" in aside.reason
     assert not plugins.families

@@ -132,9 +132,9 @@ def test_a_fit_in_a_folder_of_another_name_is_not_believed(tmp_path: Path) -> No
     for name in (FIT.id, "elsewhere"):
         RunFolder(tmp_path, name).keep_fit(FIT)
     assert RunFolder(tmp_path, FIT.id).fit() == FIT
-    with pytest.raises(RequestError, match=f"this is the fit {FIT.id}, not its folder's"):
+    with pytest.raises(RequestError, match=f"this is the fit {FIT.id}, which belongs in a folder of that name"):
         RunFolder(tmp_path, "elsewhere").fit()
-    with pytest.raises(RequestError, match="It says what the run is"):
+    with pytest.raises(RequestError, match="which says what the run is"):
         RunFolder(tmp_path, "absent").fit()
 
 

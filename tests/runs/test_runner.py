@@ -234,10 +234,10 @@ def test_what_cannot_be_started_from_says_why(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, Moody([ValueError("not today")]))
     task = made.plugins.tasks.find("mood")
     made.run(fit)
-    with pytest.raises(RequestError, match=rf"{fit.id} .* cannot be started from: failed: ValueError: not today"):
+    with pytest.raises(RequestError, match=rf"{fit.id} .* because it failed .ValueError: not today"):
         made.planner.plan(task, f"run:{fit.id}")
     made.run(fit)
-    with pytest.raises(RequestError, match="of the method 'moody', which has no encoder"):
+    with pytest.raises(RequestError, match="its method 'moody' has no encoder"):
         made.planner.plan(task, f"run:{fit.id}")
     tuned = fine_tuned(made)
     made.forget_weights(tuned)
@@ -246,7 +246,7 @@ def test_what_cannot_be_started_from_says_why(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="There is no run 'zzz'"):
         made.planner.plan(task, "run:zzz")
     (made.folder(tuned).path / "record.json").unlink()
-    with pytest.raises(RequestError, match="cannot be started from: not finished"):
+    with pytest.raises(RequestError, match="because it is not finished"):
         made.planner.plan(task, f"run:{tuned.id}")
 
 
@@ -282,7 +282,7 @@ def test_export_uses_the_backbone_layout_and_never_overwrites(tmp_path: Path) ->
         export(fit.id, tmp_path / "out", made)
     baseline = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
     made.run(baseline)
-    with pytest.raises(RequestError, match="method 'majority', which leaves no model"):
+    with pytest.raises(RequestError, match="method 'majority' leaves no model"):
         export(baseline.id, tmp_path / "other", made)
 
 

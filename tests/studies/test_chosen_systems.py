@@ -52,5 +52,5 @@ def test_columns_are_chosen_by_name_in_the_order_of_the_file(tmp_path: Path) -> 
     assert [column.name for column in study.columns_named(["WORDS", " mood"])] == ["mood", "words"]
     with pytest.raises(RequestError, match=r"mine has no column 'moods'. Did you mean mood or words\? It has"):
         study.columns_named(["moods"])
-    with pytest.raises(RequestError, match="Which columns of mine"):
+    with pytest.raises(RequestError, match="Name one or more of the columns of mine"):
         study.columns_named([""])

@@ -18,7 +18,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "both": ({"restarts": 2, "seeds": (1,)}, "Give either seeds or restarts, not both."),
     "recipe": ({"recipe": "paper"}, "The option recipe is a mapping, so it cannot be 'paper'."),
     "unknown": ({"recipe": {"epoch": 3}}, "A recipe has no 'epoch'. Did you mean epochs or epsilon?"),
-    "nothing": ({"recipe": {"lr": ()}}, "The option recipe maps names to values, so it cannot have 'lr': ()."),
+    "nothing": ({"recipe": {"lr": ()}}, "The option recipe maps each name to one value or more, not 'lr' to ()."),
     "zero": ({"recipe": {"lr": (1e-5, 0)}}, "With a learning rate of 0 nothing is learned"),
     "no grid": ({"recipe": {"limit_train": (8, 16)}}, "The option limit-train has one value for all fits, not 2."),
 }

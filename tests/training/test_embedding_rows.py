@@ -101,7 +101,7 @@ def test_of_several_tables_each_is_narrowed_where_it_can_be() -> None:
 def test_an_id_that_no_example_holds_is_an_error() -> None:
     encoder, data = Masking(), features(60)
     assert len(narrowed(encoder, data)) == 1
-    with pytest.raises(PluginError, match="looks up tokens that the training data does not hold"):
+    with pytest.raises(PluginError, match="looks up another token in it"):
         encoder.train()(collate(data, np.arange(2), CPU))
 
 

@@ -75,7 +75,10 @@ class Labels(Spelling):
 
     def __post_init__(self) -> None:
         if len(self.texts) < 2:
-            raise PluginError("Labels need two or more names, each with its text.")
+            raise PluginError(
+                "Labels map two or more labels of the task to their texts in the file, such as "
+                f"{{'0': 'no', '1': 'yes'}}, not {dict(self.texts)}."
+            )
         if len(set(self.texts.values())) < len(self.texts):
             raise PluginError(f"Two labels share one text: {dict(self.texts)}.")
         for text in self.texts.values():

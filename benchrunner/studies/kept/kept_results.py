@@ -163,7 +163,7 @@ def _fit(reference: str, runner: Runner) -> Fit:
     is_id = "/" not in name and (runs / name / "fit.json").is_file()
     folder = RunFolder(runs, name) if is_id else find_run(runs, name)
     if folder.path.parent.resolve() != runs.resolve():
-        raise RequestError(f"{folder.path} is not in the runs folder {runs}: give its folder as --runs DIR.")
+        raise RequestError(f"{folder.path} is not in the runs folder {runs}: name its runs folder with --runs DIR.")
     return folder.fit()
 
 

@@ -137,7 +137,9 @@ def _filled(board: Leaderboard, task: Task, split: str, why: str, runner: Runner
     train, rows = _rows(task, task.train, runner), _rows(task, split, runner)
     output = problem.fallback_output()
     if output is None and (train is None or rows is None):
-        raise RequestError(f"{task.name} cannot be filled: {why}, and only rows tell what its answers look like.")
+        raise RequestError(
+            f"{task.name} cannot be filled: {why}, and only its rows tell what an answer looks like. Give its data."
+        )
     if train is not None:
         output = problem.majority_output(train.table)
     if rows is not None:

@@ -104,7 +104,10 @@ def _gold_table(board: Leaderboard, pairs: Sequence[Pair], gold: Path, plugins: 
     if not pairs:
         raise RequestError(f"The files of {board.name} name no rows to compare: leave --gold out.")
     if len(pairs) > 1:
-        raise RequestError(f"--gold is one file of rows; {board.name} compares answers to {len(pairs)} splits.")
+        raise RequestError(
+            f"--gold names the rows of one split, and {board.name} compares answers to {len(pairs)} splits: give a "
+            "data folder with --data DIR."
+        )
     name, split = pairs[0]
     return {pairs[0]: rows_of(plugins.tasks.find(name), split, gold, _offline(None)).table}
 

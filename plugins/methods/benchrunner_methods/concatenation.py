@@ -99,7 +99,10 @@ class ConcatenatedFamily(BackboneFamily):
             parts = ",".join(map(str, folders))
             raise RequestError(f"{reference} holds the parts of a concatenation. Name the parts: concat:{parts}.")
         if len(folders) != len(self.parts):
-            raise CheckpointError(f"{folder / LAYOUT}: it lists {len(folders)} parts, and {len(self.parts)} made them.")
+            raise CheckpointError(
+                f"{folder / LAYOUT} lists {len(folders)} parts, and the fit was made of {len(self.parts)}: the file "
+                "was edited. Remove the run's folder to fit it again."
+            )
         pairs = zip(folders, self.parts, strict=True)
         return self.combined(reference, [_found(folder, family, workspace) for folder, family in pairs])
 

@@ -128,7 +128,7 @@ def test_each_part_is_saved_by_itself(tmp_path: Path) -> None:
     [
         ("{}", "'parts' must be a list of names of sub-folders"),
         ('{"parts": ["../part-1", "part-2"]}', "'parts' must be a list of names of sub-folders"),
-        ('{"parts": ["part-1"]}', "it lists 1 parts, and 2 made them"),
+        ('{"parts": ["part-1"]}', "lists 1 parts, and the fit was made of 2"),
         ('{"parts": ["part-1", "head"]}', "head: the backbone family 'two', which saved it, does not recognise it"),
     ],
 )

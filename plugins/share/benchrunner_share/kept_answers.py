@@ -59,7 +59,10 @@ class KeptAnswers:
         if not task.scores_extra_figures:
             return {}
         if fit.method != predicting.MAJORITY and not any((self._runner.folder(fit).path / "outputs").glob("*.npy")):
-            raise FitError(f"The fit {fit.id} has no kept outputs, from which metrics of {task.name} are computed.")
+            raise FitError(
+                f"The fit {fit.id} has no kept outputs, from which metrics of {task.name} are computed. Repeat the "
+                "command of the study, then share it again."
+            )
         rows = self.rows(task, prediction.split)
         outputs = predicting.raw_outputs(fit, rows, self._runner)
         return task.problem.extra_figures(outputs, rows.table, prediction.settings)

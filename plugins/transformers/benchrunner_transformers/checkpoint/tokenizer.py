@@ -141,7 +141,8 @@ class HubTokenizer:
         both = _parts(self._backend.encode(text, text), texts=2)
         if alone is None or both is None:
             raise CheckpointError(
-                f"{self._origin}: the tokenizer does not put the second text of a pair after the first text."
+                f"{self._origin}: the tokenizer gives no token for words such as '{text}', or does not put the second "
+                "text of a pair after the first. Choose another checkpoint."
             )
         frame = self._frame_of(both)
         single = self._frame_of([*alone[:2], [], alone[1], alone[2]])

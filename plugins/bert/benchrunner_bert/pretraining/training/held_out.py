@@ -39,7 +39,10 @@ class HeldOut:
         """Compute the figures from the sums over all batches and all processes."""
         loss, count, correct, nsp_loss, nsp_count, nsp_correct = (value.item() for value in sums)
         if not count:
-            raise Undefined("No held-out token was predicted: at least one batch of instances is needed.")
+            raise Undefined(
+                "No held-out token was predicted: the vocabulary knows no word of the sequences that were made of the "
+                "held-out text. Give more text with --held-out."
+            )
         mean = loss / count
         return cls(
             mlm_loss=mean,
