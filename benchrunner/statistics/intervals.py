@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import final
@@ -12,12 +12,20 @@ import numpy as np
 
 from benchrunner.errors import Undefined
 from benchrunner.metrics import Column, Metric
-from benchrunner.statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers, pseudo_values, scored_restarts
+from benchrunner.statistics.scored_answers import (
+    NUMBERS_IN_MEMORY,
+    ScoredAnswers,
+    effective_number,
+    pseudo_values,
+    scored_restarts,
+)
 
 RESAMPLES = 2_000
 """Number of bootstrap resamples."""
 SLOW_RESAMPLES = 400
 """Number of bootstrap resamples for metrics that are computed anew for each resample."""
+FEW_CLUSTERS = 30
+"""With fewer clusters (their effective number), the bootstrap's intervals are too narrow."""
 MOST_UNDEFINED = 0.05
 """Largest share of resamples without a score. A resample has none, for example, if all of its labels are equal."""
 
@@ -40,18 +48,20 @@ def example_interval(
     gold: Column,
     restarts: Sequence[Column],
     *,
+    clusters: Sequence[Hashable] | None = None,
     confidence: float = 0.95,
     resamples: int | None = None,
     seed: int = 0,
 ) -> Interval:
     """Return a confidence interval of the mean score of these restarts for other examples of the same kind.
 
-    `restarts` has one list of answers for each restart, in the order of `gold`. The bootstrap draws rows with
-    replacement, `resamples` times (default: 2,000, or 400 for slow metrics), the same rows for all restarts. The
-    interval is Efron's BCa (1987), with the acceleration from the jackknife. Raises `Undefined` if the metric has no
-    value.
+    `restarts` has one list of answers for each restart, in the order of `gold`. `clusters` has an id for each row;
+    rows with equal ids are not independent of each other, and the interval is for other clusters. The bootstrap draws
+    rows or clusters with replacement, `resamples` times (default: 2,000, or 400 for slow metrics), the same ones for
+    all restarts. The interval is Efron's BCa (1987), with the acceleration from the jackknife. With fewer than 30
+    clusters, it is Student's, with the jackknife's error. Raises `Undefined` if the metric has no value.
     """
-    scored = scored_restarts(metric, gold, restarts, "restarts")
+    scored = scored_restarts(metric, gold, restarts, "restarts", clusters)
     return interval_of_scored(scored, confidence=confidence, resamples=resamples, seed=seed)
 
 
@@ -64,6 +74,11 @@ def interval_of_scored(
 ) -> Interval:
     """Return the interval that `example_interval` returns, from answers that are already scored."""
     score = math.fsum(restart.score for restart in restarts) / len(restarts)
+    clusters = effective_number(restarts[0].units)
+    if restarts[0].clusters is not None and clusters < FEW_CLUSTERS:
+        values = pseudo_values(restarts).mean(axis=0)
+        error = math.sqrt(float(values.var(ddof=1)) / len(values))
+        return _student(score, error, max(1.0, clusters - 1), confidence)
     if not resamples:
         resamples = RESAMPLES if restarts[0].is_fast else SLOW_RESAMPLES
     drawn = _drawn_scores(restarts, resamples, seed)
@@ -82,17 +97,18 @@ def _drawn_scores(
     resamples: int,
     seed: int,
 ) -> np.ndarray:
-    """Draw rows with replacement, and compute the mean score of the restarts in each resample."""
-    rows = len(restarts[0].gold)
+    """Draw units (rows or clusters) with replacement, and compute the mean score of the restarts in each resample."""
+    unit_of = restarts[0].units
+    units = int(unit_of.max()) + 1
     generator = np.random.default_rng(seed)
-    most = max(1, NUMBERS_IN_MEMORY // rows)
+    most = max(1, NUMBERS_IN_MEMORY // len(unit_of))
     parts = []
     for start in range(0, resamples, most):
         size = min(most, resamples - start)
-        drawn = generator.integers(rows, size=(size, rows))
-        places = drawn + np.arange(size)[:, None] * rows  # each resample counts in a line of its own
-        counts = np.bincount(places.ravel(), minlength=size * rows)
-        weights = counts.reshape(size, rows).astype(np.float64)
+        drawn = generator.integers(units, size=(size, units))
+        places = drawn + np.arange(size)[:, None] * units  # each resample counts in a line of its own
+        counts = np.bincount(places.ravel(), minlength=size * units)
+        weights = counts.reshape(size, units)[:, unit_of].astype(np.float64)  # (resamples, rows)
         scores = [restart.scores_of_weights(weights) for restart in restarts]
         parts.append(np.mean(scores, axis=0))
     return np.concatenate(parts)
@@ -130,14 +146,28 @@ def restart_interval(scores: Sequence[float], *, confidence: float = 0.95) -> In
     count = len(scores)
     if count < 2:
         return None
-    from scipy.special import stdtrit  # Student's quantiles; scipy.stats takes long to import
-
     mean = math.fsum(scores) / count
     squares = math.fsum((score - mean) ** 2 for score in scores)
-    deviation = math.sqrt(squares / (count - 1))
-    quantile = float(stdtrit(count - 1, (1 + confidence) / 2))
-    half = quantile * deviation / math.sqrt(count)
+    error = math.sqrt(squares / (count - 1) / count)
+    return _student(mean, error, count - 1, confidence)
+
+
+def _student(mean: float, error: float, freedom: float, confidence: float) -> Interval:
+    """Return Student's interval around a mean with a standard error that has these degrees of freedom."""
+    from scipy.special import stdtrit  # Student's quantiles; scipy.stats takes long to import
+
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
     return Interval(mean - half, mean + half)
+
+
+def share_interval(count: int, total: int, *, confidence: float = 0.95) -> Interval:
+    """Return a confidence interval of a share, of which `count` of `total` were seen (Clopper and Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(count, total - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, total - count, 1 - tail)) if count < total else 1.0
+    return Interval(low, high)
 
 
 def expected_best(scores: Sequence[float]) -> list[float]:
@@ -149,11 +179,12 @@ def expected_best(scores: Sequence[float]) -> list[float]:
     (i / n)**k - ((i - 1) / n)**k.
     """
     count = len(scores)
-    expected = []
+    expected: list[float] = []
     for trials in range(1, count + 1):
         parts = []
         for rank, score in enumerate(sorted(scores), start=1):
             probability = (rank / count) ** trials - ((rank - 1) / count) ** trials
             parts.append(score * probability)
-        expected.append(sum(parts))
+        before = expected[-1] if expected else -math.inf
+        expected.append(max(before, math.fsum(parts)))  # without rounding errors it never falls
     return expected

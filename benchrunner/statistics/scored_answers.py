@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -42,6 +42,23 @@ class ScoredAnswers:
     metric: Metric
     gold: Column
     answers: Column
+    clusters: np.ndarray | None = None
+    """The number of the cluster of each row, from 0, (rows,); None where rows are independent of each other."""
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """The number of each row's unit, (rows,): its cluster, or the row by itself. Units are independent."""
+        return np.arange(len(self.gold)) if self.clusters is None else self.clusters
+
+    @cached_property
+    def blocks(self) -> np.ndarray:
+        """The number of each row's block, (rows,): the jackknife leaves out each block in turn.
+
+        A block is a unit, or several neighbouring units where there are many.
+        """
+        units = int(self.units.max()) + 1
+        most = MOST_BLOCKS if self.is_fast else MOST_SLOW_BLOCKS
+        return self.units if units <= most else self.units * most // units
 
     @cached_property
     def score(self) -> float:
@@ -115,24 +132,21 @@ class ScoredAnswers:
                 scores.append(float("nan"))
         return np.array(scores)
 
-    def scores_without_blocks(self, blocks: int) -> tuple[float, np.ndarray]:
-        """Return the score of all rows, and for each block the score without the rows of the block, (blocks,).
-
-        Row i is in the block i modulo `blocks`, so that neighbours, often rows of one text, are in different blocks.
-        """
-        rows = len(self.gold)
-        block_of = np.arange(rows) % blocks
+    def scores_without_blocks(self) -> tuple[float, np.ndarray]:
+        """Return the score of all rows, and for each block the score without the rows of the block, (blocks,)."""
+        blocks = int(self.blocks.max()) + 1
         if self.metric.weighted is None and (row_sums := self.row_sums) is not None:
-            columns = [np.bincount(block_of, column, blocks) for column in self.row_values.T]
+            columns = [np.bincount(self.blocks, column, blocks) for column in self.row_values.T]
             sums = np.stack(columns, axis=1)  # (blocks, values)
             total = sums.sum(axis=0, keepdims=True)
             (complete,) = row_sums.scores(total).tolist()
             return complete, row_sums.scores(total - sums)
+        rows = len(self.gold)
         (complete,) = self.scores_of_weights(np.ones((1, rows))).tolist()
         parts = []
         chunks = math.ceil(blocks * rows / NUMBERS_IN_MEMORY)
         for chunk in np.array_split(np.arange(blocks), chunks):
-            weights = chunk[:, None] != block_of  # (blocks of the chunk, rows)
+            weights = chunk[:, None] != self.blocks  # (blocks of the chunk, rows)
             parts.append(self.scores_of_weights(weights.astype(np.float64)))
         return complete, np.concatenate(parts)
 
@@ -142,6 +156,7 @@ def scored_restarts(
     gold: Column,
     restarts: Sequence[Column],
     name: str,
+    clusters: Sequence[Hashable] | None = None,
 ) -> list[ScoredAnswers]:
     """Pair the answers of each restart with the gold answers, or raise a `RequestError` that names the argument."""
     metric = metric if isinstance(metric, Metric) else _named_metric(metric)
@@ -157,7 +172,25 @@ def scored_restarts(
             )
         if len(answers) != len(gold):
             raise RequestError(f"{name}[{number}] has {len(answers)} answers to {len(gold)} rows.")
-    return [ScoredAnswers(metric, gold, answers) for answers in restarts]
+    if clusters is not None and len(clusters) != len(gold):
+        raise RequestError(f"clusters has {len(clusters)} ids for {len(gold)} rows.")
+    numbers = None if clusters is None else cluster_numbers(clusters)
+    return [ScoredAnswers(metric, gold, answers, numbers) for answers in restarts]
+
+
+def cluster_numbers(clusters: Sequence[Hashable]) -> np.ndarray:
+    """Number the clusters from 0 in the order of their first rows; return the number of each row's cluster."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters])
+
+
+def effective_number(units: np.ndarray) -> float:
+    """Return how many clusters of equal size tell as much as the clusters of these rows: (sum m)**2 / sum m**2.
+
+    `units` has the number of each row's cluster; m is the number of rows of a cluster.
+    """
+    sizes = np.bincount(units).astype(np.float64)
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
 def _named_metric(name: str) -> Metric:
@@ -178,18 +211,20 @@ def _named_metric(name: str) -> Metric:
 
 
 def pseudo_values(restarts: Sequence[ScoredAnswers]) -> np.ndarray:
-    """Return the pseudo-values of the jackknife (Tukey 1958), whose mean over the rows estimates the score.
+    """Return the pseudo-values of the jackknife (Tukey 1958), whose mean over the blocks estimates the score.
 
-    Their shape is (restarts, blocks); a block is a row, unless there are many rows.
-    The pseudo-value of a block is B * score - (B - 1) * score without the block, where B is the number of blocks. For
-    accuracy and blocks of one row, it is 1 for a right and 0 for a wrong answer.
+    Their shape is (restarts, blocks): see `ScoredAnswers.blocks`. The pseudo-value of a block is
+    B * score - (B - 1) * score without the block, where B is the number of blocks. For accuracy and blocks of one row,
+    it is 1 for a right and 0 for a wrong answer. Their variance divided by B is that of the score, also where blocks
+    have different sizes (CV3 in MacKinnon, Nielsen and Webb 2023).
     """
-    blocks = min(len(restarts[0].gold), MOST_BLOCKS if restarts[0].is_fast else MOST_SLOW_BLOCKS)
+    blocks = int(restarts[0].blocks.max()) + 1
     if blocks < 2:
-        raise Undefined("there is only one row, and a comparison with other rows needs two or more")
+        unit = "row" if restarts[0].clusters is None else "cluster of rows"
+        raise Undefined(f"there is only one {unit}, and a comparison with other rows needs two or more")
     values = []
     for restart in restarts:
-        complete, without = restart.scores_without_blocks(blocks)
+        complete, without = restart.scores_without_blocks()
         values.append(blocks * complete - (blocks - 1) * without)
         if not np.isfinite(values[-1]).all():
             name = restart.metric.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,10 +43,12 @@ def swap_test(
     *,
     seed: int,
     resamples: int | None = None,
+    at_least: int = 0,
 ) -> float:
-    """Return the p-value of the permutation test, which swaps the answers of the two fits in random rows.
+    """Return the p-value of the permutation test, which swaps the answers of the two fits in random units.
 
-    Only rows with different answers are swapped. If there are few such rows, every combination of swaps is tried once.
+    A unit is a row, or a cluster of rows, whose answers are swapped together. Only rows with different answers are
+    swapped. If there are few units with such rows, every combination of swaps is tried once.
     For correlations, the numbers of each fit are scaled to mean 0 and deviation 1 before they are swapped; for
     Spearman's correlation they are replaced by their ranks first.
     """
@@ -55,8 +57,10 @@ def swap_test(
     rows = np.array([row for row in range(len(a.gold)) if a.answers[row] != b.answers[row]])  # that may be swapped
     if not len(rows):
         return 1.0
-    difference = _by_lists(a, b, rows) if a.row_sums is None else _by_sums(a, b, rows, a.row_sums)
-    from_a = np.ones(len(rows))
+    numbers, unit_of = np.unique(a.units[rows], return_inverse=True)
+    swaps = Swaps(rows, unit_of)
+    difference = _by_lists(a, b, swaps) if a.row_sums is None else _by_sums(a, b, swaps, a.row_sums)
+    from_a = np.ones(len(numbers))
 
     def statistic(
         of_first: np.ndarray,
@@ -72,27 +76,36 @@ def swap_test(
         statistic,
         permutation_type="samples",
         vectorized=True,
-        n_resamples=resamples or (PERMUTATIONS if a.row_sums else SLOW_PERMUTATIONS),
-        batch=max(1, NUMBERS_IN_MEMORY // len(rows)),
+        n_resamples=resamples or max(PERMUTATIONS if a.row_sums else SLOW_PERMUTATIONS, at_least),
+        batch=max(1, NUMBERS_IN_MEMORY // len(numbers)),
         rng=np.random.default_rng(seed),
     )
     return float(np.squeeze(result.pvalue))
 
 
 Difference = Callable[["np.ndarray"], "np.ndarray"]
-"""Computes the score difference of each resample, (resamples,), from numbers (resamples, rows) for the rows that may be
-swapped: 1 where the first system has the answer of fit a, else 0."""
+"""Computes the score difference of each resample, (resamples,), from numbers (resamples, units) for the units that may
+be swapped: 1 where the first system has the answers of fit a, else 0."""
+
+
+class Swaps(NamedTuple):
+    """The rows whose answers may be swapped, and the number of each such row's unit."""
+
+    rows: np.ndarray
+    unit_of: np.ndarray
 
 
 def _by_sums(
     a: ScoredAnswers,
     b: ScoredAnswers,
-    rows: np.ndarray,
+    swaps: Swaps,
     row_sums: RowSums,
 ) -> Difference:
     sums_a = a.row_values.sum(axis=0)
     sums_b = b.row_values.sum(axis=0)
-    differences = (b.row_values - a.row_values)[rows]
+    of_rows = (b.row_values - a.row_values)[swaps.rows]
+    columns = [np.bincount(swaps.unit_of, column) for column in of_rows.T]
+    differences = np.stack(columns, axis=1)  # (units, values)
 
     def difference(from_a: np.ndarray) -> np.ndarray:
         moved = (1 - from_a) @ differences
@@ -103,7 +116,7 @@ def _by_sums(
     return difference
 
 
-def _by_lists(a: ScoredAnswers, b: ScoredAnswers, rows: np.ndarray) -> Difference:
+def _by_lists(a: ScoredAnswers, b: ScoredAnswers, swaps: Swaps) -> Difference:
     def score(answers: list[Any]) -> float:
         try:
             return a.metric.value(a.gold, answers)
@@ -112,10 +125,11 @@ def _by_lists(a: ScoredAnswers, b: ScoredAnswers, rows: np.ndarray) -> Differenc
 
     def difference(from_a: np.ndarray) -> np.ndarray:
         differences = []
-        for row_from_a in from_a:
+        for unit_from_a in from_a:
             first = list(a.answers)
             second = list(b.answers)
-            for row in rows[row_from_a == 0].tolist():
+            swapped = unit_from_a[swaps.unit_of] == 0
+            for row in swaps.rows[swapped].tolist():
                 first[row] = b.answers[row]
                 second[row] = a.answers[row]
             differences.append(score(first) - score(second))

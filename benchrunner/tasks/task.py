@@ -145,6 +145,9 @@ class Task:
     columns: tuple[str, ...] = ()
     """Columns that are kept besides those that the problem and the metrics read, for example ids for a leaderboard. The
     rows of every split have them; a user's own questions may lack them."""
+    clusters: str = ""
+    """Column whose equal values mark rows that belong together, such as the questions about one article. Intervals and
+    tests then speak of other articles instead of other questions. Empty if rows are independent of each other."""
 
     def __post_init__(self) -> None:
         is_text = isinstance(self.name, str)
@@ -251,7 +254,7 @@ class Task:
                 raise
             rows = rows.without(bad.rows)
             table = self._table(rows, labelled)
-        for name in self.kept_columns:
+        for name in (*self.kept_columns, self.clusters):
             if name in rows.table.column_names and name not in table.column_names:
                 table = table.append_column(name, rows.table.column(name))
         return Rows(table, rows.origin, rows.lines, rows.notes)

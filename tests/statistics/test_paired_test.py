@@ -67,10 +67,11 @@ def test_a_scale_does_not_matter_to_correlations(metric: Metric) -> None:
     assert (comparison.p, comparison.low) == pytest.approx((other.p, other.low))
 
 
-def test_several_restarts_are_a_two_way_analysis_of_variance() -> None:
-    """Compute the two parts of the variance with loops over the right and wrong answers."""
+@pytest.mark.parametrize("counts", [(3, 3), (3, 4)], ids=["equal", "unequal"])
+def test_several_restarts_are_a_two_way_analysis_of_variance(counts: tuple[int, int]) -> None:
+    """Compute the parts of the variance with loops over the right and wrong answers."""
     gold = labels(0)
-    a, b = restarts(1, gold, 3, 0.9), restarts(2, gold, 4, 0.6)
+    a, b = restarts(1, gold, counts[0], 0.9), restarts(2, gold, counts[1], 0.6)
     right = [(np.array(side) == gold).astype(float).tolist() for side in (a, b)]
     means = [np.mean(side) for side in right]
     interaction = 0.0
@@ -81,14 +82,16 @@ def test_several_restarts_are_a_two_way_analysis_of_variance() -> None:
                 total += (value - np.mean(restart) - np.mean([other[row] for other in side]) + mean) ** 2
         interaction += total / ((len(side) - 1) * 39) / (len(side) * 40)
     of_rows = np.var(np.mean(right[0], axis=0) - np.mean(right[1], axis=0), ddof=1) / 40 - interaction
-    of_restarts = [np.var(np.mean(side, axis=1), ddof=1) / len(side) for side in right]
-    freedom = sum(of_restarts) ** 2 / (of_restarts[0] ** 2 / 2 + of_restarts[1] ** 2 / 3)
+    of_a, of_b = (np.var(np.mean(side, axis=1), ddof=1) / len(side) for side in right)
+    if counts[0] == counts[1]:  # Welch's degrees of freedom, rounded down
+        freedom = math.floor((of_a + of_b) ** 2 / (of_a**2 / 2 + of_b**2 / 2))
+        squares = stats.t.ppf(0.975, freedom) ** 2 * (of_a + of_b)
+    else:  # each backbone with its own degrees of freedom
+        squares = stats.t.ppf(0.975, 2) ** 2 * of_a + stats.t.ppf(0.975, 3) ** 2 * of_b
     differing = sum(len({*answers}) > 1 for answers in zip(*a, *b, strict=True))
-    half = math.sqrt(
-        stats.t.ppf(0.975, freedom) ** 2 * sum(of_restarts) + stats.t.ppf(0.975, differing - 1) ** 2 * of_rows
-    )
+    half = math.sqrt(squares + stats.t.ppf(0.975, differing - 1) ** 2 * of_rows)
     comparison = paired_test("accuracy", gold, a, b)
-    assert (comparison.method, comparison.claim, comparison.restarts) == ("rows and restarts", "backbones", (3, 4))
+    assert (comparison.method, comparison.claim, comparison.restarts) == ("rows and restarts", "backbones", counts)
     assert (comparison.low, comparison.high) == pytest.approx((means[0] - means[1] - half, means[0] - means[1] + half))
 
 

@@ -79,6 +79,7 @@ class Corpus:
             suite=self.suite,
             scorer=ConllEval(self.labels),
             demo_files=self.demo_files,
+            clusters="document",
         )
 
     def file(self, *paths: str) -> WordColumns:

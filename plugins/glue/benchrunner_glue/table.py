@@ -86,6 +86,8 @@ class Row:
     reason: str = ""
     select_on: tuple[str, ...] = ()
     """The dev splits that select, where a task has several."""
+    clusters: str = ""
+    """The task's column whose equal values mark rows about one text."""
 
     def task(self) -> Task:
         """Make the task of this row."""
@@ -103,6 +105,7 @@ class Row:
             suite=GLUE,
             demo_files=partial(_write_demo, self.name),
             select_on=self.select_on,
+            clusters=self.clusters,
         )
 
     def _file(self, split: str, part: Part) -> TextTable:
@@ -162,7 +165,8 @@ TABLE = (
             "test_mismatched": Part("test", "test_mismatched", 9_847),
             "ax": Part("test", "test", 1_104, configuration="ax",
                        files=("diagnostic/diagnostic.tsv", "AX/diagnostic.tsv", "AX/test.tsv")),
-        }, select_on=("dev_matched",)),  # as for BERT's figures: Devlin et al. 2019, Table 6 and GLUE's MNLI-m
+        }, clusters="a",
+        select_on=("dev_matched",)),  # as for BERT's figures: Devlin et al. 2019, Table 6 and GLUE's MNLI-m
     Row("qnli", "QNLI", "Does the sentence hold the answer to the question?", ("question", "sentence"), "label",
         Classify(("entailment", "not_entailment")), (ACCURACY,), _three(104_743, 5_463, 5_463)),
     Row("rte", "RTE", "Does the first text entail the second?", ("sentence1", "sentence2"), "label",

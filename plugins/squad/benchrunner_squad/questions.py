@@ -19,15 +19,16 @@ class QuestionColumns:
     """The columns of questions, filled question by question."""
 
     def __init__(self, *, labelled: bool) -> None:
-        self._texts: dict[str, list[str]] = {"id": [], "question": [], "context": []}
+        self._texts: dict[str, list[str]] = {"id": [], "question": [], "context": [], "article": []}
         self._answers: list[list[str]] | None = [] if labelled else None
         self._starts: list[list[int]] = []
 
-    def add(self, name: str, question: str, context: str, answers: list[tuple[str, int]]) -> None:
+    def add(self, name: str, question: str, context: str, article: str, answers: list[tuple[str, int]]) -> None:
         """Add a question with its id. An answer is a text and the index of its first character in the context."""
         self._texts["id"].append(name)
         self._texts["question"].append(question)
         self._texts["context"].append(context)
+        self._texts["article"].append(article)
         if self._answers is not None:
             self._answers.append([text for text, _ in answers])
             self._starts.append([start for _, start in answers])
@@ -61,12 +62,13 @@ class SquadFile(JsonFile):
         articles = list(top.each("data"))
         if not articles:
             raise top.error("'data' is an empty list; expected articles")
-        for article in articles:
+        for number, article in enumerate(articles, start=1):
+            title = article.text("title") if "title" in article else f"article {number}"
             for paragraph in article.each("paragraphs"):
                 context = paragraph.text("context")
                 for question in paragraph.each("qas"):
                     answers = _answers(question) if self.labelled else []
-                    columns.add(question.text("id"), question.text("question"), context, answers)
+                    columns.add(question.text("id"), question.text("question"), context, title, answers)
         return Rows(columns.table(top.file), str(top.file))
 
 
@@ -91,7 +93,8 @@ def from_hub(table: pa.Table) -> pa.Table:
     names = {field.name for field in kind} if pa.types.is_struct(kind) else set[str]()
     if not names.issuperset({"text", "answer_start"}):
         raise DataError(f"The hub's column 'answers' must have the fields text and answer_start; it is {kind}.")
-    columns = {name: table.column(name).cast(pa.string()) for name in ("id", "question", "context")}
+    texts = {"id": "id", "question": "question", "context": "context", "article": "title"}
+    columns = {name: table.column(of_hub).cast(pa.string()) for name, of_hub in texts.items()}
     columns["answers"] = pc.struct_field(answers, "text").cast(pa.list_(pa.string()))
     columns["starts"] = pc.struct_field(answers, "answer_start").cast(pa.list_(pa.int64()))
     return pa.table(columns)

@@ -22,7 +22,7 @@ TRIVIAQA_ROOTS = ("", "triviaqa/", "triviaqa-rc/")
 
 RECIPE = Recipe(lr=5e-5, epochs=3, batch_size=32, max_length=384, stride=128)
 """Recipe of SQuAD: Devlin et al. 2019, 4.2, and their released code."""
-HUB_COLUMNS = {name: name for name in ("id", "question", "context", "answers")}
+HUB_COLUMNS = {name: name for name in ("id", "question", "context", "title", "answers")}
 
 
 def tasks() -> Iterator[Task]:
@@ -40,6 +40,7 @@ def tasks() -> Iterator[Task]:
         suite=SQUAD,
         scorer=AnsweredScorer(),
         demo_files=_demo_files,
+        clusters="article",
     )
     yield Task(
         name="squad/2.0",
@@ -54,6 +55,7 @@ def tasks() -> Iterator[Task]:
         suite=SQUAD,
         scorer=AnsweredOrNoneScorer(),
         demo_files=partial(demo.write, "v2.0"),
+        clusters="article",
     )
     for name, domain in (("wiki", "wikipedia"), ("web", "web")):
         yield _trivia_task(f"triviaqa/{name}", domain, TRIVIAQA, 400)
@@ -87,4 +89,5 @@ def _trivia_task(name: str, domain: str, suite: Suite, tokens: int) -> Task:
         metrics=ANSWERED,
         recipe=RECIPE,
         suite=suite,
+        clusters="question",
     )

@@ -68,7 +68,7 @@ class TriviaFile(JsonFile):
                 start, end = place
                 answers.append((context[start:end], start))
             if answers or not self.labelled:
-                columns.add(document.name, document.question, context, answers)
+                columns.add(document.name, document.question, context, document.file, answers)
         notes = self._notes(len(listed), len(documents), len(columns))
         return Rows(columns.table(top.file), str(top.file), notes=tuple(notes))
 

@@ -48,8 +48,16 @@ ROWS = [
         "context": CONTEXT,
         "answers": ["Bruno", "met Bruno"],
         "starts": [8, 4],
+        "article": "Meetings",
     },
-    {"id": "q2", "question": "What did they do?", "context": CONTEXT, "answers": ["ate"], "starts": [42]},
+    {
+        "id": "q2",
+        "question": "What did they do?",
+        "context": CONTEXT,
+        "answers": ["ate"],
+        "starts": [42],
+        "article": "Meetings",
+    },
 ]
 
 
@@ -100,7 +108,7 @@ def test_a_users_file_needs_no_answers(tmp_path: Path) -> None:
     source = TASKS["squad/1.1"].splits["dev"].sources[0].at(path)
     assert source is not None
     rows = source.unlabelled(("answers", "starts")).read(Workspace(tmp_path, tmp_path))
-    assert rows.table.column_names == ["id", "question", "context"]
+    assert rows.table.column_names == ["id", "question", "context", "article"]
     assert TASKS["squad/1.1"].problem.gold(TASKS["squad/1.1"].problem.check(rows, labelled=False)) is None
     with pytest.raises(DataError, match=r"qas\[0\]: 'answers' is missing; expected a list"):
         source.read(Workspace(tmp_path, tmp_path))

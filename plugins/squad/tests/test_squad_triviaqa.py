@@ -149,7 +149,7 @@ def test_a_users_file_needs_no_answers_and_keeps_documents(tmp_path: Path) -> No
     source = TASKS["triviaqa/web"].splits["dev"].sources[0].at(tmp_path / "qa" / "wikipedia-train.json")
     assert source is not None
     rows = source.unlabelled(("answers", "starts")).read(Workspace(tmp_path, tmp_path))
-    assert rows.table.column_names == ["id", "question", "context"]
+    assert rows.table.column_names == ["id", "question", "context", "article"]
     assert len(rows) == 3
     assert rows.notes == ()
 

@@ -80,6 +80,8 @@ class Row:
     """Keys and columns that rows of test lack."""
     further: Mapping[str, Part] = field(default_factory=dict)
     """Further splits by name."""
+    clusters: str = ""
+    """Column whose equal values mark rows about one text."""
 
     def task(self, suite: Suite) -> Task:
         """Make the task of this row."""
@@ -104,6 +106,7 @@ class Row:
             suite=suite,
             demo_files=partial(demo.write, self.name),
             columns=self.kept,
+            clusters=self.clusters,
         )
 
     def _split(self, part: Part, *, is_labelled: bool) -> Split:
@@ -132,10 +135,11 @@ TABLE = (
         {"a": "first", "choices": "choices", "idx": "idx"}, (ACCURACY,), (400, 100, 500), reading.copa),
     Row("multirc", "MultiRC", "Is this an answer to the question about the passage?", Classify(YES_OR_NO),
         {"a": "first", "b": "second", **{name: name for name in NUMBERS}}, (MULTIRC_F1, MULTIRC_EXACT),
-        (27_243, 4_848, 9_693), reading.multirc, kept=NUMBERS, labels=ONE_OR_ZERO),
+        (27_243, 4_848, 9_693), reading.multirc, kept=NUMBERS, labels=ONE_OR_ZERO,
+        clusters="passage"),
     Row("record", "ReCoRD", "Which entity of the passage is missing in the sentence?", Candidates(),
         {"a": "first", "choices": "choices", "names": "names", "idx": "idx"}, (RECORD_F1, RECORD_EXACT),
-        (100_730, 10_000, 10_000), reading.record, gold=("label", "answers")),
+        (100_730, 10_000, 10_000), reading.record, gold=("label", "answers"), clusters="a"),
     Row("rte-ax", "RTE", "Does the first text entail the second?", Classify(("entailment", "not_entailment")),
         PAIR, (ACCURACY, replace(MATTHEWS, detail=True), GENDER_PARITY), (2_490, 277, 3_000), further={
             "ax_b": Part("test", "AX-b/AX-b.jsonl", 1_104, {"a": "sentence1", "b": "sentence2", "idx": "idx"}),

@@ -1,0 +1,89 @@
+"""Rows in clusters, such as the questions about one article: the cluster is what varies, not the row."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchrunner.errors import RequestError, Undefined
+from benchrunner.metrics import Metric
+from benchrunner.metrics.classification import ACCURACY, MATTHEWS
+from benchrunner.statistics import example_interval, paired_test
+
+SIZES = (3, 5, 2, 7, 4, 9)
+IDS = [f"article {number}" for number, size in enumerate(SIZES) for _ in range(size)]
+
+
+def drawn(seed: int, right: float = 0.7, rows: int = len(IDS)) -> list[int]:
+    return (np.random.default_rng(seed).random(rows) < right).astype(int).tolist()
+
+
+def differences_without_each_cluster(a: np.ndarray, b: np.ndarray) -> list[float]:
+    ids = np.array(IDS)
+    return [float((a - b)[ids != name].mean()) for name in dict.fromkeys(IDS)]
+
+
+def test_several_restarts_leave_out_each_cluster_in_turn() -> None:
+    """With answers that do not change between restarts, only the jackknife over clusters remains."""
+    gold = [1] * len(IDS)
+    a, b = drawn(1), drawn(2, 0.4)
+    comparison = paired_test("accuracy", gold, [a, a], [b, b], clusters=IDS)
+    without = differences_without_each_cluster(np.array(a), np.array(b))
+    error = np.sqrt((len(SIZES) - 1) / len(SIZES) * np.sum((without - np.mean(without)) ** 2))
+    differing = np.unique([name for name, x, y in zip(IDS, a, b, strict=True) if x != y], return_counts=True)[1]
+    freedom = max(1.0, differing.sum() ** 2 / (differing**2).sum() - 1)
+    half = stats.t.ppf(0.975, freedom) * error
+    assert comparison.high - comparison.difference == pytest.approx(half)
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, MATTHEWS, Metric("slow", MATTHEWS.compute)], ids=lambda one: one.name)
+def test_two_fits_swap_the_answers_of_whole_clusters(metric: Metric) -> None:
+    gold, a, b = drawn(0, 0.5), drawn(1), drawn(2, 0.4)
+    differences = []
+    for swaps in itertools.product([False, True], repeat=len(SIZES)):
+        swapped = np.repeat(swaps, SIZES)
+        first, second = np.where(swapped, b, a).tolist(), np.where(swapped, a, b).tolist()
+        differences.append(metric.value(gold, first) - metric.value(gold, second))
+    shares = [np.mean(np.array(differences) * sign >= differences[0] * sign - 1e-12) for sign in (1, -1)]
+    comparison = paired_test(metric, gold, [a], [b], clusters=IDS)
+    assert comparison.method == "permutation"
+    assert comparison.p == pytest.approx(min(1.0, 2 * min(shares)))
+
+
+def test_four_clusters_never_prove_a_difference_of_two_fits() -> None:
+    gold, ids = [1] * 400, np.repeat(range(4), 100).tolist()
+    assert paired_test("accuracy", gold, [[1] * 400], [[0] * 400]).p < 1e-9
+    assert paired_test("accuracy", gold, [[1] * 400], [[0] * 400], clusters=ids).p == pytest.approx(2 / 2**4)
+
+
+def test_clusters_of_one_row_are_rows() -> None:
+    gold, a, b = drawn(0), [drawn(1), drawn(2)], [drawn(3, 0.5), drawn(4, 0.5)]
+    assert paired_test("accuracy", gold, a, b, clusters=range(30)) == paired_test("accuracy", gold, a, b)
+    assert example_interval("accuracy", gold, a, clusters=range(30)) == example_interval("accuracy", gold, a)
+
+
+def test_an_interval_of_few_clusters_is_students() -> None:
+    gold, answers = [1] * len(IDS), drawn(5)
+    without = differences_without_each_cluster(np.array(answers), np.zeros(len(IDS)))
+    error = np.sqrt((len(SIZES) - 1) / len(SIZES) * np.sum((without - np.mean(without)) ** 2))
+    freedom = sum(SIZES) ** 2 / sum(size**2 for size in SIZES) - 1
+    interval = example_interval("accuracy", gold, [answers], clusters=IDS)
+    assert (interval.high - interval.low) / 2 == pytest.approx(stats.t.ppf(0.975, freedom) * error)
+
+
+def test_an_interval_of_many_clusters_draws_clusters() -> None:
+    """Answers that are equal within a cluster tell as much as one row for each cluster."""
+    of_clusters = drawn(6, rows=50)
+    every = np.repeat(of_clusters, 8).tolist()
+    ids = np.repeat(range(50), 8).tolist()
+    interval = example_interval("accuracy", [1] * 400, [every], clusters=ids)
+    assert interval == example_interval("accuracy", [1] * 50, [of_clusters])
+
+
+def test_one_cluster_and_a_wrong_number_of_ids_are_errors() -> None:
+    gold, a, b = [1, 1, 0], [[1, 0, 0]], [[1, 1, 1]]
+    with pytest.raises(Undefined, match="there is only one cluster"):
+        example_interval("accuracy", gold, a, clusters=["same"] * 3)
+    with pytest.raises(RequestError, match="clusters has 2 ids for 3 rows"):
+        paired_test("accuracy", gold, a, b, clusters=[1, 2])
