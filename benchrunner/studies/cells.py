@@ -256,12 +256,23 @@ class CellResult:
     """Gives the kept answers of the cell's fits, without data and weights."""
 
     @property
-    def restarts(self) -> tuple[Fit, ...]:
-        """The finished fits of the chosen grid point, in the order of the seeds."""
+    def chosen_fits(self) -> tuple[Fit, ...]:
+        """All fits of the chosen grid point, in the order of the seeds."""
         for candidate in self.cell.candidates:
             if candidate.recipe == self.chosen:
-                return tuple(fit for fit in candidate.fits if fit.id not in self.lost)
+                return candidate.fits
         return ()
+
+    @property
+    def restarts(self) -> tuple[Fit, ...]:
+        """The finished fits of the chosen grid point, in the order of the seeds."""
+        return tuple(fit for fit in self.chosen_fits if fit.id not in self.lost)
+
+    @property
+    def collapsed(self) -> int:
+        """The number of fits of the chosen grid point that have no score, or learned nothing, as a flag says."""
+        lost = len(self.chosen_fits) - len(self.restarts)
+        return lost + max(self.flagged.values(), default=0)
 
     def predicted(self, fit: Fit, split: str) -> Predicted:
         """Return the answers of one of the cell's fits to a split, with their scores; raise a `FitError` without."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, final
 
 from benchrunner.data.rows import Rows
@@ -12,16 +13,19 @@ from benchrunner.fits.fit import Fit
 from benchrunner.metrics import ANSWERS, gold_rows
 from benchrunner.runs.predicting import decoding_settings, raw_outputs
 from benchrunner.runs.runner import Runner
-from benchrunner.statistics import Comparison, Interval, expected_best, holm
-from benchrunner.statistics.intervals import interval_of_scored
-from benchrunner.statistics.paired_test import compare_scored
-from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner.statistics import Chance, Comparison, Interval, chance_of_better, expected_best, holm
+from benchrunner.statistics.intervals import FEW_CLUSTERS, interval_of_scored
+from benchrunner.statistics.paired_test import compare_scored, half_width
+from benchrunner.statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.tasks.task import Term
 
 ALPHA = 0.05
 """Level of the tests: the probability of even one false mark in a table is at most this."""
+RESAMPLES_OF_A_TEST = 80
+"""Permutations for each test of a family, at least: the smallest p-value, 2 / (permutations + 1), is then half of what
+Holm's correction asks of the first test."""
 K = TypeVar("K")
 
 
@@ -31,9 +35,13 @@ class SystemDifference:
     """The difference of a system from the first system of a column."""
 
     comparison: Comparison
-    """The first answers are the system's, so that a positive difference is in favour of the system."""
+    """The first answers are the system's, so that a positive difference is in favour of the system. The interval is
+    corrected for all tests of the study, and contains 0 unless the difference is clear."""
     adjusted_p: float
     """The p-value after Holm's correction for all tests of the study."""
+    chance: Chance | None = None
+    """The probability that a new fit of the system beats one of the first system; None without several fits of both.
+    Fits without a score are the worst."""
 
     @property
     def is_clear(self) -> bool:
@@ -42,7 +50,27 @@ class SystemDifference:
 
     def as_json(self) -> dict[str, Any]:
         """Return the test as JSON values."""
-        return {**vars(self.comparison), "adjusted_p": self.adjusted_p, "is_clear": self.is_clear}
+        facts = {**vars(self.comparison), "adjusted_p": self.adjusted_p, "is_clear": self.is_clear}
+        del facts["parts"]
+        return {**facts, "detectable": self.comparison.detectable, "chance_of_better": self.chance}
+
+
+@final
+@dataclass(frozen=True)
+class Clusters:
+    """The clusters of a column's rows, of which intervals and tests speak."""
+
+    name: str
+    """Column of the rows with the ids of the clusters, for example `article`."""
+    number: int
+    rows: int
+    effective: float
+    """How many clusters of equal size tell as much."""
+
+    @property
+    def are_few(self) -> bool:
+        """Whether intervals are wide and differences hard to show, because the clusters are few."""
+        return self.effective < FEW_CLUSTERS
 
 
 @final
@@ -58,8 +86,16 @@ class StudyStatistics:
     """Column -> the system with which the others are compared."""
     trials: Mapping[Place, Sequence[float]] = field(default_factory=dict)
     """The best score to expect of 1, 2, ... trials, which are the finished fits of all grid points."""
+    clusters: Mapping[str, Clusters] = field(default_factory=dict)
+    """Column -> the clusters of its rows, where the task declares some."""
     absent: Mapping[Place, str] = field(default_factory=dict)
     """Why there is no interval over examples, or no test."""
+
+    @property
+    def family(self) -> int:
+        """The number of tests over which Holm corrects: not those of equal answers, and each once."""
+        different = {id(test): test for test in self.tests.values() if test.comparison.parts}
+        return len(different)
 
     def by_pair(self) -> dict[Place, dict[str, SystemDifference]]:
         """Map each two systems that are compared to their tests by column."""
@@ -92,10 +128,37 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
         except (BenchrunnerError, ValueError) as reason:
             absent[place] = first_line(reason)
     firsts = dict[str, str]()
+    clusters = {}
     for system, column_name in scored:
         firsts.setdefault(column_name, system)
+        units = scored[system, column_name][0].clusters
+        if units is not None:
+            name = cells[system, column_name].cell.task.clusters
+            clusters[column_name] = Clusters(name, int(units.max()) + 1, len(units), effective_number(units))
     tests, untested = differences_with_holm(scored, _pairs(study, cells, scored, firsts))
-    return StudyStatistics(intervals, tests, firsts, trials, absent | untested)
+    for column in study.columns:
+        for system in study.names:
+            place = (system, column.name)
+            if place in tests:
+                chance = _chance(cells[place], cells[firsts[column.name], column.name], column)
+                tests[place] = replace(tests[place], chance=chance)
+    for place in scored:  # systems with the same fits have the same test
+        for other in study.names:
+            twin = (other, place[1])
+            if twin in tests and _fits(cells[twin]) == _fits(cells[place]):
+                tests[place] = tests[twin]
+    return StudyStatistics(intervals, tests, firsts, trials, clusters, absent | untested)
+
+
+def _chance(cell: CellResult, first: CellResult, column: Column) -> Chance | None:
+    """Estimate the chance that a new fit of a cell beats one of the first system's cell; None for single fits."""
+    sides = []
+    for side in (cell, first):
+        values = side.figures[column.term(side.cell.task)].values
+        lost = len(side.chosen_fits) - len(side.restarts)
+        sides.append([*values, *[-math.inf] * lost])
+    ours, theirs = sides
+    return chance_of_better(ours, theirs) if min(len(ours), len(theirs)) > 1 else None
 
 
 def _figures_of_fits(study: Study, cells: Mapping[Place, CellResult]) -> Iterator[tuple[Column, Place, CellResult]]:
@@ -118,20 +181,51 @@ def _has_interval(cell: CellResult, column: Column, term: Term) -> bool:
 def differences_with_holm(
     scored: Mapping[K, Sequence[ScoredAnswers]], pairs: Iterable[tuple[K, K]]
 ) -> tuple[dict[K, SystemDifference], dict[K, str]]:
-    """Test pairs of a system and the first system, with Holm's correction over all of them.
+    """Test pairs of a system and the first system, with Holm's correction over the tests that can find a difference.
 
-    The second value has the reasons why there is no test.
+    Where all answers of two systems are equal, nothing is tested. The second value has the reasons why there is no
+    test.
     """
-    comparisons = {}
+    pairs = list(pairs)
+    resamples = RESAMPLES_OF_A_TEST * len(pairs)
+    comparisons: dict[K, Comparison] = {}
     absent = {}
     for key, first in pairs:
         if key in scored and first in scored:
             try:
-                comparisons[key] = compare_scored(scored[key], scored[first])
+                comparisons[key] = compare_scored(scored[key], scored[first], at_least=resamples)
             except Undefined as reason:
                 absent[key] = first_line(reason)
-    adjusted = holm({key: comparison.p for key, comparison in comparisons.items()})
-    return {key: SystemDifference(comparison, adjusted[key]) for key, comparison in comparisons.items()}, absent
+    tested = {key: comparison for key, comparison in comparisons.items() if comparison.parts}
+    adjusted = holm({key: comparison.p for key, comparison in tested.items()})
+    differences = {}
+    for key, comparison in comparisons.items():
+        adjusted_p = adjusted.get(key, 1.0)
+        corrected = _corrected(comparison, len(tested), is_clear=adjusted_p < ALPHA)
+        differences[key] = SystemDifference(corrected, adjusted_p)
+    return differences, absent
+
+
+def _corrected(comparison: Comparison, tests: int, *, is_clear: bool) -> Comparison:
+    """Return a comparison whose interval holds together with those of all tests, and says what the mark says.
+
+    The interval is Bonferroni's. Holm's correction is less strict, and single fits have a test of their own, so that
+    the interval may contain 0 although the difference is clear, or the reverse: then it ends at 0.
+    """
+    if not comparison.parts:
+        return comparison
+    alpha = ALPHA / tests
+    half = half_width(comparison.parts, alpha)
+    low = comparison.difference - half
+    high = comparison.difference + half
+    if not is_clear:
+        low = min(low, 0.0)
+        high = max(high, 0.0)
+    elif comparison.difference > 0:
+        low = max(low, 0.0)
+    else:
+        high = min(high, 0.0)
+    return replace(comparison, low=low, high=high, confidence=1 - alpha)
 
 
 def _pairs(
@@ -139,13 +233,16 @@ def _pairs(
 ) -> Iterator[tuple[Place, Place]]:
     """Yield which figures are compared: those of each system with those of the first, unless the fits are the same.
 
-    The fits of all systems are the same where the method does not read the backbone. These pairs are the family of
-    tests over which Holm corrects.
+    The fits of several systems are the same where the method does not read the backbone; these are tested once. These
+    pairs are the family of tests over which Holm corrects.
     """
     tested = {column.name for column in study.columns if column.is_tested}
+    known = set[tuple[str, ...]]()
     for system, column in scored:
         place, first = (system, column), (firsts[column], column)
-        if column in tested and _fits(cells[place]) != _fits(cells[first]):
+        fits = (column, *_fits(cells[place]))
+        if column in tested and fits != (column, *_fits(cells[first])) and fits not in known:
+            known.add(fits)
             yield place, first
 
 
@@ -164,6 +261,9 @@ def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
     if gold is None:
         raise Undefined(f"{rows.origin} has no labels")
     right = gold_rows(metric, gold, rows.table)
+    clusters = None
+    if task.clusters in rows.table.column_names:
+        clusters = cluster_numbers(rows.table.column(task.clusters).to_pylist())
     scored = []
     for fit in cell.restarts:
         if metric.computed_from == ANSWERS:
@@ -172,7 +272,7 @@ def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
             answers = extra_figures(fit, rows, runner)[metric.computed_from]
         if len(answers) != len(right):
             raise Undefined(f"{rows.origin} has {len(right)} rows now, and the fit {fit.id} answered {len(answers)}")
-        scored.append(ScoredAnswers(metric, right, answers))
+        scored.append(ScoredAnswers(metric, right, answers, clusters))
     return scored
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from benchrunner.statistics import Comparison, Interval
-from benchrunner.statistics.paired_test import Claim
+from benchrunner.statistics.paired_test import Claim, Part
 from benchrunner.studies.comparison.formats import as_html, as_table, as_text
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.remarks import conclusions, remarks
@@ -42,7 +42,10 @@ def with_statistics(
     tests = {}
     for name in others:
         for task, value in differences.items():
-            paired = Comparison(value, value - 0.01, value + 0.01, p, claim, "rows and restarts", 300, (3, 3))
+            parts = (Part(2.5e-5, 1e9),)
+            paired = Comparison(
+                value, value - 0.01, value + 0.01, p, claim, "rows and restarts", 300, (3, 3), parts=parts
+            )
             tests[name, f"{task} accuracy"] = SystemDifference(paired, p)
     firsts = {column: first for _, column in tests}
     return replace(made, given_statistics=StudyStatistics(intervals, tests, firsts))
@@ -94,7 +97,8 @@ def test_the_conclusion_says_who_is_better_and_where() -> None:
         "(mine/gloom -3.0, 95 % interval -4.0 to -2.0)."
     ]
     assert conclusions(with_statistics(result(), {"mine/mood": 0.005}, p=0.3)) == [
-        "No clear difference between b and a on 1 task (mine/mood +0.5, 95 % interval -0.5 to +1.5)."
+        "No clear difference between b and a on 1 task (mine/mood +0.5, 95 % interval -0.5 to +1.5; likely to be seen "
+        "from 1.4)."
     ]
     assert conclusions(result("a")) == []
 

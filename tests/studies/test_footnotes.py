@@ -17,7 +17,11 @@ def test_a_note_names_its_backbones_unless_all_share_it(tmp_path: Path) -> None:
     )
     systems = (*result.study.systems, System("others", "others"))
     both = replace(result, study=replace(result.study, systems=systems), cells=cells)
-    assert list(footnotes(both)) == [
+    collapsed, *notes = footnotes(both)
+    assert collapsed.startswith(
+        "mine/mood: 1 of 3 restarts learned nothing or have no score (95 % interval of their share"
+    )
+    assert notes == [
         "words on mine/mood: threshold 0.4",
         "mine/mood: 2 rows are odd",
         "others on mine/mood: threshold 0.6",

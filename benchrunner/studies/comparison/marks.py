@@ -58,7 +58,7 @@ class Marks:
         marks = {clear_mark(test) for test in statistics.tests.values()}
         firsts = {statistics.firsts[column] for _, column in statistics.tests}
         first = firsts.pop() if len(firsts) == 1 else "the first system of the column"
-        count = len(statistics.tests)
+        count = statistics.family
         after = f"p < 0.05 after Holm's correction for {count} test{'s' * (count > 1)}"
         if CLEAR in marks:
             yield f"{CLEAR}  differs from {first}: {after}"

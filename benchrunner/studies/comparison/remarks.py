@@ -126,8 +126,11 @@ def _sentence(result: Result, system: str, first: str, tests: Mapping[str, Syste
 def _named(column: Column, test: SystemDifference, scale: float) -> str:
     """Write a difference with its interval, in points as tables show it."""
     paired = test.comparison
+    if not paired.parts:
+        return f"{column.title}: all answers are equal"
     low, high = paired.low * scale, paired.high * scale
-    return f"{column.title} {paired.difference * scale:+.1f}, 95 % interval {low:+.1f} to {high:+.1f}"
+    said = f"{column.title} {paired.difference * scale:+.1f}, 95 % interval {low:+.1f} to {high:+.1f}"
+    return said if test.is_clear else f"{said}; likely to be seen from {paired.detectable * scale:.1f}"
 
 
 def _largest(differences: Mapping[str, float], shown: int) -> str:
@@ -268,6 +271,15 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
         if task.method_reason and result.study.methods == ():
             yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
     yield from _notes(result)
+    for clusters, columns in _grouped(
+        (clusters, name) for name, clusters in result.statistics.clusters.items()
+    ).items():
+        if clusters.are_few:
+            yield (
+                f"{', '.join(columns)}: the {clusters.rows:,} rows are of {clusters.number} different values of "
+                f"'{clusters.name}'; intervals and tests ask about others, of which so few tell little"
+            )
+    yield from _unequal_trials(result)
     without_interval = []
     for (system, column), reason in result.statistics.absent.items():
         without_interval.append((reason, f"{system} on {column}"))
@@ -278,6 +290,25 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
         shown = [figure for row in task_rows(result, published) for figure in row.published]
         yield from captions(shown)
         yield from published.notes_on_missing(shown)
+
+
+def _unequal_trials(result: Result) -> Iterator[str]:
+    """Say where the systems that are compared chose among different numbers of grid points, which favours the most."""
+    points_of: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for column in result.study.columns:
+        points = []
+        for system in result.study.names:
+            cell = result.cell_at.get((system, column.name))
+            if cell is not None and column.is_tested:
+                points.append((system, len(cell.cell.candidates)))
+        if len({count for _, count in points}) > 1:
+            points_of.setdefault(tuple(points), []).append(column.title)
+    for chosen_among, columns in points_of.items():
+        listed = ", ".join(f"{system} {count}" for system, count in chosen_among)
+        yield (
+            f"{', '.join(dict.fromkeys(columns))}: the systems chose among different numbers of grid points "
+            f"({listed}); the choice on dev favours the system with more of them, by chance alone"
+        )
 
 
 def _notes(result: Result) -> Iterator[str]:
@@ -304,8 +335,29 @@ def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[st
     if result.study.systems_down:  # such a table has no letters
         for flag, count in cell.flagged.items():
             yield f"{flag} in {count} of {len(cell.restarts)} restart(s)", column.title
+    if 0 < cell.collapsed < len(cell.chosen_fits):
+        yield _collapsed_note(cell, result.statistics.tests.get(place)), column.title
     for note in cell.notes:
         yield note, column.title
+
+
+def _collapsed_note(cell: CellResult, test: SystemDifference | None) -> str:
+    """Say which share of fits collapses, and what can be said instead of the difference of the means."""
+    from benchrunner.statistics.intervals import share_interval
+
+    fits = len(cell.chosen_fits)
+    share = share_interval(cell.collapsed, fits)
+    said = (
+        f"{cell.collapsed} of {fits} restarts learned nothing or have no score (95 % interval of their share: "
+        f"{100 * share.low:.0f} to {100 * share.high:.0f} %), so that a mean of few restarts says little"
+    )
+    if test is not None and test.chance is not None:
+        chance = test.chance
+        said += (
+            f"; a new fit beats one of the first system with a chance of {100 * chance.value:.0f} % "
+            f"({100 * chance.low:.0f} to {100 * chance.high:.0f} %)"
+        )
+    return said
 
 
 def _where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:

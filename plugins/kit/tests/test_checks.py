@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchrunner import Metric, PluginError, RowsFrom, Split, Workspace
+from benchrunner import ACCURACY, Metric, PluginError, RowsFrom, Split, Workspace
 from benchrunner_kit.testing import check_task
 from inline import files, mood
 
@@ -45,6 +46,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "to compute odd of a single row ends in ZeroDivisionError",
     ),
     "a metric of the order of rows": ({"metrics": (Metric("odd", places_of_gladness),)}, "odd is .* for the rows,"),
+    "a metric that is not the mean of its rows": (
+        {"metrics": (replace(ACCURACY, name="odd", per_row=lambda gold, answer: 1.0),)},
+        "odd is [0-9.]+ by `compute`, and 1 as the mean of `per_row`",
+    ),
     "a metric of figures that are not there": (
         {"metrics": (Metric("odd", lambda gold, odds: 1.0, computed_from="odds"),)},
         "odd is computed from odds, which extra_figures does",

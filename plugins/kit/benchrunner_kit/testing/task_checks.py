@@ -117,6 +117,7 @@ def _check_metrics(
         with findings.step(f"to compute {metric.name}"):
             if metric.computed_from == ANSWERS and len(set(map(repr, gold))) > 1:
                 _check_right_answers(metric, rows, gold, answers, findings, is_headline=metric is task.metrics[0])
+                _check_rows(metric, gold, answers, findings)
             _check_order(metric, rows, gold, predicted, findings)
         with findings.step(f"to compute {metric.name} of a single row"):
             for row in range(min(EXAMINED, len(rows))):
@@ -139,6 +140,21 @@ def _check_right_answers(
         findings.add(
             f"{metric.name} of wrong answers, {wrong:.4g}, is above that of the right ones, {right:.4g}: fits are "
             "selected by the highest score"
+        )
+
+
+def _check_rows(metric: Metric, gold: Sequence[Any], answers: Sequence[Any], findings: Findings) -> None:
+    """Compare the score of partly wrong answers with the mean of `per_row`, by which intervals and tests go."""
+    if metric.per_row is None or metric.columns:
+        return
+    half = len(gold) // 2
+    answers = [*answers[:half], *answers[half + 1 :], *answers[half : half + 1]]
+    score = metric.score(gold, answers).value
+    mean = math.fsum(map(metric.per_row, gold, answers)) / len(gold)
+    if score is not None and not math.isclose(score, mean, rel_tol=1e-6, abs_tol=1e-9):
+        findings.add(
+            f"{metric.name} is {score:.4g} by `compute`, and {mean:.4g} as the mean of `per_row`: they must agree, or "
+            "the metric has no `per_row`"
         )
 
 

@@ -1,0 +1,118 @@
+"""What a study's table claims: one family of tests, intervals that agree with marks, and words where means mislead."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchrunner import ACCURACY
+from benchrunner.engine import Outcome
+from benchrunner.results import Grid, Result, compared
+from benchrunner.statistics import chance_of_better, example_interval
+from benchrunner.statistics.intervals import share_interval
+from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner.studies.comparison.remarks import footnotes
+from benchrunner.studies.study_statistics import differences_with_holm
+from chancy import Chancy, chancy, compare_rates
+from inline import mood, runner
+
+SYSTEMS = ("first", "second", "third")
+COLUMN = "mine/mood accuracy"
+
+
+def answers(*shares: float, seed: int = 0, rows: int = 200) -> list[ScoredAnswers]:
+    """Draw restarts that answer such shares of the rows rightly."""
+    generator = np.random.default_rng(seed)
+    right = [(generator.random(rows) < share).astype(int).tolist() for share in shares]
+    return [ScoredAnswers(ACCURACY, [1] * rows, restart) for restart in right]
+
+
+def test_equal_answers_are_not_in_the_family_of_tests() -> None:
+    scored = {"first": answers(0.6), "same": answers(0.6), "better": answers(0.8, seed=1)}
+    tests, _ = differences_with_holm(scored, [("same", "first"), ("better", "first")])
+    assert tests["better"].adjusted_p == tests["better"].comparison.p, "one test needs no correction"
+    assert (tests["same"].comparison.method, tests["same"].adjusted_p) == ("equal answers", 1.0)
+
+
+@pytest.mark.parametrize("restarts", [1, 3])
+def test_intervals_exclude_0_exactly_where_a_difference_is_clear(restarts: int) -> None:
+    seen = set()
+    for seed in range(30):
+        scored = {"first": answers(*[0.7] * restarts, seed=seed)}
+        for number in range(4):
+            scored[f"system {number}"] = answers(*[0.7 + 0.05 * number] * restarts, seed=100 + 10 * seed + number)
+        tests, _ = differences_with_holm(scored, [(name, "first") for name in scored if name != "first"])
+        for test in tests.values():
+            low, high = test.comparison.low, test.comparison.high
+            assert test.is_clear == (low >= 0 or high <= 0)
+            assert low <= test.comparison.difference <= high
+            seen.add(test.is_clear)
+    assert seen == {True, False}
+
+
+def test_systems_with_the_same_fits_are_tested_once(tmp_path: Path) -> None:
+    """Two systems that select the learning rate 4 are compared with one that selects 8."""
+    made = chancy(tmp_path)
+    (best,) = compare_rates(made, grid=Grid({"lr": (8,)})).cells
+    (other,) = compare_rates(made, grid=Grid({"lr": (4,)})).cells
+    cells = [
+        replace(cell, cell=replace(cell.cell, system=name))
+        for name, cell in zip(SYSTEMS, (best, other, other), strict=True)
+    ]
+    study = compared(SYSTEMS, (best.cell.task,))
+    statistics = Result(study, tuple(cells), {}, runner=made).statistics
+    second, third = ((name, COLUMN) for name in SYSTEMS[1:])
+    assert statistics.tests[third] is statistics.tests[second]
+    assert statistics.family == 1
+    assert statistics.tests[second].adjusted_p == statistics.tests[second].comparison.p
+
+
+def test_a_task_with_clusters_has_the_interval_of_clusters(tmp_path: Path) -> None:
+    """The labels serve as clusters here: two, so that the table says that they are few."""
+    made = runner(tmp_path, register_methods=[Chancy()], register_tasks=[mood(method="chancy", clusters="label")])
+    result = compare_rates(made, grid=Grid({"lr": (4,)}))
+    statistics = result.statistics
+    (cell,) = result.cells
+    gold = made.planner.rows(cell.cell.task, "dev").table.column("label").to_pylist()
+    restarts = [cell.predicted(fit, "dev").answers for fit in cell.restarts]
+    place = ("words", COLUMN)
+    assert statistics.intervals[place] == example_interval(ACCURACY, gold, restarts, clusters=gold)
+    assert statistics.clusters[COLUMN].number == 2
+    assert any("rows are of 2 different values of 'label'" in note for note in footnotes(result))
+
+
+def test_different_numbers_of_grid_points_are_said(tmp_path: Path) -> None:
+    result = compare_rates(chancy(tmp_path))
+    (cell,) = result.cells
+    other = replace(cell, cell=replace(cell.cell, system="other", candidates=cell.cell.candidates[1:]))
+    study = compared(("words", "other"), (cell.cell.task,))
+    both = replace(result, study=study, cells=(cell, other))
+    assert any("(words 2, other 1); the choice on dev favours" in note for note in footnotes(both))
+    assert not any("grid points" in note for note in footnotes(result))
+
+
+def test_a_lost_restart_is_the_worst_in_the_chance_of_a_better_fit(tmp_path: Path) -> None:
+    made = chancy(tmp_path, endings={1: Outcome(status="diverged", reason="the loss is nan")})
+    result = compare_rates(made, grid=Grid({"lr": (8,)}))
+    assert result.cells[0].collapsed == 2, "another one is no better than the majority"
+    (note,) = (note for note in footnotes(result) if "learned nothing or have no score" in note)
+    low, high = (100 * end for end in (share_interval(2, 3).low, share_interval(2, 3).high))
+    assert f"(95 % interval of their share: {low:.0f} to {high:.0f} %)" in note
+
+
+def test_the_chance_of_a_better_fit_by_hand() -> None:
+    chance = chance_of_better([3, 2, -np.inf], [1, 2])
+    assert chance.value == pytest.approx((1 + 1 + 1 + 0.5) / 6)
+    assert chance.low < 0.5 < chance.high
+    assert chance_of_better([1, 2, 3], [-1, -2, -3]).low < 0.5
+    assert chance_of_better(range(10, 20), range(10)).low > 0.5
+
+
+def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
+    from scipy.stats import binomtest
+
+    for count, total in ((0, 3), (1, 3), (3, 3), (2, 10)):
+        expected = binomtest(count, total).proportion_ci()
+        interval = share_interval(count, total)
+        assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
