@@ -92,7 +92,7 @@ def test_different_numbers_of_grid_points_are_said(tmp_path: Path) -> None:
     assert not any("grid points" in note for note in footnotes(result))
 
 
-def test_a_lost_restart_is_the_worst_in_the_chance_of_a_better_fit(tmp_path: Path) -> None:
+def test_restarts_that_collapse_are_counted_with_an_interval(tmp_path: Path) -> None:
     made = chancy(tmp_path, endings={1: Outcome(status="diverged", reason="the loss is nan")})
     result = compare_rates(made, grid=Grid({"lr": (8,)}))
     assert result.cells[0].collapsed == 2, "another one is no better than the majority"
