@@ -117,7 +117,7 @@ class Dropout:
             yield
 
     def _stream(self, device: torch.device, name: str) -> _Stream:
-        """Make the stream of a name, from its first number."""
+        """Make the stream of random numbers that has this name, at its beginning."""
         if self._generators is None:
             source = torch.Generator(device).manual_seed(self.stream_seed(name))
         else:

@@ -177,7 +177,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) 
 
 
 def _limited(file: IO[bytes], limit: int) -> bytes:
-    """Read a file whole, whatever size it says that it has."""
+    """Read a whole file; raise an error as soon as more than `limit` bytes come, whatever size the archive states."""
     content = bytearray()
     while part := file.read(2**20):
         content += part

@@ -126,7 +126,7 @@ class ColumnTable:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table [[published]]; without a source, that of the file."""
+    """A table [[published]] of a study file: scores that a publication reports; `source` is by default the file's."""
 
     system: str
     cells: Mapping[str, float]

@@ -245,7 +245,7 @@ class Captured:
         try:
             recording = attempt()
             if any(weight.grad is not None for weight in others):
-                raise RuntimeError("weights have gradients now that had none in the first step")
+                raise RuntimeError("some weights have a gradient in this step but had none in the first one")
             self.recorded[key] = recording
             return True
         except RuntimeError as error:

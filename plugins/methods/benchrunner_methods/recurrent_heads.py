@@ -109,15 +109,15 @@ class AttentionHead(nn.Module):
             states = hidden.float()
             for number, layer in enumerate(self.first):
                 states = layer(texts, batch.dropout(states, rate, f"first bilstm {number}"))
-            if self.second is None:
+            if self.second is None:  # single texts
                 vectors = texts.maximum(states)
             else:
                 both = torch.cat([states, texts.attended(states)], dim=1)
                 states = self.second(texts, batch.dropout(both, rate, "second bilstm"))
                 vectors = texts.maximum(states)
-                first = vectors[::2]
-                second = vectors[1::2]
-                vectors = torch.cat([first, second, (first - second).abs(), first * second], dim=1)
+                u = vectors[::2]  # the two texts of a pair follow each other
+                v = vectors[1::2]
+                vectors = torch.cat([u, v, (u - v).abs(), u * v], dim=1)
             inside = torch.tanh(self.inner(batch.dropout(vectors, rate, "vectors")))
             outputs: torch.Tensor = self.output(batch.dropout(inside, rate, "classifier"))
         return outputs.index_select(0, batch.restore)

@@ -113,7 +113,7 @@ def _figure(value: float | None) -> str:
 
 
 def _large(value: float | None) -> str:
-    """Write a large number with three digits and a power of ten or a unit."""
+    """Write a number with three digits and the prefix of a unit, such as "3.21 T"; None is "not counted"."""
     if value is None:
         return "not counted"
     for unit, name in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):

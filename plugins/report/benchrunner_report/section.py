@@ -1,4 +1,4 @@
-"""The sections of a report: the figures of a column, and the rows that its fits answered. Nothing is predicted."""
+"""The sections of a report: the scores of a column of the table, and the rows with the kept answers of its fits."""
 
 from __future__ import annotations
 

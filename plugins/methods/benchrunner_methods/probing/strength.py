@@ -85,18 +85,18 @@ def _held_out_loss(samples: Samples, folds: np.ndarray, penalty: float) -> float
 
 
 def _folds(samples: Samples, seed: int) -> np.ndarray:
-    """Return the fold of each sample, int64 (samples,); -1 for samples that take no part in choosing.
+    """Return the fold of each sample for choosing the penalty, int64 (samples,); -1 for samples that are left out.
 
-    Samples of a unit are in one fold. The seed draws the order of units; with strata, every fold has the same share of
-    each stratum, the label of a unit's first sample.
+    Whole units take part, in random order, until there are `CHOOSING_SAMPLES`. All samples of a unit are in one fold.
+    If samples have strata (labels), every fold has nearly the same share of each; a unit's is that of its first sample.
     """
     units, first = np.unique(samples.units, return_index=True)
     order = randomness.permutation(len(units), seed, "folds")
     sizes = np.bincount(samples.units)[units]
-    fitting = int((np.cumsum(sizes[order]) <= CHOOSING_SAMPLES).sum())
-    taken = order[: max(1, fitting)]
+    count = int((np.cumsum(sizes[order]) <= CHOOSING_SAMPLES).sum())
+    taken = order[: max(1, count)]
     strata = samples.kind.strata(samples)
-    if strata is not None:
+    if strata is not None:  # side by side, so that dealing in turn spreads each stratum over all folds
         taken = taken[np.argsort(strata[first][taken], kind="stable")]
     fold_of_unit = np.full(int(units.max()) + 1, -1, dtype=np.int64)
     fold_of_unit[units[taken]] = np.arange(len(taken)) % FOLDS

@@ -171,7 +171,7 @@ def _mask(q_length: int, mask_function: Callable[..., torch.Tensor], use_vmap: b
     visible = mask_function(0, 0, rows, columns).expand(3, q_length)
     later, _, earlier = (visible.sum(1) - 1).tolist()
     if not torch.equal(visible, (columns >= rows - earlier) & (columns <= rows + later)):
-        raise UnreadableError("The model's mask is not a window.")
+        raise UnreadableError("Which tokens attend to each other in the model is no window of neighbours.")
     everything = q_length - 1
     if later == earlier:
         return Sight("both", None if later == everything else later)
@@ -245,7 +245,7 @@ def _agrees(model: PreTrainedModel) -> bool:
     """Whether the states of short sequences are equal in a flat batch and in a padded batch."""
     batch, padded, mask = _examples(model)
     with _evaluating(model), torch.autocast(model.device.type, enabled=False):
-        model.config._attn_implementation = "eager"
+        model.config._attn_implementation = "eager"  # the reference; `_evaluating` sets the model's own again
         inputs = {"input_ids": padded, "attention_mask": mask.long()}
         try:
             expected = _call(model, inputs, torch.zeros_like(padded), all_states=True).hidden_states

@@ -132,7 +132,7 @@ class Checkpoints:
             step = int(facts.pop("step"))
             pending = tuple(float(total) for total in facts.pop("pending"))
             if newest.name != _name(step):
-                raise ValueError(f"it is of step {step:,}")
+                raise ValueError(f"they are of step {step:,}, unlike the folder's name")
             return Saved(newest, step, facts, dict(facts.pop("files")), facts.pop("deepspeed", None), pending)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = first_line(error)
