@@ -43,7 +43,7 @@ class Result:
     study: Study
     cells: tuple[CellResult, ...]
     """Results of all systems and tasks, after those of the tasks on which systems were fine-tuned first. A system and a
-    task have several cells if columns select by different metrics; `of` and `averages` take the first."""
+    task have several cells if columns differ in recipe, method or selection; `of` and `averages` take the first."""
     baseline: Mapping[Term, Score]
     """Scores of the majority answer on every scored split."""
     name: str = ""

@@ -72,8 +72,13 @@ class Column:
     split: str | None = None
     """A dev split, or a test split with labels; None means the first dev split. Only dev selects."""
     metric: str | None = None
-    """None means the task's headline. In a study file the metric selects the grid point and the restart too, on `split`
-    if that is a dev split, else on `Task.selection_splits`."""
+    """None means the task's headline."""
+    select_by: str = field(default="", metadata=key_of("select-by"))
+    """Metric that selects for this column alone. Empty means that the columns of one task in a study file share one
+    selection: by the metric that all of them show, or by the task's headline if they show several."""
+    select_on: str = field(default="", metadata=key_of("select-on"))
+    """Dev split that selects for this column alone. Empty means the dev split that all columns of the task show, or
+    `Task.selection_splits` if they show several or none."""
     method: str | None = None
     """Overrides the method of the systems and of the task."""
     figure: str = ""

@@ -257,6 +257,8 @@ def _columns(file: FileTable, values: Values, path: Path) -> tuple[tuple[Column,
         for_tasks = {
             "split": column.split,
             "metric": column.metric,
+            "select-by": column.select_by,
+            "select-on": column.select_on,
             "method": column.method,
             "recipe": recipes[column.name],
         }

@@ -42,7 +42,7 @@ def study_of_file(
     file = read_study_file(path, parameters or {}, name=full_name, scale=scale, systems=systems)
     loaded = [_with_family(system, options.family, path, runner) for system in file.study.systems]
     study = replace(file.study, columns=file.study.columns_named(columns), systems=tuple(loaded))
-    return _Settling(replace(file, study=study), options, runner).settled()
+    return _Settling(replace(file, study=study), file.study.columns, options, runner).settled()
 
 
 def _with_family(system: System, family: str | None, path: Path, runner: Runner) -> System:
@@ -56,7 +56,8 @@ def _with_family(system: System, family: str | None, path: Path, runner: Runner)
 class _Settling:
     """Adds the cells to a study that was read from a file."""
 
-    def __init__(self, file: StudyFile, options: StudyOptions, runner: Runner) -> None:
+    def __init__(self, file: StudyFile, every_column: Sequence[Column], options: StudyOptions, runner: Runner) -> None:
+        """`every_column` are all columns of the file: what they select does not depend on which are computed."""
         study = file.study
         if options.method is not None:
             raise RequestError(f"The study {study.name} says which methods are used: leave the method out.")
@@ -65,6 +66,7 @@ class _Settling:
         options.check_names(runner.plugins)
         self._file = file
         self._study = study
+        self._every_column = every_column
         self._options = options
         self._runner = runner
         self._of_file = self._read(file.recipe, "recipe")
@@ -116,7 +118,7 @@ class _Settling:
         return Cell(
             system.name,
             task,
-            selection=Selection(merged.selection.rule, term.metric, term.split if is_dev else None),
+            selection=_selection(column, self._every_column, task, merged.selection.rule),
             tests=() if is_dev else (term.split,),
             backbone=system.backbone,
             method=method,
@@ -146,12 +148,32 @@ class _Settling:
             return Cell(system.name, task, backbone=system.backbone, method=system.method, fitting=fitting)
 
 
+def _selection(column: Column, every_column: Iterable[Column], task: Task, rule: str) -> Selection:
+    """Return what selects for a column: the selection that all columns of its task share, or the column's own."""
+    metrics = set()
+    splits = set()
+    for other in every_column:
+        if other.task in (task.name, task.name.rpartition("/")[2]):
+            term = other.term(task)
+            metrics.add(term.metric)
+            if term.split in task.named("dev"):
+                splits.add(term.split)
+    shared_metric = metrics.pop() if len(metrics) == 1 else None
+    shared_split = splits.pop() if len(splits) == 1 else None
+    return Selection(rule, column.select_by or shared_metric, column.select_on or shared_split)
+
+
 def _task(column: Column, runner: Runner) -> Task:
-    """Find a column's task; raise a `RequestError` if the task does not have the column's metric or split."""
+    """Find a column's task; raise a `RequestError` if the task does not have the column's metrics or splits."""
     task = runner.plugins.tasks.find(column.task)
     term = column.term(task)
     splits, metrics = [*task.named("dev"), *task.named("test")], [metric.name for metric in task.metrics]
-    for kind, name, known in (("dev or test split", term.split, splits), ("metric", term.metric, metrics)):
+    named = [("dev or test split", term.split, splits), ("metric", term.metric, metrics)]
+    if column.select_by:
+        named.append(("metric", column.select_by, metrics))
+    if column.select_on:
+        named.append(("dev split", column.select_on, task.named("dev")))
+    for kind, name, known in named:
         if name not in known:
             raise RequestError(f"{task.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
     return task

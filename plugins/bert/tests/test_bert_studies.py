@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import benchrunner_bert
-from benchrunner import RequestError
-from benchrunner.results import Plugins, Study, StudyOptions, discover
+from benchrunner import RequestError, Workspace
+from benchrunner.results import Computing, Plugins, Runner, Study, StudyOptions, discover, study_of_file
 from benchrunner.study_files.reading import StudyFile, read_study_file
 from benchrunner_bert.pretraining import command
 
@@ -192,3 +192,18 @@ def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeyp
     again, progress = run()
     assert again == result
     assert "it was finished before" in progress or not read.commands
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "split", "metric"),
+    [("table1", ("MNLI-m", "MNLI-mm"), "dev_matched", "accuracy"), ("table2", ("dev EM", "dev F1"), "dev", "f1")],
+)
+def test_two_figures_of_one_task_are_of_one_fit(
+    plugins: Plugins, name: str, columns: tuple[str, ...], split: str, metric: str, tmp_path: Path
+) -> None:
+    runner = Runner(plugins, Workspace(tmp_path, tmp_path), Computing("cpu"))
+    made = study_of_file(name, runner, systems=["BERT-BASE" if name == "table1" else "BERT-BASE (single)"])
+    [cell] = [cell for cell in made.cells if set(columns) & set(cell.columns)]
+    assert cell.columns == columns
+    assert cell.selection.splits_of(cell.task) == (split,)
+    assert cell.selection.metric_of(cell.task) == metric
