@@ -111,7 +111,7 @@ class Result:
 
     @cached_property
     def statistics(self) -> StudyStatistics:
-        """Intervals of the figures, and tests of every system against the first; computed on first use."""
+        """Intervals of the figures, and tests between systems; computed on first use."""
         return self.given_statistics or study_statistics(self.study, self.cell_at)
 
     @cached_property

@@ -145,6 +145,9 @@ class Study:
     """Parameter -> value, as a user would give it. Reading the file with these values gives the same study."""
     published: tuple[PublishedRow, ...] = ()
     """Published results; their cells are named by columns."""
+    contrasts: tuple[tuple[str, str], ...] = ()
+    """Names of systems that are tested, each with the system that it is compared with; each stands first at most once.
+    Empty means every system against the first."""
     scale: Scale = field(default_factory=Scale)
     axis: str = ""
     """What the axis of a figure shows, along which systems are points; empty for a table."""

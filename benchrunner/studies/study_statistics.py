@@ -1,9 +1,9 @@
-"""Statistics of a finished study: intervals of every figure, and tests of every system against the first."""
+"""Statistics of a finished study: intervals of every figure, and tests between systems."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, final
 
@@ -32,7 +32,7 @@ K = TypeVar("K")
 @final
 @dataclass(frozen=True)
 class SystemDifference:
-    """The difference of a system from the first system of a column."""
+    """The difference of a system from the one that it is compared with, in a column."""
 
     comparison: Comparison
     """The first answers are the system's, so that a positive difference is in favour of the system. The interval is
@@ -81,9 +81,9 @@ class StudyStatistics:
     intervals: Mapping[Place, Interval] = field(default_factory=dict)
     """Interval of the mean score over other examples, for these restarts; on the scale of the metric's values."""
     tests: Mapping[Place, SystemDifference] = field(default_factory=dict)
-    """Tests of every system against the first system that has a figure in the column."""
-    firsts: Mapping[str, str] = field(default_factory=dict)
-    """Column -> the system with which the others are compared."""
+    """Tests of the study's contrasts; without any, of every system against the first with a figure in the column."""
+    firsts: Mapping[Place, str] = field(default_factory=dict)
+    """The system with which a figure is compared."""
     trials: Mapping[Place, Sequence[float]] = field(default_factory=dict)
     """The best score to expect of 1, 2, ... trials, which are the finished fits of all grid points."""
     clusters: Mapping[str, Clusters] = field(default_factory=dict)
@@ -100,8 +100,9 @@ class StudyStatistics:
     def by_pair(self) -> dict[Place, dict[str, SystemDifference]]:
         """Map each two systems that are compared to their tests by column."""
         pairs: dict[Place, dict[str, SystemDifference]] = {}
-        for (system, column), test in self.tests.items():
-            of_pair = pairs.setdefault((system, self.firsts[column]), {})
+        for place, test in self.tests.items():
+            system, column = place
+            of_pair = pairs.setdefault((system, self.firsts[place]), {})
             of_pair[column] = test
         return pairs
 
@@ -127,26 +128,25 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
             intervals[place] = interval_of_scored(scored[place])
         except (BenchrunnerError, ValueError) as reason:
             absent[place] = first_line(reason)
-    firsts = dict[str, str]()
     clusters = {}
-    for system, column_name in scored:
-        firsts.setdefault(column_name, system)
-        units = scored[system, column_name][0].clusters
+    for place, of_place in scored.items():
+        units = of_place[0].clusters
         if units is not None:
-            name = cells[system, column_name].cell.task.clusters
-            clusters[column_name] = Clusters(name, int(units.max()) + 1, len(units), effective_number(units))
+            name = cells[place].cell.task.clusters
+            clusters[place[1]] = Clusters(name, int(units.max()) + 1, len(units), effective_number(units))
+    firsts = _compared_with(study, scored)
     tests, untested = differences_with_holm(scored, _pairs(study, cells, scored, firsts))
     for column in study.columns:
         for system in study.names:
             place = (system, column.name)
             if place in tests:
-                chance = _chance(cells[place], cells[firsts[column.name], column.name], column)
+                chance = _chance(cells[place], cells[firsts[place], column.name], column)
                 tests[place] = replace(tests[place], chance=chance)
-    for place in scored:  # systems with the same fits have the same test
-        for other in study.names:
-            twin = (other, place[1])
-            if twin in tests and _fits(cells[twin]) == _fits(cells[place]):
-                tests[place] = tests[twin]
+    known = {_pair(place, (firsts[place], place[1]), cells): test for place, test in tests.items()}
+    for place, name in firsts.items():  # systems with the same fits have the same test
+        first = (name, place[1])
+        if first in scored and _pair(place, first, cells) in known:
+            tests[place] = known[_pair(place, first, cells)]
     return StudyStatistics(intervals, tests, firsts, trials, clusters, absent | untested)
 
 
@@ -228,22 +228,44 @@ def _corrected(comparison: Comparison, tests: int, *, is_clear: bool) -> Compari
     return replace(comparison, low=low, high=high, confidence=1 - alpha)
 
 
+def _compared_with(study: Study, scored: Iterable[Place]) -> dict[Place, str]:
+    """Map each figure to the system that it is compared with: as the study's contrasts say, else the column's first."""
+    contrasts = dict(study.contrasts)
+    firsts = dict[str, str]()
+    compared = {}
+    for system, column in scored:
+        first = firsts.setdefault(column, system)
+        if system in contrasts:
+            compared[system, column] = contrasts[system]
+        elif not contrasts and system != first:
+            compared[system, column] = first
+    return compared
+
+
 def _pairs(
-    study: Study, cells: Mapping[Place, CellResult], scored: Iterable[Place], firsts: Mapping[str, str]
+    study: Study, cells: Mapping[Place, CellResult], scored: Collection[Place], firsts: Mapping[Place, str]
 ) -> Iterator[tuple[Place, Place]]:
-    """Yield which figures are compared: those of each system with those of the first, unless the fits are the same.
+    """Yield which figures are compared: each with that of the system that `firsts` names, unless the fits are the same.
 
     The fits of several systems are the same where the method does not read the backbone; these are tested once. These
     pairs are the family of tests over which Holm corrects.
     """
     tested = {column.name for column in study.columns if column.is_tested}
     known = set[tuple[str, ...]]()
-    for system, column in scored:
-        place, first = (system, column), (firsts[column], column)
-        fits = (column, *_fits(cells[place]))
-        if column in tested and fits != (column, *_fits(cells[first])) and fits not in known:
-            known.add(fits)
+    for place, name in firsts.items():
+        column = place[1]
+        first = (name, column)
+        if column not in tested or first not in scored or _fits(cells[place]) == _fits(cells[first]):
+            continue
+        pair = _pair(place, first, cells)
+        if pair not in known:
+            known.add(pair)
             yield place, first
+
+
+def _pair(place: Place, first: Place, cells: Mapping[Place, CellResult]) -> tuple[str, ...]:
+    """Return what tells a test from others: the column, and the fits of both systems."""
+    return (place[1], *_fits(cells[place]), "", *_fits(cells[first]))
 
 
 def _fits(cell: CellResult) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast, final
@@ -74,7 +74,9 @@ def read_study_file(
         values = values.with_template(own, text)
     try:
         recipe = _filled(file.recipe, values, f"{path}: recipe")
-        tables, made = _systems(file, values, name, path, systems)
+        named = _every_system(file, values, path)
+        tables, made = _systems(named, name, path, systems)
+        contrasts = _contrasts(file.contrast, values, named, made, path)
         columns, recipes = _columns(file, values, path)
         chosen = replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe"))
     except MissingValue as missing:
@@ -90,6 +92,7 @@ def read_study_file(
         source=file.source,
         values=shown,
         published=tuple(_published(*place, file.source) for place in places(path, "published", file.published)),
+        contrasts=contrasts,
         scale=Scale(scale, chosen.about),
         axis=file.axis,
         board=file.board,
@@ -135,6 +138,7 @@ class _NamedSystem:
     """A system of a table, before its texts are filled in."""
 
     name: str
+    series: str
     method: str | None
     table: SystemTable
     values: Values
@@ -142,16 +146,21 @@ class _NamedSystem:
     place: str
 
 
-def _systems(
-    file: FileTable, values: Values, study: str, path: Path, wanted: Iterable[str] | None
-) -> tuple[dict[str, SystemTable], tuple[System, ...]]:
-    """Make the systems that the user asks for, with their filled tables; the texts of others are not filled in."""
+def _every_system(file: FileTable, values: Values, path: Path) -> list[_NamedSystem]:
+    """Name the systems of all tables."""
     named = list[_NamedSystem]()
     for place, table in places(path, "system", file.systems):
         named += _named_systems(place, table, values)
         if len(named) > MOST_SYSTEMS:
             raise RequestError(f"{place}: name: a study file has at most {MOST_SYSTEMS:,} systems.")
     check_names(path, "system", [system.name for system in named])
+    return named
+
+
+def _systems(
+    named: Sequence[_NamedSystem], study: str, path: Path, wanted: Iterable[str] | None
+) -> tuple[dict[str, SystemTable], tuple[System, ...]]:
+    """Make the systems that the user asks for, with their filled tables; the texts of others are not filled in."""
     chosen = choose(study, "system", {system.name: system.table.extra for system in named}, wanted)
     if not chosen:
         raise RequestError(f"{path}: a study needs at least one [[system]] that is not extra.")
@@ -175,9 +184,10 @@ def _named_systems(place: str, table: SystemTable, values: Values) -> Iterator[_
     """Yield the systems of a table: one for each combination of `each` and for each method."""
     for own in _combinations(table, values, place):
         name, methods = own.text(table.name, f"{place}: name"), _methods(table, own, place)
+        series = own.text(table.series, f"{place}: series")
         for method in methods:
             full_name = name if len(methods) == 1 else named_by_method(name, method or "")
-            yield _NamedSystem(full_name, method, table, own, place)
+            yield _NamedSystem(full_name, series, method, table, own, place)
 
 
 def _methods(table: SystemTable, values: Values, place: str) -> list[str | None]:
@@ -234,6 +244,51 @@ def _system(named: _NamedSystem) -> tuple[SystemTable, System]:
         series=table.series,
         at=_number(table.at, f"{place}: at") if table.at else None,
     )
+
+
+def _contrasts(
+    texts: Iterable[str], values: Values, named: Iterable[_NamedSystem], systems: Iterable[System], path: Path
+) -> tuple[tuple[str, str], ...]:
+    """Read which systems are tested against which, from texts such as `one - other`.
+
+    Two series are compared point by point. Pairs with a system that is not run are left out.
+    """
+    known = set[str]()
+    for entry in named:
+        known |= {entry.name, entry.series}
+    points = dict[str, dict[float | None, str]]()  # system or series -> place on the axis -> system
+    for system in systems:
+        points.setdefault(system.series, {})[system.at] = system.name
+        points[system.name] = {None: system.name}
+    pairs = dict[str, str]()
+    for template in texts:
+        sides = _sides(values.text(template, f"{path}: contrast"), known)
+        if sides is None and "{" not in template:  # a name with a parameter may be of systems that other values make
+            raise RequestError(
+                f"{path}: contrast: '{template}' is not SYSTEM - SYSTEM; the systems are "
+                f"{', '.join(entry.name for entry in named)}."
+            )
+        first, second = sides or ("", "")
+        for at, name in points.get(first, {}).items():
+            other = points.get(second, {}).get(at)
+            if other is not None and name in pairs:
+                raise RequestError(
+                    f"{path}: contrast: {name} stands on the left twice, and a figure has one mark. Turn one contrast "
+                    f"round: '{other} - {name}'."
+                )
+            if other is not None:
+                pairs[name] = other
+    return tuple(pairs.items())
+
+
+def _sides(text: str, known: Collection[str]) -> tuple[str, str] | None:
+    """Divide a contrast at the minus between two known names; names may have a minus, too."""
+    parts = text.split(" - ")
+    for count in range(1, len(parts)):
+        sides = (" - ".join(parts[:count]).strip(), " - ".join(parts[count:]).strip())
+        if sides[0] != sides[1] and known.issuperset(sides):
+            return sides
+    return None
 
 
 def _number(text: str, place: str) -> float:

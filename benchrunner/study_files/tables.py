@@ -149,6 +149,7 @@ class FileTable:
     systems: tuple[SystemTable, ...] = field(metadata=key_of("system"))
     columns: tuple[ColumnTable, ...] = field(metadata=key_of("column"))
     published: tuple[PublishedTable, ...] = ()
+    contrast: tuple[str, ...] = ()
     axis: str = ""
     board: str = ""
 

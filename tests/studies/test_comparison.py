@@ -47,7 +47,7 @@ def with_statistics(
                 value, value - 0.01, value + 0.01, p, claim, "rows and restarts", 300, (3, 3), parts=parts
             )
             tests[name, f"{task} accuracy"] = SystemDifference(paired, p)
-    firsts = {column: first for _, column in tests}
+    firsts = dict.fromkeys(tests, first)
     return replace(made, given_statistics=StudyStatistics(intervals, tests, firsts))
 
 

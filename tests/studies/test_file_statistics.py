@@ -121,3 +121,25 @@ def test_the_table_has_intervals_marks_and_conclusions(guessers: Kitchen) -> Non
     assert lines[places["as good"]][1] == "94.4 ± 9.6 (3)"
     assert "  *  differs from good: p < 0.05 after Holm's correction for 2 tests\n" in out
     assert "  Of 2 columns, bad is worse than good on 2 (balance -1" in out
+
+
+def test_contrasts_name_the_family_of_tests(guessers: Kitchen) -> None:
+    text = GUESSERS.replace("[recipe]", 'contrast = ["bad - as good"]\n\n[recipe]', 1)
+    worst = '[[system]]\nname = "worst"\nbackbone = "tiny/words"\nrecipe = {lr = "1"}\n\n[[column]]'
+    (guessers.folder / "study.toml").write_text(text.replace("[[column]]", worst, 1))
+    printed = guessers.json("--study", "study.toml", "--quiet")
+    tests = printed["comparisons"]
+    assert [(test["system"], test["with"]) for test in tests] == [("bad", "as good")] * 2, "worst is not tested"
+    smallest = min(tests, key=lambda test: test["p"])
+    assert smallest["adjusted_p"] == pytest.approx(2 * smallest["p"]), "Holm's family is the two tests"
+    assert printed["contrasts"] == [["bad", "as good"]]
+    assert any("  *  differs from as good" in f"  {note}" for note in printed["notes"])
+    assert printed["conclusion"].startswith("Of 2 columns, bad is worse than as good on 2 (balance -1")
+
+
+def test_contrasts_that_are_not_run_leave_the_first_system(guessers: Kitchen) -> None:
+    text = GUESSERS.replace("[recipe]", 'contrast = ["as good - bad"]\n\n[recipe]', 1)
+    (guessers.folder / "study.toml").write_text(text)
+    printed = guessers.json("--study", "study.toml", "--quiet", "--systems", "good,bad")
+    assert [(test["system"], test["with"]) for test in printed["comparisons"]] == [("bad", "good")] * 2
+    assert printed["contrasts"] == []

@@ -98,6 +98,18 @@ FAULTS = {
         study_text(before='[parameters.here]\nabout = "x"\ndefault = "x"\n'),
         "parameters.here: the name stands for the folder of this file already.",
     ),
+    "contrast with nobody": (
+        'contrast = ["one - other"]\n' + study_text(),
+        "contrast: 'one - other' is not SYSTEM - SYSTEM; the systems are one.",
+    ),
+    "contrast with itself": ('contrast = ["one - one"]\n' + study_text(), "'one - one' is not SYSTEM - SYSTEM"),
+    "two contrasts of a system": (
+        'contrast = ["a - b", "a - c"]\n'
+        + study_text(
+            system="[[system]]\n".join(["", *(f'name = "{name}"\nbackbone = "tiny/words"\n' for name in "abc")])
+        ),
+        "contrast: a stands on the left twice, and a figure has one mark. Turn one contrast round: 'c - a'.",
+    ),
     "scale called full": (study_text(before='[scale.full]\nabout = "x"\n'), "scale.full: is the file itself"),
     "scale of no parameter": (
         study_text(before=NUMBER + '[scale.tiny]\nabout = "x"\nset = {m = "2"}\n'),

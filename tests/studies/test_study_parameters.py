@@ -64,3 +64,42 @@ def test_a_wrong_or_missing_parameter_lists_all_of_them(given: dict[str, str], r
 def test_an_error_names_a_value_that_cannot_be_split(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="more=it's cannot be split into words: No closing quotation"):
         read(write_study(tmp_path, WHOLE), {"corpus": "a", "more": "it's"})
+
+
+LINES = """
+title = "Which line is higher?"
+contrast = ["right - left", "left at {last} - left at {last/2}"]
+
+[parameters.points]
+about = "where"
+kind = "list"
+default = "2,4"
+
+[parameters.last]
+about = "the last of them"
+default = "4"
+
+[[system]]
+each = {line = "left,right", point = "{points}"}
+name = "{line} at {point}"
+series = "{line}"
+at = "{point}"
+backbone = "models/{line}/{point}"
+
+[[column]]
+name = "mood"
+task = "mine/mood"
+"""
+
+
+def test_series_are_compared_point_by_point(tmp_path: Path) -> None:
+    path = write_study(tmp_path, LINES)
+    at_points = (("right at 2", "left at 2"), ("right at 4", "left at 4"))
+    assert read(path, {}).study.contrasts == (*at_points, ("left at 4", "left at 2"))
+    assert read(path, {}, systems=["left at 2", "right at 2", "right at 4"]).study.contrasts == at_points[:1]
+    assert read(path, {"points": "3,4"}).study.contrasts == (("right at 3", "left at 3"), at_points[1])
+
+
+def test_a_name_in_a_contrast_may_have_a_minus(tmp_path: Path) -> None:
+    text = LINES.replace('"right - left", ', '"right - at 2 - left - at 2", ').replace("{line} at", "{line} - at")
+    assert read(write_study(tmp_path, text), {}).study.contrasts == (("right - at 2", "left - at 2"),)

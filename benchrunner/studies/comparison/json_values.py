@@ -55,6 +55,7 @@ def _study_json(study: Study) -> dict[str, Any]:
         "axis": study.axis or None,
         "systems": study.systems,
         "columns": study.columns,
+        "contrasts": study.contrasts,
         "backbones": study.backbones,
         "methods": study.methods,
         "seeds": None if fitting is None else fitting.seeds,
@@ -144,13 +145,13 @@ def _averages_json(result: Result, system: str) -> dict[str, Any]:
 
 
 def _comparisons(result: Result) -> Iterator[dict[str, Any]]:
-    """Yield the tests of systems against the first of each column."""
+    """Yield the tests between systems."""
     columns = {column.name: column for column in result.study.columns}
     for place, test in result.statistics.tests.items():
         system, column = place
         yield {
             "system": system,
-            "with": result.statistics.firsts[column],
+            "with": result.statistics.firsts[place],
             "column": column,
             **vars(columns[column].term(result.cell_at[place].cell.task)),
             **test.as_json(),

@@ -12,7 +12,7 @@ from benchrunner.studies.study import Place
 from benchrunner.studies.study_statistics import SystemDifference
 
 CLEAR, CLEAR_FITS = "*", "(*)"
-"""Marks of a clear difference from the first system: between systems, and between single fits only."""
+"""Marks of a clear difference: between systems, and between single fits only."""
 LOST, NO_SCORE = "some fits have no scores", "a score is absent"
 """What the legend says of lost fits and absent scores."""
 
@@ -56,8 +56,10 @@ class Marks:
         """Yield a line for each mark that is used."""
         statistics = self.result.statistics
         marks = {clear_mark(test) for test in statistics.tests.values()}
-        firsts = {statistics.firsts[column] for _, column in statistics.tests}
-        first = firsts.pop() if len(firsts) == 1 else "the first system of the column"
+        firsts = {statistics.firsts[place] for place in statistics.tests}
+        named_above = "the system that a sentence above compares it with"
+        other = named_above if self.result.study.contrasts else "the first system of the column"
+        first = firsts.pop() if len(firsts) == 1 else other
         count = statistics.family
         after = f"p < 0.05 after Holm's correction for {count} test{'s' * (count > 1)}"
         if CLEAR in marks:

@@ -207,3 +207,44 @@ def test_two_figures_of_one_task_are_of_one_fit(
     assert cell.columns == columns
     assert cell.selection.splits_of(cell.task) == (split,)
     assert cell.selection.metric_of(cell.task) == metric
+
+
+TABLE7 = ("embeddings", "second-to-last hidden", "last hidden", "weighted sum last four hidden")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "contrasts"),
+    [
+        (
+            "table5",
+            {},
+            [("no NSP", "BERT"), ("LTR & no NSP", "no NSP"), ("+ BiLSTM", "LTR & no NSP"), ("LTR + RTL", "no NSP")],
+        ),
+        (
+            "table7",
+            {},
+            [
+                ("BERT-LARGE", "ELMo-like"),
+                ("BERT-BASE", "ELMo-like"),
+                *((f"BERT-BASE ({layers})", "BERT-BASE") for layers in TABLE7),
+                ("BERT-BASE (concat last four hidden)", "BERT-BASE"),
+                ("BERT-BASE (weighted sum all 12 layers)", "BERT-BASE"),
+            ],
+        ),
+        ("table8", {}, []),
+        (
+            "figure5",
+            {"points": "250,500,1000", "steps": "1000"},
+            [
+                *((f"ltr after {point} steps", f"mlm+nsp after {point} steps") for point in (250, 500, 1000)),
+                ("mlm+nsp after 1000 steps", "mlm+nsp after 500 steps"),
+            ],
+        ),
+    ],
+)
+def test_a_study_tests_the_contrasts_of_the_paper(
+    name: str, values: dict[str, str], contrasts: list[tuple[str, str]]
+) -> None:
+    made = study(name, systems=all_systems(name) if name == "table5" else None, **values)
+    assert list(made.contrasts) == contrasts
+    assert contrasts or made.systems[0].name == "80/10/10"

@@ -64,13 +64,18 @@ def _near_majority(section: Section, values: Sequence[float]) -> float | None:
 
 
 def differences_chart(result: Result) -> Markup | None:
-    """Draw the tested differences from the first system with their intervals; None if nothing was tested."""
-    tests = result.statistics.tests
+    """Draw the tested differences with their intervals; None if nothing was tested."""
+    tests, firsts = result.statistics.tests, result.statistics.firsts
     names = result.study.names
     if not tests:
         return None
     titles = {column.name: column.title for column in result.study.columns}
-    first = names[0] if len(set(result.statistics.firsts.values())) == 1 else "the first system"
+    different = {firsts[place] for place in tests}
+    first = "the first system"
+    if len(different) == 1:
+        (first,) = different
+    elif result.study.contrasts:
+        first = "the system that is named"
     drawing = Drawing("differences", f"Differences from {first}", width=WIDTH * 1.5, kind="chart wide")
     bounds = [0.0]
     order = list(titles)
@@ -93,7 +98,8 @@ def differences_chart(result: Result) -> Markup | None:
         last = column
         unclear = "" if test.is_clear else "unclear"
         drawing.interval(scale(low), scale(high), y, number, f" {unclear}".rstrip())
-        words = f"{system}: {difference:+.1f}, from {low:+.1f} to {high:+.1f}, p {p_text(test.adjusted_p)}"
+        compared = f"{system} less {firsts[system, column]}" if len(different) > 1 else system
+        words = f"{compared}: {difference:+.1f}, from {low:+.1f} to {high:+.1f}, p {p_text(test.adjusted_p)}"
         drawing.mark(words, scale(difference), y, number, 5, unclear)
     return drawing.finished(bottom)
 
