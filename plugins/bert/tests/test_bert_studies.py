@@ -15,6 +15,7 @@ import pytest
 import benchrunner_bert
 from benchrunner import RequestError, Workspace
 from benchrunner.results import Computing, Plugins, Runner, Study, StudyOptions, discover, study_of_file
+from benchrunner.studies.cells import Fitting
 from benchrunner.study_files.reading import StudyFile, read_study_file
 from benchrunner_bert.pretraining import command
 
@@ -248,3 +249,33 @@ def test_a_study_tests_the_contrasts_of_the_paper(
     made = study(name, systems=all_systems(name) if name == "table5" else None, **values)
     assert list(made.contrasts) == contrasts
     assert contrasts or made.systems[0].name == "80/10/10"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_study_says_which_adam_it_uses(name: str) -> None:
+    file = study_file(name, "full")
+    assert "paper-adam" not in file.recipe
+    assert "--paper-adam leaves that out, as the paper's code does." in " ".join(file.study.about.split())
+
+
+def planned_cells(name: str, plugins: Plugins, folder: Path) -> dict[tuple[str, str], Fitting]:
+    """Map each system and task of a study at its full scale to how its fits are made."""
+    runner = Runner(plugins, Workspace(folder, folder), Computing("cpu"))
+    made = study_of_file(name, runner, parameters={"corpus": "a.txt"})
+    return {(cell.system, cell.task.name): cell.fitting for cell in made.cells}
+
+
+def test_dev_chooses_among_18_recipes_in_each_row_of_table_7(plugins: Plugins, tmp_path: Path) -> None:
+    fittings = planned_cells("table7", plugins, tmp_path)
+    assert len(fittings) == 9
+    for (system, _), fitting in fittings.items():
+        choices = fitting.grid.choices
+        assert choices["batch_size"] == (16, 32)
+        if system in ("BERT-BASE", "BERT-LARGE"):
+            assert (choices["lr"], choices["epochs"]) == ((5e-5, 3e-5, 2e-5), (2, 3, 4)), "Devlin et al. 2019, A.3"
+        assert (fitting.grid.size, len(fitting.seeds)) == (18, 5)
+
+
+def test_the_elmo_like_row_of_table_1_is_read_by_1500_units_each_way(plugins: Plugins, tmp_path: Path) -> None:
+    fitting = planned_cells("table1", plugins, tmp_path)["ELMo-like", "glue/rte"]
+    assert fitting.grid.choices["bilstm_width"] == (2 * 1500,), "Wang et al. 2018, 4.1"
