@@ -279,3 +279,14 @@ def test_dev_chooses_among_18_recipes_in_each_row_of_table_7(plugins: Plugins, t
 def test_the_elmo_like_row_of_table_1_is_read_by_1500_units_each_way(plugins: Plugins, tmp_path: Path) -> None:
     fitting = planned_cells("table1", plugins, tmp_path)["ELMo-like", "glue/rte"]
     assert fitting.grid.choices["bilstm_width"] == (2 * 1500,), "Wang et al. 2018, 4.1"
+
+
+@pytest.mark.parametrize(("scale", "contexts"), [("full", "window"), ("small", "window,sentence")])
+def test_dev_chooses_the_context_of_small_models(scale: str, contexts: str) -> None:
+    """Small models lose 5 to 10 points of F1 with the paper's context; see the README of plugins/conll."""
+    assert study_file("table7", scale).systems["BERT-BASE"].recipe["context"] == contexts
+    fine_tuned = study_file("table8", scale).columns["NER fine-tuned"]
+    assert fine_tuned["context"] == contexts
+    for name, column in (("table7", "dev"), ("table8", "NER fine-tuned")):
+        notes = [read.note for read in study(name).columns if read.name == column]
+        assert "contexts=window,sentence lets dev choose" in notes[0]
