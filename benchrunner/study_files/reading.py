@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast, final
@@ -281,7 +281,7 @@ def _contrasts(
     return tuple(pairs.items())
 
 
-def _sides(text: str, known: Collection[str]) -> tuple[str, str] | None:
+def _sides(text: str, known: set[str]) -> tuple[str, str] | None:
     """Divide a contrast at the minus between two known names; names may have a minus, too."""
     parts = text.split(" - ")
     for count in range(1, len(parts)):

@@ -1,6 +1,7 @@
 """The tables of a study file and their keys, before parameters are filled in.
 
     title = "Is a wide model better?"
+    contrast = ["256 wide - 128 wide"]                          # what is tested; else all systems against the first
 
     [parameters]
     corpus = {about = "text to learn from", kind = "list"}      # no default, so a value is required
