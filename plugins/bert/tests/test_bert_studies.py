@@ -276,7 +276,7 @@ def test_dev_chooses_among_18_recipes_in_each_row_of_table_7(plugins: Plugins, t
         assert (fitting.grid.size, len(fitting.seeds)) == (18, 5)
 
 
-def test_the_elmo_like_row_of_table_1_is_read_by_1500_units_each_way(plugins: Plugins, tmp_path: Path) -> None:
+def test_1500_units_each_way_read_the_elmo_like_row_of_table_1(plugins: Plugins, tmp_path: Path) -> None:
     fitting = planned_cells("table1", plugins, tmp_path)["ELMo-like", "glue/rte"]
     assert fitting.grid.choices["bilstm_width"] == (2 * 1500,), "Wang et al. 2018, 4.1"
 
