@@ -57,9 +57,7 @@ class Marks:
         statistics = self.result.statistics
         marks = {clear_mark(test) for test in statistics.tests.values()}
         firsts = {statistics.firsts[place] for place in statistics.tests}
-        named_above = "the system that a sentence above compares it with"
-        other = named_above if self.result.study.contrasts else "the first system of the column"
-        first = firsts.pop() if len(firsts) == 1 else other
+        first = firsts.pop() if len(firsts) == 1 else "the system that it is compared with above"
         count = statistics.family
         after = f"p < 0.05 after Holm's correction for {count} test{'s' * (count > 1)}"
         if CLEAR in marks:

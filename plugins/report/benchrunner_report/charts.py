@@ -71,11 +71,7 @@ def differences_chart(result: Result) -> Markup | None:
         return None
     titles = {column.name: column.title for column in result.study.columns}
     different = {firsts[place] for place in tests}
-    first = "the first system"
-    if len(different) == 1:
-        (first,) = different
-    elif result.study.contrasts:
-        first = "the system that is named"
+    first = next(iter(different)) if len(different) == 1 else "the other system"
     drawing = Drawing("differences", f"Differences from {first}", width=WIDTH * 1.5, kind="chart wide")
     bounds = [0.0]
     order = list(titles)
