@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache, partial
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import Undefined
@@ -182,9 +182,9 @@ def scores(
     """Compute metrics of the same rows, by the metric's name; a score is absent where a metric has no value.
 
     `predictions` are by the names that `Metric.computed_from` has. Metrics with the same `compute` share one call.
-    `table` has the rows, for metrics that read columns.
+    `table` has the rows, for metrics that read columns. A metric gets copies: it may sort them, and changes no other.
     """
-    computed: dict[tuple[object, ...], Callable[[], Any]] = {}
+    computed: dict[tuple[object, ...], Any] = {}
     by_name: dict[str, Score] = {}
     for metric in metrics:
         try:
@@ -196,9 +196,10 @@ def scores(
             right = gold_rows(metric, gold, table)
             if not gold:
                 raise Undefined("there are no rows to score")
-            compute = cache(partial(metric.compute, right, predicted))
             key = (metric.computed_from, metric.columns, metric.compute)
-            value = float(metric.figure(computed.setdefault(key, compute)()))
+            if key not in computed:
+                computed[key] = metric.compute(*deepcopy((right, predicted)))
+            value = float(metric.figure(deepcopy(computed[key])))
             if not math.isfinite(value):
                 raise Undefined(f"{metric.name} came out as {value}")
             by_name[metric.name] = Score(value)

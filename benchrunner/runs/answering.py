@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -159,10 +160,12 @@ def answer(
 
 def answer_together(ensemble: Ensemble, task: Task, rows: Rows, runner: Runner) -> Answered:
     """Answer rows with finished fits; weights are needed only for rows that the fits have not answered before."""
+    import numpy as np
+
     outputs = ensemble.outputs(rows, runner)
     settings = ensemble.settings(runner)
-    answers = task.problem.decode(outputs, rows.table, settings)
-    extra_figures = task.problem.extra_figures(outputs, rows.table, settings)
+    answers = task.problem.decode(np.array(outputs), rows.table, deepcopy(settings))
+    extra_figures = task.problem.extra_figures(np.array(outputs), rows.table, deepcopy(settings))
     scores = task.scores(rows.table, answers, extra_figures)
     by = ensemble.members[0].id if len(ensemble.members) == 1 else ensemble.id
     return Answered(task, rows, answers, extra_figures, scores, by)

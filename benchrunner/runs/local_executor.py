@@ -91,7 +91,7 @@ def executed(executor: Executor, fits: Sequence[Fit], runner: Runner) -> Iterato
     asked = {fit.id for fit in fits}
     guard = contextlib.nullcontext if isinstance(executor, Local) else PluginCode
     with guard(what):
-        pairs = iter(executor.run(fits, runner.fit_runner))
+        pairs = iter(executor.run(list(fits), runner.fit_runner))
     while True:
         with guard(what):
             pair = next(pairs, None)

@@ -6,6 +6,7 @@ import contextlib
 import io
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -74,19 +75,22 @@ def predict(fit: Fit, split: str, runner: Runner, *, settings: Mapping[str, Any]
 
 def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Predicted:
     """Decode and score the outputs for rows; write answers and record. The caller must hold the folder's lock."""
+    import numpy as np
+
     folder = runner.folder(fit)
     folder.sweep()
     task = runner.plugins.tasks.find(fit.task)
     started = time.monotonic()
     outputs = _outputs(fit, rows, runner)
     with _plugin_errors(folder):
-        answers = task.problem.decode(outputs, rows.table, prediction.settings)
+        answers = task.problem.decode(np.array(outputs), rows.table, deepcopy(prediction.settings))
         if not hasattr(answers, "__len__") or len(answers) != len(rows):
             given = f"{len(answers):,} answers" if hasattr(answers, "__len__") else value_text(answers)
             raise FitError(f"The problem of {task.name} decoded {given}, where {len(rows):,} rows want an answer each.")
+        lines = answer_lines(answers)
         extra_figures = {}
         if task.scores_extra_figures:
-            extra_figures = task.problem.extra_figures(outputs, rows.table, prediction.settings)
+            extra_figures = task.problem.extra_figures(np.array(outputs), rows.table, deepcopy(prediction.settings))
         record = judged(
             prediction,
             task,
@@ -96,7 +100,6 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
             timings={"seconds": time.monotonic() - started},
             baseline=None if fit.method == MAJORITY else lambda: majority_scores(fit, prediction.split, runner),
         )
-        lines = answer_lines(answers)
     home = folder.prediction(prediction.id)
     if not folder.is_read_only:
         write_folder_atomically(home, lambda part: write_prediction(part, prediction, record, lines))
@@ -166,6 +169,8 @@ def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]
 
     The rows of several splits are tuned on together, so that a threshold serves all of them.
     """
+    import numpy as np
+
     settings = dict(task.problem.decoding)
     splits = task.selection_splits
     if not splits or not task.problem.tunes:
@@ -178,7 +183,7 @@ def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]
     key = identity({"task": task.name, "data": fingerprints if len(parts) > 1 else fingerprints[0]})
     tuned = folder.tuned(key)
     if not tuned:
-        split_outputs = [outputs(rows) for rows in parts]
+        split_outputs = [np.array(outputs(rows)) for rows in parts]
         with _plugin_errors(folder):
             tuned = dict(task.problem.tune(*_joined(split_outputs, parts), task.metrics[0]))
             if not folder.is_read_only:

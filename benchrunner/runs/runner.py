@@ -12,6 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from functools import cached_property
 from typing import Any
 
@@ -65,14 +66,14 @@ class Observers:
         self.call("on_progress", fit=fit, event=event)
 
     def call(self, hook: str, **arguments: Any) -> None:
-        """Call the observers of one hook. An observer that fails is reported once and stops nothing.
+        """Call the observers of one hook with copies. An observer that fails is reported once and stops nothing.
 
         Only a `RequestError` from a hook of `MAY_REFUSE` is raised: the user asked the plugin for what cannot be.
         """
         for observer in getattr(self._plugins.hook, hook).get_hookimpls():
             try:
                 with PluginCode():
-                    observer.function(*(arguments[name] for name in observer.argnames))
+                    observer.function(*[_copied(arguments[name]) for name in observer.argnames])
             except (BenchrunnerError, OSError) as error:
                 if hook in MAY_REFUSE and isinstance(error, RequestError):
                     raise
@@ -81,6 +82,11 @@ class Observers:
                     self._warned.add(place)
                     text = str(error) if isinstance(error, PluginFailure) else described(error)
                     print_note(f"The observer {hook} of plugin '{observer.plugin_name}' failed: {text}")
+
+
+def _copied(value: Any) -> Any:
+    """Copy a value for an observer; errors, of which some cannot be copied, are given as they are."""
+    return value if isinstance(value, BaseException) else deepcopy(value)
 
 
 class Runner:

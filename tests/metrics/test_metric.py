@@ -73,3 +73,16 @@ def test_a_metric_without_a_value_leaves_the_others_theirs() -> None:
 
 def test_a_metric_has_its_value_without_a_task() -> None:
     assert Metric("half", lambda gold, predicted: predicted[0], figure=lambda value: value / 2).value([1], [3]) == 1.5
+
+
+def test_a_metric_that_sorts_its_lists_changes_no_other_metric() -> None:
+    def sorted_hits(gold: list[Any], predicted: list[Any]) -> int:
+        gold.sort()
+        predicted.sort()
+        predicted[0].append("c")
+        return len(predicted)
+
+    gold, answers = [["b"], ["a"]], [["a"], ["b"]]
+    found = scores([Metric("rude", sorted_hits), ACCURACY], gold, {ANSWERS: answers})
+    assert found == {"rude": Score(2), "accuracy": Score(0)}
+    assert (gold, answers) == ([["b"], ["a"]], [["a"], ["b"]])

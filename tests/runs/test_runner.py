@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,10 @@ import pytest
 
 import forked
 import inline
-from benchrunner import MATTHEWS, Classify, Score, Workspace
+from benchrunner import MATTHEWS, Classify, Metric, Score, Workspace
 from benchrunner.engine import Job, Method, Outcome
 from benchrunner.errors import CheckpointError, FitError, RequestError
-from benchrunner.results import Computing, Fit, Runner, discover
+from benchrunner.results import Computing, Executor, Fit, Runner, compared, discover, run_study
 from benchrunner.runs.answering import answer
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
@@ -179,6 +180,55 @@ def test_a_failing_observer_is_reported_once_and_stops_nothing(
         f"The observer {hook} of plugin 'bad' failed: {name}: {error}"
         for hook in ("before_fit", "on_progress", "after_fit")
     ]
+
+
+def test_observers_and_executors_cannot_empty_what_they_are_given(tmp_path: Path) -> None:
+    def before_study(fits: list[Fit]) -> None:
+        fits[0].suppliers.clear()  # type: ignore[attr-defined]
+        fits.clear()
+
+    class Greedy(Executor):
+        name, about = "greedy", "takes the fits from its list"
+
+        def run(self, fits: Any, runner: Any) -> Any:
+            while fits:
+                yield fits[0], runner.run(fits.pop(0))
+
+    made = runner(tmp_path, before_study=before_study)
+    study = compared(("words",), [made.plugins.tasks.find("mood")], seeds=(0, 1), changes={"limit_train": 8})
+    (cell,) = run_study(study, made, executor=Greedy()).cells
+    assert len(cell.restarts) == 2
+    assert all(fit.suppliers for fit in cell.restarts)
+
+
+def test_a_problem_and_a_metric_may_write_into_what_they_get(tmp_path: Path) -> None:
+    class Rude(Classify):
+        def decode(self, outputs: Any, table: Any, settings: Any) -> list[Any]:
+            outputs *= -1
+            return super().decode(-outputs, table, settings)
+
+        def extra_figures(self, outputs: Any, table: Any, settings: Any) -> Any:
+            outputs *= -1
+            return super().extra_figures(-outputs, table, settings)
+
+        def is_constant(self, answers: Any) -> bool:
+            answers.sort()
+            return super().is_constant(answers)
+
+    def lowest(gold: Any, predicted: Any) -> float:
+        predicted.sort()
+        return 0.0
+
+    problem = Rude(("glad", "sad"))
+    metrics = (Metric("lowest", lowest), Metric("lowest p", lowest, computed_from="probabilities"))
+    made = runner(tmp_path / "rude", register_tasks=[mood(problem=problem, metrics=(*metrics, *mood().metrics))])
+    polite = runner(tmp_path / "polite")
+    fit, other = fine_tuned(made, epochs=8), fine_tuned(polite, epochs=8)
+    for _ in range(2):  # outputs from memory, then from the file
+        found, expected = predict(fit, "dev", made), predict(other, "dev", polite)
+        assert found.answers == expected.answers != sorted(expected.answers)
+        assert found.record.scores["accuracy"] == expected.record.scores["accuracy"]
+        shutil.rmtree(found.folder)
 
 
 def test_deleted_weights_are_refitted_identically_when_needed(tmp_path: Path) -> None:
