@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import importlib.util
+import inspect
 import json
 import os
 import re
 import sys
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
+
+from benchrunner.io.seals import file_checksum
 
 DISTRIBUTION = "benchrunner"
 
@@ -38,7 +44,9 @@ def installed_version(distribution: str, plugin: object) -> str:
     if not installed:
         return f"0+source.{source_hash(plugin)}"
     version = str(installed[0].version)
-    return f"{version}+source.{source_hash(plugin)}" if any(map(_may_change, installed)) else version
+    if not any(map(_may_change, installed)):
+        return version
+    return f"{version}+source.{source_hash(plugin, _top_names(installed))}"
 
 
 def _may_change(installed: importlib.metadata.Distribution) -> bool:
@@ -53,27 +61,166 @@ def _may_change(installed: importlib.metadata.Distribution) -> bool:
     return not isinstance(origin, dict) or "dir_info" in origin
 
 
-def source_hash(plugin: object) -> str:
-    """Hash the source of the plugin's module, or of the whole package that the module belongs to."""
-    home = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
-    module: object = plugin
+def _top_names(installed: Iterable[importlib.metadata.Distribution]) -> set[str]:
+    """Return the names of the modules and packages that distributions put into Python's folder of packages."""
+    names = set[str]()
+    for distribution in installed:
+        for path in distribution.files or ():
+            names.add(path.parts[0].removesuffix(".py"))
+    return names
+
+
+def source_hash(plugin: object, own: Collection[str] = ()) -> str:
+    """Hash every file that a plugin's code can come from, data files in its packages included; "none" without a file.
+
+    These are the files of its module or package, and of all modules that these import, directly or not, if they are
+    part of no installation: beside the plugin, on `sys.path`, in a folder that is installed editable, or among `own`,
+    the names that the plugin's distribution installs.
+    """
+    digest, homes, seen = hashlib.sha256(), _homes(plugin), set[str]()
+    is_known = False
+    pending = list(homes)
+    for name in pending:  # grows by what the files import
+        unit = None if top_package(name) in seen else _unit(name)
+        if unit is None or unit.name in seen:
+            continue
+        seen.add(unit.name)
+        is_own = name in homes or unit.name in own
+        if not is_own and (unit.name == DISTRIBUTION or _is_installed_file(unit.file)):
+            continue
+        for file in unit.files():
+            is_known = True
+            digest.update(os.fsencode(f"{unit.name} {file.relative_to(unit.file.parent).as_posix()}") + b"\0")
+            digest.update(file_checksum(file).encode() + b"\0")
+            if file.suffix == ".py" and unit.name != DISTRIBUTION:
+                pending += sorted(_imported(file))
+    return digest.hexdigest()[:12] if is_known else "none"
+
+
+def _homes(plugin: object) -> list[str]:
+    """Return the names of the modules whose code a plugin is: its own, or those of its class and its functions."""
+    if isinstance(plugin, ModuleType):
+        return [plugin.__name__]
+    functions = [value for value in getattr(plugin, "__dict__", {}).values() if callable(value)]
+    modules = [type(plugin).__module__, *(str(getattr(function, "__module__", "")) for function in functions)]
+    return [name for name in dict.fromkeys(modules) if top_package(name) not in sys.stdlib_module_names]
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A package or a module that is in no other package, except in one without a file of its own."""
+
+    name: str
+    file: Path
+    is_package: bool
+
+    def files(self) -> list[Path]:
+        """Return the files that its code can come from, or read: of a package all but compiled and hidden ones.
+
+        Study files are left out: fits do not depend on them.
+        """
+        if not self.is_package:
+            return [self.file] if self.file.is_file() else []
+        files = []
+        for folder, folders, names in os.walk(self.file.parent):
+            folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
+            is_studies = Path(folder) == self.file.parent / "studies"
+            for name in sorted(names):
+                is_study = is_studies and name.endswith(".toml")
+                path = Path(folder, name)
+                # no editor's lock, a link to nowhere
+                if not is_study and not name.startswith(".") and not name.endswith(".pyc") and path.is_file():
+                    files.append(path)
+        return files
+
+
+def _unit(name: str) -> _Unit | None:
+    """Find the unit that a module belongs to, without importing it; None for a module without a file."""
     package = ""
-    for part in home.split("."):
+    for part in name.split("."):
         package = f"{package}.{part}".lstrip(".")
-        parent = sys.modules.get(package)
-        if getattr(parent, "__file__", None):
-            module = parent
-            break
-    path = Path(getattr(module, "__file__", None) or "")
-    if not path.is_file():  # a module without a file, or inside an archive
-        return "none"
-    files = sorted(path.parent.rglob("*.py")) if hasattr(module, "__path__") else [path]
-    digest = hashlib.sha256()
-    for file in files:
-        if file.is_file():  # not a folder of such a name, nor an editor's lock, a link to nowhere
-            name = os.fsencode(file.relative_to(path.parent).as_posix())
-            digest.update(name + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:12]
+        module = sys.modules.get(package)
+        if module is not None:
+            file, is_package = getattr(module, "__file__", None), hasattr(module, "__path__")
+        else:
+            try:
+                spec = importlib.util.find_spec(package)
+            except (ImportError, ValueError, AttributeError):
+                return None
+            if spec is None:
+                return None
+            file, is_package = spec.origin if spec.has_location else None, spec.submodule_search_locations is not None
+        if file:
+            return _Unit(package, Path(file), is_package)
+    return None
+
+
+_FROM = re.compile(rb"(?:^|[:;])\s*from\s+(\w[\w.]*)\s+import\b|import_module\(\s*[\"'](\w[\w.]*)")
+_IMPORT = re.compile(rb"(?:^|[:;])\s*import\s+(\w[^;#]*)")
+
+
+def _imported(file: Path) -> set[str]:
+    """Return the names of the modules that a file imports. What only looks so in a text is rarely there."""
+    names = set[bytes]()
+    for line in file.read_bytes().splitlines():
+        if b"import" in line:
+            for source, called in _FROM.findall(line):
+                names.add(source or called)
+            for listed in _IMPORT.findall(line):
+                names.update(part.split()[0] for part in listed.split(b",") if part.strip())
+    decoded = {name.decode(errors="replace") for name in names}
+    return {name for name in decoded if top_package(name) not in sys.stdlib_module_names}
+
+
+def _is_installed_file(file: Path) -> bool:
+    """Return whether a file is one of Python's own or was installed, so that its distribution has a version."""
+    is_pythons = file.is_relative_to(Path(os.__file__).parent)
+    return is_pythons or "site-packages" in file.parts or "dist-packages" in file.parts
+
+
+def library(package: str) -> Plugin | None:
+    """Return an installed package that is no plugin's as a supplier; None for what the core itself needs."""
+    needed = {DISTRIBUTION}
+    for text in _requirements():
+        needed.update(re.findall(r"^[\w.-]+", text))
+    for name in importlib.metadata.packages_distributions().get(package, ()):
+        if name not in needed:
+            return Plugin(package, name, installed_version(name, sys.modules.get(package)))
+    return None
+
+
+def code_behind(value: object, own: Collection[str]) -> set[str]:
+    """Return the top packages of the code behind a value: of its class, or of a function and of what it calls.
+
+    What a function calls is what its code names. This is looked up for functions of the packages `own`.
+    """
+    packages, pending, seen = set[str](), [value], set[int]()
+    for part in pending:  # grows by what functions name
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, partial):
+            pending += [part.func, *part.args, *part.keywords.values()]
+        elif isinstance(part, ModuleType):
+            packages.add(top_package(part.__name__))
+        elif isinstance(part, FunctionType):
+            package = top_package(part.__module__)
+            packages.add(package)
+            pending += inspect.getclosurevars(part).nonlocals.values()
+            if package in own:
+                pending += _named_by(part)
+        else:
+            kind = part if isinstance(part, type) else type(part)
+            packages.update(top_package(base.__module__) for base in kind.__mro__)
+    return packages.difference(sys.stdlib_module_names)
+
+
+def _named_by(function: FunctionType) -> Iterator[object]:
+    """Yield the functions, classes and modules that the code of a function names, or imports."""
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name, sys.modules.get(name))
+        if callable(value) or isinstance(value, ModuleType):
+            yield value
 
 
 def top_package(module: str) -> str:
@@ -83,16 +230,19 @@ def top_package(module: str) -> str:
 
 def absent_plugins() -> list[str]:
     """Return the distributions of the extra `all` that are not installed."""
-    try:
-        requirements = importlib.metadata.requires(DISTRIBUTION) or []
-    except importlib.metadata.PackageNotFoundError:  # a copy of the code that nobody installed
-        return []
     absent = []
-    for text in requirements:
+    for text in _requirements():
         name = re.match(rf"{DISTRIBUTION}-\w+", text)
         if name is not None and re.search(r"extra == ['\"]all['\"]", text) and not _is_installed(name[0]):
             absent.append(name[0])
     return absent
+
+
+def _requirements() -> list[str]:
+    try:
+        return importlib.metadata.requires(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError:  # a copy of the code that nobody installed
+        return []
 
 
 def advice_on_absent_plugins() -> str:

@@ -14,7 +14,7 @@ import pluggy
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
 from benchrunner.parameters.recipes import GRIDS, NamedRecipe
 from benchrunner.plugin_code import PluginCode, reason
-from benchrunner.plugins.distributions import Plugin, top_package
+from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, code_behind, library, top_package
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.offers import Offer, Offers, claims, contest, meant, unknown_name
 from benchrunner.plugins.staging import (
@@ -254,14 +254,23 @@ class Plugins:
         return self._packages.get(package)
 
     def suppliers_of(self, task: Task) -> list[Plugin]:
-        """Return the plugins whose code a task runs: its own, and those of its problem and its sources."""
+        """Return whose code a task runs: its plugin, and those behind its problem, its sources and its metrics.
+
+        A library that is no plugin is one of them if such a value comes from it.
+        """
         parts: list[object] = [task.problem]
         for split in task.splits.values():
             for source in split.sources:
                 parts += [source, getattr(source, "source", None)]
-        suppliers = {self.supplier(task): None}
+        for metric in task.metrics:
+            parts += vars(metric).values()
+            parts += vars(metric.row_sums).values() if metric.row_sums is not None else ()
+        packages = set[str]()
         for part in parts:
-            plugin = self._packages.get(top_package(type(part).__module__))
+            packages |= code_behind(part, self._packages)
+        suppliers = {self.supplier(task): None}
+        for package in sorted(packages - {DISTRIBUTION}):
+            plugin = self._packages.get(package) or library(package)
             if plugin is not None:
                 suppliers[plugin] = None
         return list(suppliers)

@@ -1,10 +1,16 @@
 """Versions of plugins that are part of the identity of fits."""
 
+import importlib
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from benchrunner.plugins.distributions import installed_version
+from benchrunner import Split, hookimpl
+from benchrunner.plugins.discovery import discover
+from benchrunner.plugins.distributions import installed_version, source_hash
+from inline import mood
 
 
 def test_a_checkout_on_the_path_does_not_change_the_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,3 +26,105 @@ def test_a_checkout_on_the_path_does_not_change_the_version(tmp_path: Path, monk
     monkeypatch.syspath_prepend(checkout)
     assert alone == installed_version("twice", pytest)
     assert alone.startswith("1.0+source.")
+
+
+def module_of(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, **files: str) -> ModuleType:
+    """Write Python files to a folder on the path, and import one of them."""
+    for stem, text in files.items():
+        path = folder / f"{stem}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.syspath_prepend(folder)
+    module = importlib.import_module(name)
+    for known in [known for known in sys.modules if known.split(".")[0] in {stem.split("/")[0] for stem in files}]:
+        monkeypatch.setitem(sys.modules, known, sys.modules.pop(known))
+    return module
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["from helper_k import row", "import os, helper_k as h", "def f():\n    import helper_k", "if 1: import helper_k"],
+)
+def test_a_helper_beside_a_module_is_part_of_its_version(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin = module_of(tmp_path, "single_k", monkeypatch, single_k=text, helper_k="import deep_k\nrow = 1", deep_k="")
+    before = source_hash(plugin)
+    (tmp_path / "beside.py").write_text("nobody imports this")
+    assert source_hash(plugin) == before
+    (tmp_path / "deep_k.py").write_text("changed = 1\n")
+    changed = source_hash(plugin)
+    (tmp_path / "helper_k.py").write_text("row = 2\n")
+    assert len({before, changed, source_hash(plugin)}) == 3
+
+
+def test_a_data_file_of_a_package_is_part_of_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = module_of(tmp_path, "data_k", monkeypatch, **{"data_k/__init__": ""})
+    versions = {source_hash(plugin)}
+    for name in ("data_k/labels.txt", "data_k/more/table.json", "data_k/native.so"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1")
+        versions.add(source_hash(plugin))
+    assert len(versions) == 4
+    for name in ("data_k/.labels.swp", "data_k/__pycache__/x.pyc", "data_k/studies/mine.toml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1")
+    assert source_hash(plugin) in versions, "a fit does not depend on these"
+
+
+def test_modules_that_one_local_installation_brings_have_one_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site-packages"
+    files = {"one_k": "import two_k, foreign_k", "two_k": "", "foreign_k": ""}
+    plugin = module_of(site, "one_k", monkeypatch, **files)
+    info = site / "one_k-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: one_k\nVersion: 1.0\n")
+    (info / "RECORD").write_text("one_k.py,,\ntwo_k.py,,\n")
+    (info / "direct_url.json").write_text('{"url": "file:///x", "dir_info": {}}')
+    before = installed_version("one_k", plugin)
+    (site / "foreign_k.py").write_text("changed = 1\n")
+    assert installed_version("one_k", plugin) == before, "this module has a version of its own"
+    (site / "two_k.py").write_text("changed = 1\n")
+    assert installed_version("one_k", plugin) != before
+
+
+LIBRARY = "def hits(gold, predicted): return 1.0\nclass Base: pass\n"
+PLUGIN = """
+import functools
+import library_k
+from benchrunner import Metric, TextTable
+def metric(use): return Metric("hits", use)
+def calls(gold, predicted): return library_k.hits(gold, predicted)
+def imports(gold, predicted):
+    from library_k import hits
+    return hits(gold, predicted)
+class Source(TextTable, library_k.Base): pass
+"""
+
+
+@pytest.mark.parametrize("use", ["library_k.hits", "functools.partial(library_k.hits)", "calls", "imports", "Source"])
+def test_a_library_of_a_metric_or_source_is_a_supplier(
+    use: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site-packages"
+    plugin = module_of(site, "plugin_k", monkeypatch, plugin_k=PLUGIN, library_k=LIBRARY)
+    monkeypatch.setitem(sys.modules, "plugin_k", plugin)
+    monkeypatch.setitem(sys.modules, "library_k", plugin.library_k)
+    info = site / "a_library-1.5.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: a-library\nVersion: 1.5\n")
+    (info / "RECORD").write_text("library_k.py,,\n")
+    value = eval(use, vars(plugin))
+    task = mood()
+    if use == "Source":
+        source = value("mood/train.tsv", {"a": "text", "label": "mood"})
+        task = mood(splits={"train": Split("train", (source,))})
+    else:
+        task = mood(metrics=(plugin.metric(value),))
+    plugin.register_tasks = hookimpl(lambda: [task])  # type: ignore[attr-defined]
+    plugins = discover(extra=[("plugin", plugin)], installed=False)
+    suppliers = {supplier.title: supplier.version for supplier in plugins.suppliers_of(plugins.tasks.find("mood"))}
+    assert suppliers.pop("plugin (plugin)").startswith("0+source.")
+    assert suppliers == {"library_k (a-library)": "1.5"}
