@@ -44,6 +44,8 @@ class Fit:
     """Revision of the backbone: a hash of its weights and tokenizer."""
     suppliers: Mapping[str, str]
     """Versions of the plugins whose code takes part, by title of the plugin."""
+    method_fields: str = field(default="", metadata=WHEN_GIVEN)
+    """Hash of the fields of the method, if it is a frozen dataclass and has any."""
 
     @cached_property
     def id(self) -> str:
@@ -71,6 +73,8 @@ class Prediction:
     """Fingerprint of the rows: other questions or other labels make another prediction."""
     settings: Mapping[str, Any]
     """Settings of decoding, such as a threshold that was tuned on dev."""
+    scoring: str = field(default="", metadata=WHEN_GIVEN)
+    """Hash of what decodes and scores besides the settings: see `Task.scoring`."""
     limit_dev: int | None = field(default=None, metadata=WHEN_GIVEN)
     """Number of rows of the dev split that are answered; None is all rows."""
 

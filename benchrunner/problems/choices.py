@@ -123,9 +123,6 @@ class Choose(TextChoice):
         if self.choices < 2:
             raise PluginError(f"Choose needs two or more choices, not {self.choices}.")
 
-    def identity(self) -> dict[str, Any]:
-        return {"kind": self.name, "choices": self.choices}
-
     def check_choices(self, rows: Rows) -> list[list[str]]:
         return rows.text_lists("choices", count=self.choices)
 
@@ -192,9 +189,6 @@ class Candidates(TextChoice):
     """
 
     name: str = "candidates"
-
-    def identity(self) -> dict[str, Any]:
-        return {"kind": self.name}
 
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa

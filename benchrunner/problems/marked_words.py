@@ -45,9 +45,6 @@ class ClassifyWords(OneLabel):
         if self.marks < 1:
             raise PluginError(f"ClassifyWords needs one mark or more, not {self.marks}.")
 
-    def identity(self) -> dict[str, Any]:
-        return {"kind": self.name, "labels": list(self.labels), "marks": self.marks}
-
     @property
     def head(self) -> HeadShape:
         """For every token, the share of the outputs that it gives as the summary token, as the first mark and so on.

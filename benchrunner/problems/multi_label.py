@@ -46,6 +46,7 @@ class MultiLabel(SentenceProblem):
     """True: one threshold for all labels is chosen on dev for the headline metric. False: `threshold` is used."""
     name: str = "multi-label"
     label_columns = ("labels",)
+    decoding_fields = ("labels_separator", "threshold", "tune_threshold")
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels) or not self.labels:
@@ -60,9 +61,6 @@ class MultiLabel(SentenceProblem):
                 )
         if not 0 < self.threshold < 1:
             raise PluginError(f"The threshold must be between 0 and 1, not {self.threshold}.")
-
-    def identity(self) -> dict[str, Any]:
-        return {"kind": self.name, "labels": list(self.labels)}
 
     @property
     def export_kind(self) -> ExportKind:

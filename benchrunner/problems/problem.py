@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchrunner.errors import RequestError
+from benchrunner.io.decoding import class_name, described
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,18 +64,29 @@ class Problem(ABC):
     batch_fields: tuple[str, ...] = ()
     """Names of the recipe fields that change how training forms batches and averages their loss."""
 
+    decoding_fields: tuple[str, ...] = ()
+    """Names of the fields of the dataclass that training never sees: they are part of the identity of predictions."""
+
     @property
     def all_recipe_fields(self) -> frozenset[str]:
         """Names of the fields of `recipe_fields` and `batch_fields`."""
         return frozenset((*self.recipe_fields, *self.batch_fields))
 
-    @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """Describe as JSON what decides what is learned: the kind of question, the labels in order, the encoding.
+        """Describe as JSON what decides what is learned: the class, and all its fields but `decoding_fields`.
 
         The description is part of the identity of fits and of the keys of the feature cache. A fit that starts from
         another fit takes over its head if both problems have the same identity.
         """
+        fields = described(self) if is_dataclass(self) else {}
+        for name in ("name", *self.decoding_fields):
+            fields.pop(name, None)
+        return {"kind": self.name, "class": class_name(type(self)), **fields}
+
+    @property
+    def decoded_with(self) -> dict[str, Any]:
+        """The values of `decoding_fields`, as JSON."""
+        return {name: described(getattr(self, name)) for name in self.decoding_fields}
 
     @property
     @abstractmethod

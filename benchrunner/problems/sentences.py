@@ -166,9 +166,6 @@ class Classify(OneLabel):
 
     name: str = "classify"
 
-    def identity(self) -> dict[str, Any]:
-        return {"kind": self.name, "labels": list(self.labels)}
-
     @property
     def export_kind(self) -> ExportKind:
         return ExportKind("single_label_classification", self.labels)
@@ -189,9 +186,6 @@ class Regress(SentenceProblem):
     high: float
     """The largest label; a larger label is an error in the data."""
     name: str = "regress"
-
-    def identity(self) -> dict[str, Any]:
-        return {"kind": self.name, "range": [self.low, self.high]}
 
     @property
     def export_kind(self) -> ExportKind:

@@ -55,10 +55,8 @@ class Span(Problem):
     name: str = "span"
     label_columns = ("answers", "starts")
     recipe_fields = ("max_length", "stride")
-
-    def identity(self) -> dict[str, Any]:
-        """Describe the head, which is the same with and without unanswerable questions: fits can pass it on."""
-        return {"kind": self.name, "max_question": self.max_question}
+    decoding_fields = ("unanswerable", "max_answer", "n_best")
+    """The head is the same with and without unanswerable questions: fits can pass it on."""
 
     @property
     def tunes(self) -> bool:

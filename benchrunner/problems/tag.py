@@ -49,9 +49,6 @@ class Tag(Problem):
         if spaced := [label for label in self.labels if label.split() != [label]]:
             raise PluginError(f"Tag's labels are written with spaces between them, so none can be {spaced[0]!r}.")
 
-    def identity(self) -> dict[str, Any]:
-        return {"kind": self.name, "labels": list(self.labels)}
-
     @property
     def export_kind(self) -> ExportKind:
         return ExportKind("token_classification", self.labels)

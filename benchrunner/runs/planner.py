@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, check_redrawn
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
 from benchrunner.fits.executor import FitCost
 from benchrunner.fits.fit import Fit, identity
-from benchrunner.io.decoding import as_json
+from benchrunner.io.decoding import as_json, described
 from benchrunner.io.file_faults import either
 from benchrunner.io.files import write_json
 from benchrunner.methods.method import Method
@@ -82,6 +83,7 @@ class Planner:
             problem=as_json(task.problem.identity()),
             revision=revision,
             suppliers=self.suppliers(task, method, family),
+            method_fields=_fields(method),
         )
         _ = fit.id  # fails here, and not later, where a problem's identity is no JSON
         return fit
@@ -197,11 +199,27 @@ class Planner:
             )
         if backbone is not None and backbone.revision(self.workspace) != fit.revision:
             raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned. Repeat the command.")
+        problem, method = self.plugins.tasks.find(fit.task).problem, self.plugins.methods.find(fit.method)
+        if as_json(problem.identity()) != fit.problem or _fields(method) != fit.method_fields:
+            raise RequestError(
+                f"The problem of {fit.task} or the method {fit.method} has other fields than when this fit was planned. "
+                "Repeat the command."
+            )
         if suppliers != fit.suppliers:
             raise RequestError(
                 f"The fit {fit.id} was planned with {_listed(fit.suppliers)}; installed is {_listed(suppliers)}. "
                 "Repeat the command that planned it: other code makes another fit."
             )
+
+
+def _fields(method: Method) -> str:
+    """Hash the fields of a method that may change its fits; those of a dataclass that is not frozen are no values."""
+    if not is_dataclass(method) or not method.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        return ""
+    fields = described(method)
+    fields.pop("name", None)
+    fields.pop("about", None)
+    return identity(fields) if fields else ""
 
 
 def _listed(versions: Mapping[str, str]) -> str:

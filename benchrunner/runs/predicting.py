@@ -62,7 +62,9 @@ def predict(fit: Fit, split: str, runner: Runner, *, settings: Mapping[str, Any]
     task = runner.plugins.tasks.find(fit.task)
     rows = runner.planner.rows(task, split)
     chosen = decoding_settings(fit, runner) if settings is None else {**task.problem.decoding, **settings}
-    prediction = Prediction(fit.id, task.name, split, rows.fingerprint, dict(chosen), rows.limit)
+    prediction = Prediction(
+        fit.id, task.name, split, rows.fingerprint, dict(chosen), identity(task.scoring), rows.limit
+    )
     folder = runner.folder(fit)
     record = folder.prediction_record(prediction.id)
     if record is None:
@@ -180,7 +182,8 @@ def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]
     except DataNotFound:
         return settings | folder.tuned("")  # settings that were tuned earlier, when dev was available
     fingerprints = [rows.fingerprint for rows in parts]
-    key = identity({"task": task.name, "data": fingerprints if len(parts) > 1 else fingerprints[0]})
+    data = fingerprints if len(parts) > 1 else fingerprints[0]
+    key = identity({"task": task.name, "data": data, "scoring": task.scoring})
     tuned = folder.tuned(key)
     if not tuned:
         split_outputs = [np.array(outputs(rows)) for rows in parts]
@@ -203,8 +206,9 @@ def _outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     import numpy as np
 
     folder = runner.folder(fit)
-    decoding = runner.plugins.tasks.find(fit.task).problem.decoding
-    file = folder.outputs(identity({"data": rows.fingerprint, "decoding": dict(decoding)}))
+    problem = runner.plugins.tasks.find(fit.task).problem
+    seen = {"data": rows.fingerprint, "decoding": dict(problem.decoding), "fields": problem.decoded_with}
+    file = folder.outputs(identity(seen))
     seal = file.with_suffix(".json")
     of = f"outputs {file.stem} of {fit.id}"
     if file.exists() and seal.exists():

@@ -12,6 +12,7 @@ from benchrunner.console.printing import value_text
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
 from benchrunner.errors import BadRows, DataError, PluginError, RequestError
+from benchrunner.io.decoding import described
 from benchrunner.io.file_faults import some_names
 from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
@@ -182,6 +183,11 @@ class Task:
             )
         if len(set(self.select_on)) != len(self.select_on):
             raise PluginError(f"{self.name}: select_on names a split twice.")
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """What decodes and scores answers, as JSON: a part of the identity of predictions."""
+        return {"problem": self.problem.decoded_with, "metrics": described(self.metrics)}
 
     @property
     def kept_columns(self) -> tuple[str, ...]:

@@ -33,9 +33,6 @@ class Marks(Problem):
     given: Any = None
     """Settings that `tune` returns instead of its own choice."""
 
-    def identity(self) -> dict[str, Any]:
-        return {"kind": self.name}
-
     @property
     def decoding(self) -> Mapping[str, Any]:
         return {"thresholds": [0.0, 0.0]}

@@ -161,7 +161,8 @@ def test_equal_lists_of_labels_are_constant_answers() -> None:
 
 def test_what_is_learned_does_not_depend_on_files_and_thresholds() -> None:
     other = replace(MOODS, labels_separator=";", threshold=0.3, tune_threshold=False)
-    assert MOODS.identity() == other.identity() == {"kind": "multi-label", "labels": ["glad", "sad", "calm"]}
+    assert MOODS.identity() == other.identity()
+    assert MOODS.identity()["labels"] == ["glad", "sad", "calm"]
     assert MOODS.export_kind == ExportKind("multi_label_classification", ("glad", "sad", "calm"))
 
 

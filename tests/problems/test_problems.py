@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -176,6 +177,19 @@ def test_equal_problem_identity_needs_the_same_labels_in_order() -> None:
     assert MOOD.identity() == Classify(("glad", "sad", "calm")).identity()
     assert MOOD.identity() != Classify(("sad", "glad", "calm")).identity()
     assert GRADE.identity() != Regress(0, 1).identity()
+
+
+def test_fields_and_class_of_a_problem_are_its_identity() -> None:
+    @dataclass(frozen=True)
+    class Weighted(Classify):  # type: ignore[misc]
+        weight: float = 1.0
+        shown: str = ""
+        decoding_fields = ("shown",)
+
+    usual = Weighted(("glad", "sad"))
+    assert usual.identity() == replace(usual, shown="yes").identity() != replace(usual, weight=2.0).identity()
+    assert usual.decoded_with != replace(usual, shown="yes").decoded_with
+    assert usual.identity() != type("Other", (Weighted,), {})(("glad", "sad")).identity()
 
 
 @pytest.mark.parametrize("text", ["\u0663", "3.\u0665", "1_0", "\uff13", "nan", "inf", "3,5", "0x3", "3\u00a0"])

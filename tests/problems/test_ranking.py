@@ -35,9 +35,6 @@ class Rank(Problem):
     name: str = "rank"
     label_columns = ("relevance",)
 
-    def identity(self) -> dict[str, Any]:
-        return {"kind": self.name, "candidates": self.candidates}
-
     @property
     def head(self) -> HeadShape:
         return HeadShape("sequence", 1)

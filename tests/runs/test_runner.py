@@ -263,6 +263,54 @@ def test_two_tasks_of_one_fit_have_their_own_scores(tmp_path: Path) -> None:
     assert predict(other, "dev", made).record.scores.keys() == {"matthews"}
 
 
+def test_equal_ids_need_equal_fields_of_problem_method_and_metric(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Weighted(Classify):  # type: ignore[misc]
+        weight: float = 1.0
+        shown: str = ""
+        decoding_fields = ("shown",)
+
+    @dataclass(frozen=True)
+    class Constant(Method):
+        name: str = "moody"
+        about: str = "for tests"
+        needs_backbone: bool = False
+        label: int = 0
+
+        def fit(self, job: Job) -> Outcome:
+            job.model.mkdir(parents=True)
+            return Outcome()
+
+        def predict(self, job: Job, table: Any) -> np.ndarray:
+            return np.tile([1.0, 0.0], (table.num_rows, 1))
+
+    def beta(value: float) -> Metric:
+        return Metric("beta", lambda gold, predicted: value)
+
+    def ids(problem: Any, method: Method, metric: Metric) -> tuple[str, str]:
+        task = mood(problem=problem, metrics=(metric,), method="moody")
+        made = runner(tmp_path, register_tasks=[task], register_methods=[method])
+        fit = made.planner.plan(task, "")
+        return fit.id, predict(fit, "dev", made).record.id
+
+    labels = ("glad", "sad")
+    usual = ids(Weighted(labels), Constant(), beta(1))
+    assert usual == ids(Weighted(labels), Constant(), beta(1))
+    for problem, method in ((Weighted(labels, weight=2.0), Constant()), (Weighted(labels), Constant(label=1))):
+        assert ids(problem, method, beta(1))[0] != usual[0]
+    for problem, metric in ((Weighted(labels, shown="yes"), beta(1)), (Weighted(labels), beta(2))):
+        fit, prediction = ids(problem, Constant(), metric)
+        assert fit == usual[0] and prediction != usual[1]
+
+
+def test_a_fit_of_another_problem_is_not_run_under_its_name(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
+    other = runner(tmp_path, register_tasks=[mood(problem=Classify(("glad", "sad", "calm")))])
+    with pytest.raises(RequestError, match="other fields than when this fit was planned"):
+        other.run(fit)
+
+
 def test_a_fit_is_a_backbone_with_its_head_for_equal_problems(tmp_path: Path) -> None:
     other = Classify(("sad", "glad"))
     made = runner(tmp_path, register_tasks=[mood(), mood(name="mine/again"), mood(name="mine/other", problem=other)])

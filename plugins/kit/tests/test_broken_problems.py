@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,17 @@ class Moods(Classify):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__(LABELS)
+
+
+@dataclass(frozen=True)
+class Forgetful(Classify):  # type: ignore[misc]
+    """A problem with a field that its `identity` forgets."""
+
+    labels: tuple[str, ...] = LABELS
+    weight: float = 1.0
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.name, "labels": list(self.labels)}
 
 
 def alternating(usual: Any, outputs: np.ndarray, *given: Any) -> list[str]:
@@ -104,6 +116,7 @@ BROKEN: dict[str, tuple[type[Problem], str]] = {
     "too few targets": (made("targets", lambda usual, labels: usual(labels)[1:]), "encode gives 5 targets 'label'"),
     "identity with a tuple": (identified(lambda usual: {**usual(), "labels": LABELS}), "identity is different after"),
     "identity that changes": (identified(lambda usual: {"at": random.random()}), "identity differs from call to call"),
+    "identity that forgets a field": (Forgetful, "the field 'weight' makes no difference to the identity"),
     "reads neighbours": (encoding(with_neighbours), "row 0 is encoded alone to other tokens than among all rows"),
     "reads labels": (encoding(with_labels), "encode gives other tokens for the same rows without labels"),
     "encodes at random": (encoding(shuffled), "encode gives other tokens in a second call"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,6 +123,41 @@ def _check_identity(problem: Problem, findings: Findings) -> None:
         findings.add(f"identity cannot be written as JSON ({error}): use texts, numbers and lists")
     if problem.identity() != identity:
         findings.add("identity differs from call to call: describe only what decides what is learned")
+    if is_dataclass(problem):
+        _check_fields(problem, identity, findings)
+
+
+def _check_fields(problem: Any, identity: Mapping[str, Any], findings: Findings) -> None:
+    """Check that a problem with another value of one field has another identity."""
+    for field in fields(problem):
+        if field.name in problem.decoding_fields or not field.init:
+            continue
+        for value in _other_values(getattr(problem, field.name)):
+            try:
+                other = replace(problem, **{field.name: value})
+            except Exception:  # the field cannot have this value
+                continue
+            if other.identity() == identity:
+                findings.add(
+                    f"the field '{field.name}' makes no difference to the identity, so that a fit with another value "
+                    "would be read instead of run: leave `identity` as it is in `Problem`, or name a field that "
+                    "training never sees in `decoding_fields`"
+                )
+            break
+
+
+def _other_values(value: object) -> Iterator[object]:
+    """Yield values of the same type that a field may have instead."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        yield from (value + 1, value / 2, value - 1)
+    elif isinstance(value, str):
+        yield from (f"{value}x", "other")
+    elif isinstance(value, tuple):
+        yield from (value[::-1], (*value, *_other_values(value[-1] if value else "")), value[1:])
+    elif value is None:
+        yield from (1, "other")
 
 
 def check_features(problem: Problem, features: Features, table: pa.Table, findings: Findings) -> None:
