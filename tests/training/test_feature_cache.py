@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -44,12 +45,15 @@ def encodings(
     fingerprint: str = "tiny",
     length: int = 32,
     code: Mapping[str, str] = CODE,
+    place: Literal["first", "last"] = "first",
+    training: bool = True,
 ) -> int:
     """Ask the cache for features, check them, and count how often the encoder encoded rows."""
     encoder = Counting()
     encoder.tokenizer_fingerprint = fingerprint
+    encoder.summary_place = place
     recipe = Recipe(max_length=length)
-    features = cache.features(table, problem, encoder, recipe, code, training=True)
+    features = cache.features(table, problem, encoder, recipe, code, training=training)
     expected = problem.encode(table, TinyEncoder(), recipe, training=True)
     assert np.array_equal(features.tokens, expected.tokens) and np.array_equal(features.starts, expected.starts)
     assert np.array_equal(features.targets["label"], expected.targets["label"])
@@ -77,6 +81,8 @@ def test_whatever_changes_the_result_is_a_miss(tmp_path: Path) -> None:
     assert encodings(cache, table, length=8) == 1, "the length"
     assert encodings(cache, table, problem=Classify(("sad", "glad"))) == 1, "the problem"
     assert encodings(cache, table, code={"core": "2"}) == 1, "the code"
+    assert encodings(cache, table, place="last") == 1, "the place of the summary"
+    assert encodings(cache, table, training=False) == 1, "whether they are trained on"
     assert encodings(cache, table) == 0, "and the first is still there"
 
 

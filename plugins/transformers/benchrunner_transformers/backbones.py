@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import re
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Workspace
+from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import Backbone, BackboneFamily, hub_files, write_atomically
+from benchrunner_transformers.checkpoint.tokenizer_files import versioned_files
 from benchrunner_transformers.checkpoint.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
 from benchrunner_transformers.names import RELEASED, Reference
 
@@ -25,11 +28,15 @@ TOKENIZER_FILES = (
     "vocab.txt",
     "vocab.json",
     "merges.txt",
+    "tokenizer.model",
     "spm.model",
     "spiece.model",
+    "sentencepiece.model",
     "sentencepiece.bpe.model",
 )
-"""Names of the files that tokenizers are read from."""
+"""Names of the files that tokenizers are downloaded from."""
+_WEIGHTS = (".bin", ".gguf", ".h5", ".msgpack", ".onnx", ".ot", ".pt", ".pth", ".safetensors")
+"""Ends of the names of files that no tokenizer is read from."""
 _LIBRARIES = ("benchrunner", "safetensors", "tokenizers", "torch", "transformers")
 """Distributions that take part in checking a checkpoint."""
 
@@ -82,21 +89,35 @@ class HubModel(Backbone):
         return load(self._folder(workspace), seed=seed, encoder_only=self.reference.encoder_only)
 
     def _folder(self, workspace: Workspace) -> Path:
-        return hub_files.download_checkpoint(self.reference.model, workspace, files=TOKENIZER_FILES, weights=WEIGHTS)
+        repository = self.reference.model
+        folder = hub_files.download_checkpoint(repository, workspace, files=TOKENIZER_FILES, weights=WEIGHTS)
+        options = folder / "tokenizer_config.json"
+        named = read_json_object(options, error=CheckpointError) if options.is_file() else {}
+        for name in versioned_files(named):
+            if name == Path(name).name:  # else the tokenizer is refused when it is read
+                hub_files.find_hub_file(repository, name, workspace, folder.name)
+        return folder
 
 
 def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
-    """Hash all files of a model that loading reads, and which part of the model is used; check the model."""
+    """Hash a model's weights and settings, its tokenizer as it is, and which part is used; check the model.
+
+    The model is loaded where a file changed that loading may read.
+    """
     from benchrunner.engine import Cache
 
     cache = Cache(workspace.cache)
     digest = hashlib.sha256()
-    for path in (*(folder / name for name in ("config.json", SUMMARY, *TOKENIZER_FILES)), *weight_files(folder)):
+    for path in (folder / "config.json", folder / SUMMARY, *weight_files(folder)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
     if reference.encoder_only:
         digest.update(b"encoder only\n")
-    _check_once(folder, reference, digest.hexdigest(), workspace)
+    files = digest.copy()
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and path.suffix not in _WEIGHTS:
+            files.update(f"{path.name} {cache.file_hash(path)}\n".encode())
+    digest.update(_checked_tokenizer(folder, reference, files.hexdigest(), workspace).encode())
     return digest.hexdigest()
 
 
@@ -116,17 +137,22 @@ def _weight_count(folder: Path) -> int:
     return sum(tensor.numel() for tensor in read_shapes(weight_files(folder)).values())
 
 
-def _check_once(folder: Path, reference: Reference, revision: str, workspace: Workspace) -> None:
-    """Load a checkpoint that was not loaded before by the same code: the values of its weights are checked as well.
+def _checked_tokenizer(folder: Path, reference: Reference, files: str, workspace: Workspace) -> str:
+    """Return the fingerprint of a checkpoint's tokenizer; load a checkpoint that the same code never loaded before.
 
-    The check is part of a backbone's revision, so that a command ends before its first fit.
+    The values of the weights are checked as well, so that a command ends before its first fit. `files` is a hash of
+    the files.
     """
-    memory = workspace.cache / "checked" / f"{revision}-{checking_code()}"
-    if not memory.exists():
-        from benchrunner_transformers.loading import load
+    memory = workspace.cache / "checked" / f"{files}-{checking_code()}.json"
+    with contextlib.suppress(CheckpointError):
+        kept = read_json_object(memory, error=CheckpointError).get("tokenizer") if memory.is_file() else None
+        if isinstance(kept, str):
+            return kept
+    from benchrunner_transformers.loading import load
 
-        load(folder, seed=0, encoder_only=reference.encoder_only)
-        write_atomically(memory, lambda part: part.touch())
+    fingerprint = load(folder, seed=0, encoder_only=reference.encoder_only).tokenizer_fingerprint
+    write_atomically(memory, lambda part: part.write_text(json.dumps({"tokenizer": fingerprint})))
+    return fingerprint
 
 
 def checking_code() -> str:

@@ -8,6 +8,7 @@ import resource
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -252,7 +253,12 @@ def test_a_hub_id_offline_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_checkpoint_is_checked_again_by_other_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[Path] = []
-    monkeypatch.setattr(loading, "load", lambda folder, **options: checked.append(folder))
+
+    def load(folder: Path, **options: Any) -> Any:
+        checked.append(folder)
+        return SimpleNamespace(tokenizer_fingerprint="words")
+
+    monkeypatch.setattr(loading, "load", load)
     for code, times in (("a", 1), ("a", 1), ("b", 2)):
         monkeypatch.setattr(backbones, "checking_code", lambda code=code: code)
         backbone_of(folder).revision(Workspace(folder / "home", folder / "home"))

@@ -104,6 +104,52 @@ def test_a_sentencepiece_model_needs_its_packages(tmp_path: Path, monkeypatch: p
     )
 
 
+def changed_settings(folder: Path, **settings: Any) -> None:
+    path = folder / "tokenizer_config.json"
+    contents = json.loads(path.read_text(encoding="utf-8")) | settings
+    path.write_text(json.dumps(contents), encoding="utf-8")
+
+
+@pytest.mark.parametrize("key", ["fast_tokenizer_files", "vocab", "spm_file"])
+def test_no_tokenizer_is_read_from_outside_of_its_folder(key: str, tmp_path: Path) -> None:
+    folder, other = tmp_path / "model", tmp_path / "other"
+    for place in (folder, other):
+        place.mkdir()
+        write_samples("roberta", place)
+    outside = other / "tokenizer.4.0.json"
+    (other / "tokenizer.json").rename(outside)
+    changed_settings(folder, **{key: [f"../other/{outside.name}"] if key == "fast_tokenizer_files" else str(outside)})
+    with pytest.raises(CheckpointError, match=r"would be read from .*other/tokenizer.4.0.json, outside of its folder"):
+        HubTokenizer.read(folder)
+    changed_settings(folder, **{key: [], "special_tokens_map_file": str(outside)})
+    HubTokenizer.read(folder)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"split_special_tokens": True}, {"model_max_length": 77}, {"truncation_side": "left"}], ids=str
+)
+def test_settings_are_part_of_the_fingerprint(settings: dict[str, Any], tmp_path: Path) -> None:
+    write_samples("roberta", tmp_path)
+    before = HubTokenizer.read(tmp_path).fingerprint
+    changed_settings(tmp_path, **settings)
+    assert HubTokenizer.read(tmp_path).fingerprint != before
+
+
+def test_dropout_of_bpe_is_switched_off(tmp_path: Path) -> None:
+    write_samples("modernbert", tmp_path)
+    plain = HubTokenizer.read(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    contents = json.loads(path.read_text(encoding="utf-8"))
+    contents["model"]["dropout"] = 0.9
+    path.write_text(json.dumps(contents), encoding="utf-8")
+    drawn = HubTokenizer.read(tmp_path)
+    assert drawn.assemble(TEXTS, None, 60).tokens.tolist() == plain.assemble(TEXTS, None, 60).tokens.tolist()
+    assert drawn.notes == ("the tokenizer would draw tokens at random (dropout); this is switched off",)
+    assert drawn.fingerprint == plain.fingerprint and not plain.notes
+    drawn.save(tmp_path)
+    assert not HubTokenizer.read(tmp_path).notes
+
+
 def test_sequences_need_room_for_a_token_of_each_text(tmp_path: Path) -> None:
     write_samples("roberta", tmp_path)
     tokenizer = HubTokenizer.read(tmp_path)

@@ -44,6 +44,8 @@ class HubTokenizer:
         """Take a tokenizer of transformers and the model's configuration. `origin` is named in error messages."""
         self._tokenizer = tokenizer
         self._origin = origin
+        self.notes = _switch_off_sampling(tokenizer.backend_tokenizer)
+        """Remarks on the reading; one sentence each."""
         self._backend = _copy(tokenizer, origin)
         _check_unknown(self._backend, origin)
         self._cache = WordCache(self._backend, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
@@ -51,8 +53,16 @@ class HubTokenizer:
         """Whether the model takes segments. If not, all segments are 0, as in RoBERTa and GPT-2."""
         self.frame = self._frame()
         """The special tokens of a sequence."""
-        facts = [self._backend.to_str(), tokenizer.truncation_side, self.reads_segments, self.frame.unknown]
+        facts = [
+            self._backend.to_str(),
+            tokenizer.split_special_tokens,
+            tokenizer.truncation_side,
+            self.reads_segments,
+            self.frame.unknown,
+            self.max_length,
+        ]
         self.fingerprint = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+        """Hash of everything that the tokenizer is, whatever files it was read from."""
         self._prefix = self._word_prefix()
 
     @classmethod
@@ -185,6 +195,17 @@ class HubTokenizer:
 
     def _ids(self, text: str) -> list[int]:
         return list(self._backend.encode(text, add_special_tokens=False).ids)
+
+
+def _switch_off_sampling(backend: Tokenizer) -> tuple[str, ...]:
+    """Let equal texts have equal tokens: BPE dropout, and sampling from a unigram model, are for pre-training only."""
+    settings = []
+    for name in ("dropout", "alpha", "nbest_size"):
+        if getattr(backend.model, name, None) is not None:
+            setattr(backend.model, name, None)
+            settings.append(name)
+    drawn = f"the tokenizer would draw tokens at random ({', '.join(settings)}); this is switched off"
+    return (drawn,) if settings else ()
 
 
 def _copy(tokenizer: Any, origin: Path) -> Tokenizer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,10 @@ from benchrunner.engine import first_line, tokenizer_limits
 
 _FILES = ("tokenizer.json", "vocab*.txt", "vocab*.json", "*.model", "*.tiktoken", "*.vocab")
 """Files that hold vocabularies."""
+_CONTENTS = ("vocab", "merges")
+"""Settings that hold a vocabulary, or name the file that holds it."""
+_NEVER_READ = ("special_tokens_map_file", "added_tokens_file", "tokenizer_config_file", "chat_template_file")
+"""Settings with paths of the machine that wrote the file, which the library does not read."""
 _OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -67,10 +72,16 @@ def _no_fast_tokenizer(folder: Path, name: str) -> CheckpointError:
 def _check_files(folder: Path) -> None:
     """Raise `CheckpointError` if there is no tokenizer, if it asks for code, or if packages to read it are missing."""
     settings = folder / "tokenizer_config.json"
-    code = read_json_object(settings, error=CheckpointError).get("auto_map") if settings.is_file() else None
+    options = read_json_object(settings, error=CheckpointError) if settings.is_file() else {}
+    code = options.get("auto_map")
     if code and (not isinstance(code, dict) or code.get("AutoTokenizer")):
         raise CheckpointError(
             f"{settings}: the tokenizer asks for code of its own (auto_map), which benchrunner never runs."
+        )
+    for name in _named_outside(folder, options):
+        raise CheckpointError(
+            f"{settings}: the tokenizer would be read from {name}, outside of its folder. Copy the file into the "
+            "folder, and name it without a path."
         )
     if not any(path for pattern in _FILES for path in folder.glob(pattern)):
         raise CheckpointError(f"{folder}: there is no tokenizer, neither tokenizer.json nor a vocabulary.")
@@ -84,18 +95,36 @@ def _check_files(folder: Path) -> None:
         )
 
 
+def _named_outside(folder: Path, options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the files outside of the folder that tokenizer_config.json names, as far as they would be read."""
+    for name in versioned_files(options):
+        if name != Path(name).name:
+            yield name
+    for key, value in options.items():
+        names_file = key in _CONTENTS or (key.endswith("_file") and key not in _NEVER_READ)
+        if names_file and isinstance(value, str) and Path(value).is_file() and Path(value).parent != folder:
+            yield value
+
+
+def versioned_files(options: Mapping[str, Any]) -> list[str]:
+    """Return the files that stand for tokenizer.json in some versions of the library transformers."""
+    names = options.get("fast_tokenizer_files")
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
 def _check_limits(folder: Path) -> None:
     """Raise `CheckpointError` for huge token ids, or a tokenizer that adds too much to a text: see `check_limits`.
 
     This is done before the library reads the files, since it copies the tokenizer.
     """
-    path = folder / "tokenizer.json"
-    if path.is_file():
+    whole = sorted(folder.glob("tokenizer*.json"))
+    for path in whole:
         try:
             tokenizer = Tokenizer.from_file(str(path))
-        except Exception:  # the library may read a file of another version, or the error is told where it fails
-            return
+        except Exception:  # a file of another version or kind, or the error is told where it fails
+            continue
         tokenizer_limits.check_limits(tokenizer, path)
+    if folder / "tokenizer.json" in whole:
         return
     for path in (*folder.glob("vocab*.json"), folder / "added_tokens.json"):
         if path.is_file():

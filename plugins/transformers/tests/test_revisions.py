@@ -1,0 +1,47 @@
+"""The revision of a model: what its weights and its tokenizer are, whatever files they are read from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tiny_models import write_model
+
+from benchrunner import Workspace
+from benchrunner_transformers.backbones import TransformersFamily
+
+
+def revision(folder: Path, workspace: Workspace) -> str:
+    backbone = TransformersFamily().find(str(folder), workspace)
+    assert backbone is not None
+    return backbone.revision(workspace)
+
+
+def test_a_versioned_tokenizer_file_is_part_of_the_revision(tmp_path: Path) -> None:
+    folder, workspace = tmp_path / "model", Workspace.of_demo(tmp_path)
+    write_model("roberta", folder)
+    settings = folder / "tokenizer_config.json"
+    contents = json.loads(settings.read_text()) | {"fast_tokenizer_files": ["tokenizer.4.0.json"]}
+    settings.write_text(json.dumps(contents))
+    versioned = folder / "tokenizer.4.0.json"
+    versioned.write_text((folder / "tokenizer.json").read_text())
+    before = revision(folder, workspace)
+    tokenizer = json.loads(versioned.read_text())
+    pieces = sorted(tokenizer["model"]["vocab"], key=len)[-2:]
+    vocabulary = tokenizer["model"]["vocab"]
+    vocabulary[pieces[0]], vocabulary[pieces[1]] = vocabulary[pieces[1]], vocabulary[pieces[0]]
+    versioned.write_text(json.dumps(tokenizer))
+    assert revision(folder, workspace) != before
+
+
+def test_a_file_that_changes_no_tokenizer_keeps_the_revision(tmp_path: Path) -> None:
+    folder, workspace = tmp_path / "model", Workspace.of_demo(tmp_path)
+    write_model("roberta", folder)
+    before = revision(folder, workspace)
+    (folder / "README.md").write_text("A model.")
+    tokenizer = folder / "tokenizer.json"
+    tokenizer.write_text(json.dumps(json.loads(tokenizer.read_text()), indent=7))
+    assert revision(folder, workspace) == before
+    for memory in (tmp_path / "cache" / "checked").iterdir():
+        memory.write_text("{damaged")
+    assert revision(folder, workspace) == before
