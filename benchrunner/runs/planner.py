@@ -20,6 +20,7 @@ from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import find_backbone
 from benchrunner.tasks.row_sample import dev_rows, training_rows
 from benchrunner.tasks.task import Task
+from benchrunner.training.feature_cache import files_read_whole
 from benchrunner.workspace import Workspace
 
 CACHED_SPLITS = 6
@@ -197,7 +198,9 @@ class Planner:
                 f"{rows.origin}: the training data of {fit.task} changed since this fit was planned. "
                 "Repeat the command."
             )
-        if backbone is not None and backbone.revision(self.workspace) != fit.revision:
+        with files_read_whole():
+            revision = "" if backbone is None else backbone.revision(self.workspace)
+        if revision != fit.revision:
             raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned. Repeat the command.")
         problem, method = self.plugins.tasks.find(fit.task).problem, self.plugins.methods.find(fit.method)
         if as_json(problem.identity()) != fit.problem or _fields(method) != fit.method_fields:

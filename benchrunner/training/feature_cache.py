@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import fingerprint
 from benchrunner.errors import DamagedFile, first_line
@@ -15,7 +16,7 @@ from benchrunner.fits.fit import identity
 from benchrunner.fits.progress import Event
 from benchrunner.io.files import remove, remove_leftovers, temporary_folder, write_folder_atomically
 from benchrunner.io.locks import held
-from benchrunner.io.seals import check_seal, file_sample, find_sealed, seal_files, write_sealed
+from benchrunner.io.seals import check_seal, file_checksum, file_sample, find_sealed, seal_files, write_sealed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +26,27 @@ if TYPE_CHECKING:
     from benchrunner.features.arrays import Features
     from benchrunner.parameters.recipes import Recipe
     from benchrunner.problems.problem import Problem
+
+
+def _is_unchanged(path: Path, kept: Mapping[str, Any]) -> bool:
+    """Return whether a file has the content that was hashed, or nobody asks to read it."""
+    return not _READS_WHOLE.get() or kept["checksum_of_file"] == file_checksum(path)
+
+
+_READS_WHOLE = ContextVar("reads_whole", default=False)
+
+
+@contextlib.contextmanager
+def files_read_whole() -> Iterator[None]:
+    """Let `Cache.file_hash` read files whole in the `with` block: a fit is about to read them anyway.
+
+    The checksum that is compared reads 9 GB in a second.
+    """
+    before = _READS_WHOLE.set(True)
+    try:
+        yield
+    finally:
+        _READS_WHOLE.reset(before)
 
 
 class Cache:
@@ -108,7 +130,8 @@ class Cache:
         """Give the sha256 of a file, computed again if the file changed.
 
         A change is noticed by path, size, times of change, inode and a sample of the content. The times alone would
-        miss files that were edited in place and got their old time back.
+        miss files that were edited in place and got their old time back. Within `files_read_whole`, a change is also
+        noticed that leaves all of these as they were, such as one through a memory map on a tmpfs.
         """
         path = path.resolve()
         facts = path.stat()
@@ -117,13 +140,14 @@ class Cache:
         key = identity({**place, **times, "sample": file_sample(path)})
         memory = self.folder / "hashes" / f"{key}.json"
         with contextlib.suppress(DamagedFile):
-            if (kept := find_sealed(memory, "")) is not None and kept["of"] == key:
+            kept = find_sealed(memory, "")
+            if kept is not None and kept["of"] == key and _is_unchanged(path, kept):
                 return str(kept["sha256"])
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if not memory.is_file():  # a folder cannot be replaced, and writing into a pipe would wait for ever
             remove(memory)
-        write_sealed(memory, {"of": key, "sha256": digest})
+        write_sealed(memory, {"of": key, "sha256": digest, "checksum_of_file": file_checksum(path)})
         return digest
 
 

@@ -1,10 +1,12 @@
 """Damage to every file that a fit and the cache leave gives the same bits or one error, and never other results."""
 
 import json
+import mmap
 import os
 import random
 import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,9 +49,10 @@ class Weights(Backbone):
     folder: Path
     name: str = "mine/weights"
     about: str = "for tests"
+    file: str = WEIGHTS
 
     def revision(self, workspace: Workspace) -> str:
-        return Cache(workspace.cache).file_hash(self.folder / WEIGHTS)
+        return Cache(workspace.cache).file_hash(self.folder / self.file)
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         return TinyEncoder.read(self.folder)
@@ -77,9 +80,9 @@ class Results:
             signal.alarm(0)
 
 
-def made(home: Path, results: Results) -> Runner:
-    """Return a new runner in a workspace."""
-    weights = Weights(home / "weights")
+def made(home: Path, results: Results, name: str = WEIGHTS) -> Runner:
+    """Return a new runner in a workspace; the revision of its backbone is the hash of the file of this name."""
+    weights = Weights(home / "weights", file=name)
     family = OneBackbone(weights, lambda folder: Weights(folder) if (folder / WEIGHTS).is_file() else None)
 
     def report(fit: Any, event: Event) -> None:
@@ -89,6 +92,28 @@ def made(home: Path, results: Results) -> Runner:
     workspace = Workspace(home / "runs", home / "cache", data=home)
     own = plugins(register_tasks=[TASK], register_leaderboards=[], register_backbones=[family])
     return Runner(own, workspace, Computing("cpu"), report=report)
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a tmpfs")
+def test_weights_changed_through_a_memory_map_are_noticed_by_the_fit() -> None:
+    """On a tmpfs, this changes neither size nor times, and the cache compares a sample of the content only."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as home:
+        folder = Path(home)
+        (folder / "weights").mkdir()
+        TinyEncoder(seed=0).save(folder / "weights")
+        path = folder / "weights" / "large.bin"
+        path.write_bytes(bytes(1 << 22))
+        runner = made(folder, Results(), name=path.name)
+        task = runner.plugins.tasks.find("mine/moods")
+        fit = runner.planner.plan(task, "mine/weights")
+        facts = path.stat()
+        with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as content:
+            content[30_000] ^= 1  # the sample has 4 KB of every 66 KB
+        after = path.stat()
+        assert (after.st_mtime_ns, after.st_ctime_ns) == (facts.st_mtime_ns, facts.st_ctime_ns)
+        assert runner.planner.plan(task, "mine/weights").id == fit.id
+        with pytest.raises(RequestError, match="The backbone mine/weights changed since this fit was planned"):
+            runner.run(fit)
 
 
 def results_of_run(home: Path) -> Results:
