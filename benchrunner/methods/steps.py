@@ -216,6 +216,6 @@ def visit_batches(
     )
 
 
-def numerics_of_frozen(job: Job, *, libraries: Sequence[str]) -> dict[str, Any]:
-    """Describe how a fit over a frozen encoder was computed whose head other libraries fitted, for its record."""
-    return numerics.of_frozen(job.computing.device, job.fit.recipe, libraries=libraries)
+def numerics_of_frozen(job: Job, encoder: Encoder, *, libraries: Sequence[str] = ()) -> dict[str, Any]:
+    """Describe how a frozen encoder is computed, for the record of a fit whose head `libraries` fit, and for caches."""
+    return numerics.of_frozen(job.computing.device, job.fit.recipe, encoder, libraries=libraries)

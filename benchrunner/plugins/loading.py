@@ -12,6 +12,7 @@ from typing import Self, final
 from benchrunner.console.printing import print_note
 from benchrunner.console.standard_streams import ReservedOutput, is_reserved
 from benchrunner.plugin_code import PluginCode
+from benchrunner.process.torch_settings import reset_torch, torch_settings
 
 PATIENCE_SECONDS = 2.0
 """Seconds after which a plugin that is still loading is named: an endless loop must not look like a slow command."""
@@ -40,13 +41,22 @@ class Loading:
 
     @contextlib.contextmanager
     def plugin(self, name: str) -> Iterator[None]:
-        """Run code of a plugin; any error of the plugin is raised as a `PluginError`."""
+        """Run code of a plugin; any error of the plugin is raised as a `PluginError`.
+
+        Settings of torch that the plugin changes are set back, with a note.
+        """
         self._plugin = (name, time.monotonic())
+        before = torch_settings()
         try:
             with PluginCode():
                 yield
         finally:
             self._plugin = None
+            for setting, value in reset_torch(before).items():
+                print_note(
+                    f"benchrunner: the plugin '{name}' set torch's {setting} to {value}, for all fits of this process. "
+                    f"It is {before[setting]} again."
+                )
 
     def _watch(self) -> None:
         named = None

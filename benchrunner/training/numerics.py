@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
+from torch import nn
 
 from benchrunner.backbones.attention import implementation
 from benchrunner.features.randomness import torch_draws_masks
 from benchrunner.parameters.recipes import Recipe
+from benchrunner.process.torch_settings import unusual_settings
 from benchrunner.training.loop import Training
+
+_VECTOR_UNITS = ("avx2", "avx512", "avx512_bf16", "vnni", "amx_tile", "amx_fp16")
+_KERNEL_CHOICES = (
+    "ATEN_CPU_CAPABILITY",
+    "DNNL_MAX_CPU_ISA",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "ONEDNN_MAX_CPU_ISA",
+)
+"""Environment variables by which users choose the kernels of a processor."""
 
 
 def of(training: Training) -> dict[str, Any]:
@@ -34,7 +47,7 @@ def of(training: Training) -> dict[str, Any]:
         # Pairs of a step and a budget if memory ran out after the first step: dropout is drawn for each micro-batch.
         "micro_tokens": training.micro_tokens if len(budgets) == 1 else budgets,
         "micro_tokens_asked": recipe.micro_tokens,
-        "versions": _versions(_libraries(training)),
+        "versions": _versions(_libraries(training.modules.values())),
     }
     if torch_draws_masks(device):  # on the CPU numpy draws them
         described["dropout_masks"] = "torch"
@@ -47,10 +60,11 @@ def of(training: Training) -> dict[str, Any]:
 def of_frozen(
     device_name: str,
     recipe: Recipe,
+    encoder: nn.Module,
     *,
-    libraries: Sequence[str],
+    libraries: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Describe how a fit over a frozen encoder was computed whose head other libraries fitted."""
+    """Describe how a frozen encoder is computed, and with which `libraries` a head over its states is fitted."""
     device = torch.device(device_name)
     return {
         **_machine(device, recipe),
@@ -58,15 +72,21 @@ def of_frozen(
         "attention": {"predict": _kernel(device, recipe, dropping=False)},
         "micro_tokens": recipe.micro_tokens,
         "micro_tokens_asked": recipe.micro_tokens,
-        "versions": _versions(libraries),
+        "versions": _versions([*_libraries([encoder]), *libraries]),
     }
 
 
 def _machine(device: torch.device, recipe: Recipe) -> dict[str, Any]:
-    """Describe what computes: on a GPU, results may differ in their last bits with each of the further facts."""
-    machine = {"device": device.type, "precision": recipe.precision, "python": platform.python_version()}
+    """Describe what computes: results may differ in their last bits with each of these facts."""
+    machine: dict[str, Any] = {
+        "device": device.type,
+        "precision": recipe.precision,
+        "python": platform.python_version(),
+    }
+    if unusual := unusual_settings():
+        machine["torch_settings"] = unusual
     if device.type != "cuda":
-        return machine | {"device_name": platform.processor() or platform.machine()}
+        return machine | _processor()
     return machine | {
         "device_name": torch.cuda.get_device_name(device),
         "capability": ".".join(map(str, torch.cuda.get_device_capability(device))),
@@ -75,10 +95,25 @@ def _machine(device: torch.device, recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _libraries(training: Training) -> list[str]:
+def _processor() -> dict[str, Any]:
+    """Describe the processor and what chooses its kernels: torch, MKL and oneDNN have others for other vector units."""
+    units = []
+    for unit in _VECTOR_UNITS:
+        if getattr(torch.cpu, f"_is_{unit}_supported", bool)():
+            units.append(unit)
+    chosen = {name: os.environ[name] for name in _KERNEL_CHOICES if name in os.environ}
+    return {
+        "device_name": platform.processor() or platform.machine(),
+        "capability": torch.backends.cpu.get_cpu_capability(),
+        "vector_units": units,
+        **({"kernel_choices": chosen} if chosen else {}),
+    }
+
+
+def _libraries(modules: Iterable[nn.Module]) -> list[str]:
     """Return the names of the libraries that compute the encoder's states besides torch."""
     libraries = set[str]()
-    for module in training.modules.values():
+    for module in modules:
         for part in module.modules():
             libraries.update(getattr(part, "libraries", ()))
     return sorted(libraries)

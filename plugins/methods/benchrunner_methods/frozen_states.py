@@ -132,20 +132,14 @@ def _vectors(
                 files[layer] = folder / f"{name}.npy"
         _compute(content, encoder, features, files, job)
 
-    return job.cache.arrays(f"states/{_key(features, job)}", names, write, job.report)
+    return job.cache.arrays(f"states/{_key(encoder, features, job)}", names, write, job.report)
 
 
-def _key(features: Features, job: Job) -> str:
-    """Hash what the states on one machine depend on: weights, sequences, numerics and versions of the code."""
-    recipe = job.fit.recipe
-    request = (job.fit.revision, recipe.precision, sorted(job.code.items()))
-    numerics = (
-        torch.device(job.computing.device).type,
-        torch.get_num_threads(),
-        recipe.micro_tokens,
-        torch.__version__,
-    )
-    digest = hashlib.sha256(repr((request, numerics)).encode())
+def _key(encoder: Encoder, features: Features, job: Job) -> str:
+    """Hash what the states depend on: weights, sequences, numerics and versions of the code and of libraries."""
+    code = sorted(job.code.items())
+    numerics = sorted(steps.numerics_of_frozen(job, encoder).items())
+    digest = hashlib.sha256(repr((job.fit.revision, code, numerics)).encode())
     for part in (features.tokens, features.segments, features.starts):
         digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()[:16]

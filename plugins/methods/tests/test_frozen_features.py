@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,23 @@ def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -
         expected = encoder(batch)
     cached = np.load(file)[batch.feature_positions]
     np.testing.assert_allclose(cached, expected.numpy(), atol=2e-3)
+
+
+def test_states_of_other_libraries_or_processors_are_other_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count(seed: int) -> int:
+        fitted(made, seed=seed)
+        return len(list((tmp_path / "cache" / "states").iterdir()))
+
+    made = runner(tmp_path)
+    monkeypatch.setattr(TinyEncoder, "libraries", ("transformers",))
+    counts = [count(0), count(1)]
+    version = importlib.metadata.version
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0" if name == "transformers" else version(name))
+    counts.append(count(2))
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
+    assert [*counts, count(3)] == [1, 1, 2, 3]
 
 
 def test_states_take_smaller_parts_where_memory_runs_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import Backbone, BackboneFamily, hub_files, write_atomically
-from benchrunner_transformers.checkpoint.tokenizer_files import versioned_files
 from benchrunner_transformers.checkpoint.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
 from benchrunner_transformers.names import RELEASED, Reference
 
@@ -89,6 +88,8 @@ class HubModel(Backbone):
         return load(self._folder(workspace), seed=seed, encoder_only=self.reference.encoder_only)
 
     def _folder(self, workspace: Workspace) -> Path:
+        from benchrunner_transformers.checkpoint.tokenizer_files import versioned_files
+
         repository = self.reference.model
         folder = hub_files.download_checkpoint(repository, workspace, files=TOKENIZER_FILES, weights=WEIGHTS)
         options = folder / "tokenizer_config.json"

@@ -73,7 +73,7 @@ class Probe(Method):
                 "examples_per_second": len(job.train) / seconds,
             },
             work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
-            numerics=steps.numerics_of_frozen(job, libraries=("scikit-learn", "scipy")),
+            numerics=steps.numerics_of_frozen(job, encoder, libraries=("scikit-learn", "scipy")),
             notes=(*encoder.notes, *_notes(encoder, job), model.note),
         )
 
