@@ -78,7 +78,7 @@ class Problem(ABC):
         The description is part of the identity of fits and of the keys of the feature cache. A fit that starts from
         another fit takes over its head if both problems have the same identity.
         """
-        fields = described(self) if is_dataclass(self) else {}
+        fields: dict[str, Any] = described(self) if is_dataclass(self) else {}
         for name in ("name", *self.decoding_fields):
             fields.pop(name, None)
         return {"kind": self.name, "class": class_name(type(self)), **fields}

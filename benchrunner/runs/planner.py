@@ -202,22 +202,22 @@ class Planner:
             revision = "" if backbone is None else backbone.revision(self.workspace)
         if revision != fit.revision:
             raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned. Repeat the command.")
-        problem, method = self.plugins.tasks.find(fit.task).problem, self.plugins.methods.find(fit.method)
-        if as_json(problem.identity()) != fit.problem or _fields(method) != fit.method_fields:
-            raise RequestError(
-                f"The problem of {fit.task} or the method {fit.method} has other fields than when this fit was planned. "
-                "Repeat the command."
-            )
         if suppliers != fit.suppliers:
             raise RequestError(
                 f"The fit {fit.id} was planned with {_listed(fit.suppliers)}; installed is {_listed(suppliers)}. "
                 "Repeat the command that planned it: other code makes another fit."
             )
+        problem, method = self.plugins.tasks.find(fit.task).problem, self.plugins.methods.find(fit.method)
+        if as_json(problem.identity()) != fit.problem or _fields(method) != fit.method_fields:
+            raise RequestError(
+                f"The problem of {fit.task} or the method {fit.method} has other fields than when this fit was "
+                "planned. Repeat the command."
+            )
 
 
 def _fields(method: Method) -> str:
     """Hash the fields of a method that may change its fits; those of a dataclass that is not frozen are no values."""
-    if not is_dataclass(method) or not method.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not is_dataclass(method) or not method.__dataclass_params__.frozen:
         return ""
     fields = described(method)
     fields.pop("name", None)

@@ -72,9 +72,7 @@ def test_a_data_file_of_a_package_is_part_of_its_version(tmp_path: Path, monkeyp
     assert source_hash(plugin) in versions, "a fit does not depend on these"
 
 
-def test_modules_that_one_local_installation_brings_have_one_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_modules_of_one_local_installation_have_one_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = tmp_path / "site-packages"
     files = {"one_k": "import two_k, foreign_k", "two_k": "", "foreign_k": ""}
     plugin = module_of(site, "one_k", monkeypatch, **files)

@@ -95,7 +95,7 @@ def made(home: Path, results: Results, name: str = WEIGHTS) -> Runner:
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a tmpfs")
-def test_weights_changed_through_a_memory_map_are_noticed_by_the_fit() -> None:
+def test_a_fit_notices_weights_changed_through_a_memory_map() -> None:
     """On a tmpfs, this changes neither size nor times, and the cache compares a sample of the content only."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as home:
         folder = Path(home)

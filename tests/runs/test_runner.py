@@ -182,7 +182,7 @@ def test_a_failing_observer_is_reported_once_and_stops_nothing(
     ]
 
 
-def test_observers_and_executors_cannot_empty_what_they_are_given(tmp_path: Path) -> None:
+def test_observers_and_executors_get_copies_of_lists(tmp_path: Path) -> None:
     def before_study(fits: list[Fit]) -> None:
         fits[0].suppliers.clear()  # type: ignore[attr-defined]
         fits.clear()
@@ -263,7 +263,7 @@ def test_two_tasks_of_one_fit_have_their_own_scores(tmp_path: Path) -> None:
     assert predict(other, "dev", made).record.scores.keys() == {"matthews"}
 
 
-def test_equal_ids_need_equal_fields_of_problem_method_and_metric(tmp_path: Path) -> None:
+def test_equal_ids_need_equal_problem_method_and_metric(tmp_path: Path) -> None:
     @dataclass(frozen=True)
     class Weighted(Classify):  # type: ignore[misc]
         weight: float = 1.0

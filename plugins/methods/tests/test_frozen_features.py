@@ -86,9 +86,7 @@ def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -
     np.testing.assert_allclose(cached, expected.numpy(), atol=2e-3)
 
 
-def test_states_of_other_libraries_or_processors_are_other_states(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_libraries_or_processors_have_other_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def count(seed: int) -> int:
         fitted(made, seed=seed)
         return len(list((tmp_path / "cache" / "states").iterdir()))
