@@ -191,12 +191,13 @@ def _finish_fit(fit: Fit, task: Task, made: Runner, skill: float, steps: int) ->
     settings = dict(task.problem.decoding)
     if task.problem.tunes:
         fingerprints = [made.planner.rows(task, split).fingerprint for split in task.selection_splits]
-        folder.keep_tuned(identity({"task": task.name, "data": fingerprints[0]}), {"tau": -1.25})
+        key = identity({"task": task.name, "data": fingerprints[0], "scoring": task.scoring})
+        folder.keep_tuned(key, {"tau": -1.25})
         settings |= {"tau": -1.25}
     for split in task.named("dev"):
         rows = made.planner.rows(task, split)
         answers = list(_answers(task, rows, skill, draw))
-        prediction = Prediction(fit.id, task.name, split, rows.fingerprint, settings)
+        prediction = Prediction(fit.id, task.name, split, rows.fingerprint, settings, identity(task.scoring))
         home = folder.prediction(prediction.id)
         home.mkdir(parents=True)
         outcome = judged(prediction, task, rows, answers, {}, timings={"seconds": 0.1}, baseline=None)
