@@ -39,7 +39,7 @@ class RowSums:
         """Return the values of each row as fp64, (rows, values)."""
         import numpy as np
 
-        return np.asarray(self.row_values(gold, predicted), dtype=np.float64)
+        return np.asarray(self.row_values(list(gold), list(predicted)), dtype=np.float64)
 
     def scores(self, sums: np.ndarray) -> np.ndarray:
         """Compute the scores of resamples from their sums, (resamples, values) -> (resamples,)."""
@@ -120,7 +120,7 @@ class Metric:
 
     def value(self, gold: Column, predicted: Column) -> float:
         """Compute the figure; raises `Undefined` where the figure has no value."""
-        computed = self.compute(gold, predicted)
+        computed = self.compute(list(gold), list(predicted))
         return float(self.figure(computed))
 
     def score(

@@ -7,7 +7,7 @@ import pytest
 
 from benchrunner.errors import Undefined
 from benchrunner.io.decoding import as_json, from_json
-from benchrunner.metrics import ANSWERS, Metric, Score, scores
+from benchrunner.metrics import ANSWERS, Metric, RowSums, Score, scores
 from benchrunner.metrics.classification import ACCURACY
 from benchrunner.metrics.ranking import roc_auc
 
@@ -73,6 +73,18 @@ def test_a_metric_without_a_value_leaves_the_others_theirs() -> None:
 
 def test_a_metric_has_its_value_without_a_task() -> None:
     assert Metric("half", lambda gold, predicted: predicted[0], figure=lambda value: value / 2).value([1], [3]) == 1.5
+
+
+def test_statistics_keep_their_rows_when_a_metric_sorts_them() -> None:
+    def values(gold: list[int], predicted: list[int]) -> list[list[int]]:
+        gold.sort()
+        predicted.sort()
+        return [[1] for _ in gold]
+
+    gold, answers = [2, 1], [1, 2]
+    Metric("rude", lambda gold, predicted: len(values(gold, predicted))).value(gold, answers)
+    RowSums(values, lambda sums: sums[0]).values(gold, answers)
+    assert (gold, answers) == ([2, 1], [1, 2])
 
 
 def test_a_metric_that_sorts_its_lists_changes_no_other_metric() -> None:
