@@ -175,11 +175,11 @@ def register_recipes() -> Iterable[NamedRecipe]:  # type: ignore[empty-body]
 @hookspec
 def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add commands to the command line; `run` receives the parsed arguments and returns the exit code.
-    `arguments.plugins` is everything that plugins offer. A command that builds backbones for studies may have
-    `estimate` too: it receives the same arguments, changes nothing, and returns what is left to do, which
-    `compare --study NAME --dry-run` shows. `cli.add_parser("hello", help="say hello", module="mine.hello")` imports a
-    module when its command is chosen, and not before: the module has `add_options(parser)`, `run(arguments)` and,
-    if wanted, `estimate(arguments)`.
+    `arguments.plugins` is everything that plugins offer. A command that builds backbones for studies has `estimate`
+    too: it receives the same arguments, changes nothing, and returns what is left to do, which `compare --study NAME
+    --dry-run` shows; study files run no command without it. `cli.add_parser("hello", help="say hello",
+    module="mine.hello")` imports a module when its command is chosen, and not before: the module has
+    `add_options(parser)`, `run(arguments)` and, if wanted, `estimate(arguments)`.
 
     from benchrunner import CommandEstimate, hookimpl
 

@@ -32,8 +32,8 @@ class PlannedCommand:
 
     words: tuple[str, ...]
     system: str
-    estimate: CommandEstimate | None
-    """What the command says about itself; None if it says nothing."""
+    estimate: CommandEstimate
+    """What the command says about itself."""
 
 
 @final
@@ -142,8 +142,7 @@ class DryRun:
     @property
     def flops(self) -> float:
         """Floating-point operations that are left in the commands that count theirs."""
-        estimates = [command.estimate for command in self.commands]
-        return sum(estimate.flops or 0.0 for estimate in estimates if estimate is not None)
+        return sum(command.estimate.flops or 0.0 for command in self.commands)
 
     @property
     def fits(self) -> tuple[PlannedFit, ...]:
@@ -201,7 +200,7 @@ def dry_run_study(study: Study, runner: Runner, *, jobs: int | None = None, prog
     commands = []
     for words, system in study.commands.items():
         with naming(f"{study.name}, system {system}"):
-            estimate = estimate_command(words, runner.workspace, program=program, study=study.path)
+            estimate = estimate_command(words, runner.workspace, program=program)
         commands.append(PlannedCommand(words, system, estimate))
     lines = (*plan.lines(study.stages, part=0), *plan.lines(study.cells, part=1))
     return DryRun(study.title, tuple(commands), lines, plan.problems, jobs or plan.jobs())

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.fits.executor import CommandEstimate
 from benchrunner.studies.cells import ABSENT
 from benchrunner.studies.dry_run import DryRun
 
@@ -20,7 +19,7 @@ def command_table(plan: DryRun) -> Table:
 
     table = _table("commands, in this order", ("system", "left to do"), ("FLOPs", "time"))
     for command in plan.commands:
-        estimate = command.estimate or CommandEstimate("not known")
+        estimate = command.estimate
         left = "nothing" if estimate.is_done else estimate.left
         flops = ABSENT if estimate.flops is None else f"{estimate.flops:.2g}"
         table.add_row(escape(command.system), escape(left), flops, _duration(estimate.seconds))

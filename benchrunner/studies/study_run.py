@@ -73,7 +73,7 @@ def _check(study: Study, runners: LimitedRunners, program: Sequence[str]) -> Non
     check_data(study, runners)
     for words, system in study.commands.items():
         with naming(f"{study.name}, system {system}"):
-            estimate_command(words, runner.workspace, program=program, study=study.path)
+            estimate_command(words, runner.workspace, program=program)
     _check_backbones(study, runner, before_commands=True)
 
 
@@ -85,7 +85,7 @@ def _build(study: Study, runner: Runner, program: Sequence[str], *, show: bool) 
     for number, (words, system) in enumerate(study.commands.items(), start=1):
         if show:
             print_note(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}")
-        run_command(words, runner.workspace, program=program, show_output=show, study=study.path)
+        run_command(words, runner.workspace, program=program, show_output=show)
     _check_backbones(study, runner)
 
 

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from types import FrameType
 from typing import IO
 
@@ -25,19 +24,14 @@ from benchrunner.workspace import Workspace
 PROGRAM = (sys.executable, "-m", "benchrunner")
 """Program that gets the words of a command."""
 
-_STUDIES = "BENCHRUNNER_STUDIES"
-"""Environment variable of a study's commands: the study files that run them, a line each."""
-_MOST_NESTED = 8
-"""Largest number of studies that run one another by their commands."""
-
 
 def estimate_command(
-    words: Sequence[str], workspace: Workspace, *, program: Sequence[str] = PROGRAM, study: Path | None = None
-) -> CommandEstimate | None:
-    """Ask a benchrunner command what it would do; None if the command has no estimate. Nothing is run.
+    words: Sequence[str], workspace: Workspace, *, program: Sequence[str] = PROGRAM
+) -> CommandEstimate:
+    """Ask a benchrunner command what it would do. Nothing is run.
 
-    Raises a `RequestError` if the command is not understood or refuses its request. `study` is the study file that the
-    command stands in.
+    Raises a `RequestError` if the command is not understood, refuses its request or has no estimate: such a command
+    builds nothing, and may delete what a study needs.
     """
     asked = subprocess.run(
         [*program, "--estimate", *words],
@@ -45,14 +39,22 @@ def estimate_command(
         encoding="utf-8",
         errors="replace",
         check=False,
-        env=_environment(workspace, study),
+        env=_environment(workspace),
     )
+    command = f"benchrunner {shlex.join(words)}"
     if asked.returncode:
         reason = asked.stderr.strip() or f"exit code {asked.returncode}"
-        raise RequestError(f"This command cannot work: benchrunner {shlex.join(words)}\n{reason}")
-    estimate = json.loads(asked.stdout)
-    place = f"The estimate of benchrunner {shlex.join(words)}"
-    return None if estimate is None else from_json(CommandEstimate, estimate, place, RequestError)
+        raise RequestError(f"This command cannot work: {command}\n{reason}")
+    try:
+        estimate = json.loads(asked.stdout)
+    except ValueError:  # as of --help
+        estimate = None
+    if estimate is None:
+        raise RequestError(
+            f"This command builds no backbone: {command}\nOnly commands that can estimate what is left to build, such "
+            "as pretrain, may stand in make."
+        )
+    return from_json(CommandEstimate, estimate, f"The estimate of {command}", RequestError)
 
 
 def run_command(
@@ -61,7 +63,6 @@ def run_command(
     *,
     program: Sequence[str] = PROGRAM,
     show_output: bool = True,
-    study: Path | None = None,
 ) -> None:
     """Run a benchrunner command in the same workspace. Its output goes to standard error, like progress.
 
@@ -73,7 +74,7 @@ def run_command(
         output: IO[bytes] | int = 2 if show_output else stack.enter_context(tempfile.TemporaryFile())
         process, pipe = start_bound(
             [*program, *words],
-            env=_environment(workspace, study),
+            env=_environment(workspace),
             stdout=output,
             stderr=output,
             process_group=_own_group(),
@@ -120,32 +121,11 @@ def _own_group() -> int | None:
     return 0 if os.name == "posix" else None
 
 
-def check_not_running(study: Path) -> None:
-    """Raise a `RequestError` if this process is part of a command that the same study file runs: it would never end."""
-    running = _running_studies()
-    if str(study.resolve()) in running:
-        raise RequestError(
-            f"{study}: a command of this study runs the study itself, which would never end. Take 'compare --study' "
-            "out of its make."
-        )
-    if len(running) >= _MOST_NESTED:
-        raise RequestError(
-            f"{study}: {len(running)} studies run one another already, each by a command of the study before it. Run "
-            "this study by itself."
-        )
-
-
-def _running_studies() -> list[str]:
-    """List the study files whose commands this process is part of, the outermost first."""
-    return [path for path in os.environ.get(_STUDIES, "").split("\n") if path]
-
-
-def _environment(workspace: Workspace, study: Path | None) -> dict[str, str]:
+def _environment(workspace: Workspace) -> dict[str, str]:
     folders = {
         "BENCHRUNNER_RUNS": workspace.runs,
         "BENCHRUNNER_CACHE": workspace.cache,
         "BENCHRUNNER_DATA": workspace.data,
     }
-    running = [*_running_studies(), *([] if study is None else [str(study.resolve())])]
     named = {name: str(folder) for name, folder in folders.items() if folder is not None}
-    return {**os.environ, **named, _STUDIES: "\n".join(running)}
+    return {**os.environ, **named}

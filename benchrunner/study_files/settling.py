@@ -14,7 +14,6 @@ from benchrunner.studies.cells import Cell, Fitting, Selection
 from benchrunner.studies.planning import ADVICE, naming
 from benchrunner.studies.study import FULL, Column, Study, System
 from benchrunner.studies.study_options import StudyOptions, options_read
-from benchrunner.studies.system_commands import check_not_running
 from benchrunner.study_files.reading import StudyFile, read_study_file
 from benchrunner.study_files.tables import StageTable
 from benchrunner.tasks.task import Task
@@ -38,7 +37,6 @@ def study_of_file(
     """
     options = options or StudyOptions()
     full_name, path = runner.plugins.study(name)
-    check_not_running(path)
     file = read_study_file(path, parameters or {}, name=full_name, scale=scale, systems=systems)
     loaded = [_with_family(system, options.family, path, runner) for system in file.study.systems]
     study = replace(file.study, columns=file.study.columns_named(columns), systems=tuple(loaded))

@@ -13,7 +13,7 @@ import pytest
 
 from benchrunner import RequestError
 from benchrunner.results import Fit, discover
-from benchrunner.studies.system_commands import check_not_running, wait_passing_signals
+from benchrunner.studies.system_commands import wait_passing_signals
 from inline import METHODS, mood, own, pairs, plugin
 from kitchen import STUDY, Kitchen
 
@@ -147,14 +147,15 @@ def _runs(number: int) -> bool:
         return False
 
 
-def test_a_study_that_runs_itself_is_refused(kitchen: Kitchen) -> None:
-    text = STUDY.replace('make = "bake {dough} out/{dough} {more}"', 'make = "compare --study {here}/study.toml"')
+@pytest.mark.parametrize("command", ["runs prune", "compare --study {here}/study.toml", "bake --help"])
+def test_a_study_file_runs_only_commands_that_build(command: str, kitchen: Kitchen) -> None:
+    """Other commands can delete what a study needs, or run the study itself without end."""
+    weights = kitchen.folder / "fits" / "a" / "model" / "model.safetensors"
+    weights.parent.mkdir(parents=True)
+    weights.touch()
+    text = STUDY.replace('make = "bake {dough} out/{dough} {more}"', f'make = "{command}"')
     (kitchen.folder / "study.toml").write_text(text)
-    code, _, err = kitchen("--study", "study.toml", "--columns", "taste", "--quiet", "--systems", "rye")
-    assert code == 2 and "a command of this study runs the study itself, which would never end" in err
-
-
-def test_studies_that_run_one_another_are_few(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("BENCHRUNNER_STUDIES", "\n".join(str(tmp_path / f"{number}.toml") for number in range(8)))
-    with pytest.raises(RequestError, match="8 studies run one another already"):
-        check_not_running(tmp_path / "mine.toml")
+    for further in ("--quiet", "--dry-run"):
+        error = kitchen.refused("--columns", "taste", "--systems", "rye", further)
+        assert "system rye: This command builds no backbone: benchrunner" in error
+    assert weights.exists() and not kitchen.made()
