@@ -77,6 +77,13 @@ def test_the_pieces_are_those_of_the_plain_trainer(tmp_path: Path) -> None:
     assert all(len(piece.removeprefix("##")) == 1 for piece in ours - set(plain.get_vocab()))
 
 
+@pytest.mark.timeout(60)
+def test_a_line_of_a_megabyte_without_blanks_is_linear(tmp_path: Path) -> None:
+    """The trainer's time grows with the square of a word's length: minutes for this one, were it not cut."""
+    found = learn_vocabulary(lambda: [*TEXTS * 50, "lowest" * 170_000], tmp_path / "vocab.txt", size=120)
+    assert found.size > 100 and "low" in (tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines()
+
+
 def test_no_text_and_no_room_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="The corpus is empty"):
         learn_vocabulary(lambda: ["", " "], tmp_path / "vocab.txt", size=1000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +20,10 @@ SMALLEST = 100
 """Fewest pieces of a vocabulary: fewer cannot spell English."""
 _BLOCK = 1 << 20
 """Characters that are counted at once."""
+_LONGEST = 1000
+"""Characters of a word from which on it is cut: the trainer's time grows with the square of a word's length, and
+WordPiece reads words of over 100 characters as [UNK]."""
+_LONG = re.compile(rf"\S{{{_LONGEST}}}")
 
 
 def learn_vocabulary(
@@ -45,7 +50,7 @@ def learn_vocabulary(
         continuing_subword_prefix="##",
         show_progress=False,
     )
-    tokenizer.train_from_iterator(paragraphs(), trainer)
+    tokenizer.train_from_iterator(map(_without_long_words, paragraphs()), trainer)
     pieces = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     text = "".join(f"{piece}\n" for piece, _ in pieces)
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
@@ -65,6 +70,13 @@ def _frequent_characters(paragraphs: Iterable[str], tokenizer: Tokenizer, most: 
             normalised[character] = normalised.get(character, 0) + int(raw_counts[code])
     ranked = sorted((-count, character) for character, count in normalised.items() if not character.isspace())
     return sorted(character for _, character in ranked[:most])
+
+
+def _without_long_words(paragraph: str) -> str:
+    """Put blanks into words that are longer than `_LONGEST`."""
+    if len(paragraph) <= _LONGEST or max(map(len, paragraph.split()), default=0) <= _LONGEST:
+        return paragraph
+    return _LONG.sub(r"\g<0> ", paragraph)
 
 
 def _blocks(paragraphs: Iterable[str]) -> Iterator[str]:
