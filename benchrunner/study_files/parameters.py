@@ -26,7 +26,10 @@ HERE = "here"
 _MOST_DIGITS = 18
 """Largest number of digits of a number that is calculated: more than steps, rows or sizes have."""
 _MOST_CHARACTERS = 1_000_000
-"""Largest length of a text with all its parameters; templates in templates can grow without end."""
+"""Largest length of a text with all its parameters."""
+_MOST_FILLINGS = 1000
+"""Largest number of parameters in a template, those of the templates in it included: forty templates that each contain
+the one before twice would be 2^40 texts."""
 
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _FILLING = re.compile(rf"({NAME})(\.file|(?:[*/][1-9][0-9]*)*)")
@@ -53,6 +56,8 @@ class Values:
     """Parameter -> what joins its words in the middle of a text."""
     templates: Mapping[str, str] = field(default_factory=dict)
     """Template -> its text. A template may contain the templates before it, and names that are given a value later."""
+    fillings: Mapping[str, int] = field(default_factory=dict)
+    """Template -> how many parameters are filled in for its text, those of the templates in it included."""
     unset: Mapping[str, str] = field(default_factory=dict)
     """Parameter without a value -> the parameter that the user must set; a text that contains it raises `MissingValue`.
     """
@@ -65,9 +70,18 @@ class Values:
         """Return the values with one more parameter that has no value, because the parameter `cause` has none."""
         return replace(self, unset={**self.unset, name: cause})
 
-    def with_template(self, name: str, text: str) -> Values:
-        """Return the values with one more template."""
-        return replace(self, templates={**self.templates, name: text})
+    def with_template(self, name: str, text: str, place: str) -> Values:
+        """Return the values with one more template; raise a `RequestError` if it contains too many parameters."""
+        fillings = sum(1 + self.fillings.get(hole, 0) for hole in _HOLE.findall(text))
+        if fillings > _MOST_FILLINGS:
+            raise RequestError(
+                f"{place}: has more than {_MOST_FILLINGS:,} parameters, those of the templates in it included."
+            )
+        return replace(
+            self,
+            templates={**self.templates, name: text},
+            fillings={**self.fillings, name: fillings},
+        )
 
     def with_value(self, name: str, value: str, separator: str = "") -> Values:
         """Return the values with one more parameter; raise a `ValueError` if the value cannot be split into words."""

@@ -70,8 +70,9 @@ def read_study_file(
     values = parameter_values(name, path, parameters, given)
     shown = {parameter.name: values.given(parameter) for parameter in parameters if parameter.name in values.words}
     for own, text in file.templates.items():
-        _check_new_name(own, values, f"{path}: templates.{own}")
-        values = values.with_template(own, text)
+        place = f"{path}: templates.{own}"
+        _check_new_name(own, values, place)
+        values = values.with_template(own, text, place)
     try:
         recipe = _filled(file.recipe, values, f"{path}: recipe")
         named = _every_system(file, values, path)

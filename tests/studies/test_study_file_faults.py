@@ -10,7 +10,7 @@ from study_texts import COLUMN, HEAD, SYSTEM, write_study
 
 NUMBER = '[parameters.n]\nabout = "count"\ndefault = "x"\n'
 MANY_VALUES = ", ".join(f'{name} = "{",".join(map(str, range(1000)))}"' for name in "abcd")
-MANY_TEMPLATES = 't0 = "xxxxxxxxxx"\n' + "".join(f't{n} = "{f"{{t{n - 1}}}" * 10}"\n' for n in range(1, 10))
+NESTED_TEMPLATES = 't0 = ""\n' + "".join(f't{n} = "{{t{n - 1}}} {{t{n - 1}}}"\n' for n in range(1, 41))
 
 
 def study_text(*, before: str = "", system: str = "", column: str = "") -> str:
@@ -42,7 +42,11 @@ FAULTS = {
         "each: this makes 1,000,000,000,000 systems; a study has at most 10,000.",
     ),
     "templates without end": (
-        HEAD + "[templates]\n" + MANY_TEMPLATES + SYSTEM + 'make = "a {t9} b"\n' + COLUMN,
+        HEAD + "[templates]\n" + NESTED_TEMPLATES + SYSTEM + 'make = "a {t40} b"\n' + COLUMN,
+        "templates.t9: has more than 1,000 parameters, those of the templates in it included.",
+    ),
+    "text without end": (
+        study_text(before=NUMBER.replace('"x"', f'"{"9" * 5000}"'), system=f'make = "a{"{n}" * 201}"\n'),
         "make: the text has more than 1,000,000 characters with its parameters.",
     ),
     "empty command": (study_text(system='make = ""\n'), "[[system]] 1 (one): make: must not be empty."),
