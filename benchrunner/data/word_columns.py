@@ -152,6 +152,10 @@ class WordColumns(FileSource):
                     f"{path}:{number}: the control character {character[0]!r}, which no word has; remove it from the "
                     "file."
                 )
+            if "\r" in stripped.rstrip("\r"):
+                raise DataError(
+                    f"{path}:{number}: a carriage return inside the line; end lines as on Linux or Windows."
+                )
             if not stripped.strip(" \t"):
                 yield number, []
             elif self.separator is None:

@@ -118,6 +118,14 @@ def test_control_characters_are_refused(control: str, tmp_path: Path) -> None:
     assert message.startswith("t.txt:2: ") and message.isprintable()
 
 
+def test_line_ends_of_old_macs_are_refused(tmp_path: Path) -> None:
+    """All lines would be one: one word, whose tag is the last field of the file."""
+    for text in ("a X\rb X\r\rc X\r", "a X\n\nb X\rc X\n"):
+        for source in (POS, WordColumns("t.txt", separator="\t")):
+            assert "a carriage return inside the line; end lines as on" in error(source, tmp_path, text)
+    assert read(POS, tmp_path, b"a X\r\nb X\r\n").table.column("words").to_pylist() == [["a", "b"]]
+
+
 def test_bytes_of_windows_are_read_as_latin_1(tmp_path: Path) -> None:
     rows = read(WordColumns("t.txt", encoding=("utf-8", "latin-1")), tmp_path, b"l\x92eau X\xe9\n")
     assert rows.table.column("words").to_pylist() == [["l\x92eau"]]
