@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from setuptools import PEP420PackageFinder
 
 from distributions import HOMES, ROOT, normalized, package, project
 
@@ -30,6 +31,13 @@ def test_all_distributions_describe_themselves_alike() -> None:
         assert table["description"] and table["keywords"] == sorted(table["keywords"], key=str.lower), home
         assert (home / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes(), home
         assert (home / table["readme"]).is_file(), home
+
+
+def test_folders_of_users_beside_the_core_are_not_installed(tmp_path: Path) -> None:
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
+    for name in ("benchrunner", "benchrunner/io", "benchrunner-demo", "benchrunner_runs"):
+        (tmp_path / name).mkdir()
+    assert sorted(PEP420PackageFinder.find(str(tmp_path), **patterns)) == ["benchrunner", "benchrunner.io"]
 
 
 def test_the_version_of_the_core_is_written_once_more_in_code() -> None:
