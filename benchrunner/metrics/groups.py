@@ -49,6 +49,7 @@ def mean_of_groups(
         absent=f"no {name}: no group of rows has a value",
         computed_from=computed_from,
         columns=tuple(columns),
+        of_groups=True,
     )
 
 

@@ -94,6 +94,8 @@ class Metric:
     columns: tuple[str, ...] = ()
     """Columns of the rows that the metric reads besides the gold answers, for example the question that each row
     belongs to. Every function of the metric then gets a `GoldRow` in place of each gold answer."""
+    of_groups: bool = False
+    """Whether rows with equal values in `columns` are scored together, so that a limit of rows must not part them."""
 
     @classmethod
     def of_rows(cls, name: str, row_value: Callable[[Any, Any], float], **fields: Any) -> Metric:

@@ -163,7 +163,7 @@ class Planner:
             self._check_columns(task, rows)
             if split in task.named("dev"):
                 settings = self.workspace.settings
-                rows = dev_rows(rows, task.problem, settings.limit_dev, settings.sample_dev)
+                rows = dev_rows(rows, task, settings.limit_dev, settings.sample_dev)
             self._rows[key] = rows
         return self._rows[key]
 

@@ -11,8 +11,10 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
+    from benchrunner.metrics import Metric
     from benchrunner.parameters.recipes import Recipe
     from benchrunner.problems.problem import Problem
+    from benchrunner.tasks.task import Task
 
 
 def training_rows(rows: Rows, problem: Problem, recipe: Recipe, *, seed: int) -> Rows:
@@ -20,14 +22,48 @@ def training_rows(rows: Rows, problem: Problem, recipe: Recipe, *, seed: int) ->
     return limited_rows(rows, problem, recipe.limit_train, recipe.sample, seed=seed)
 
 
-def dev_rows(rows: Rows, problem: Problem, limit: int | None, sample: str) -> Rows:
-    """Give the rows of a dev split that are scored, the same for every fit, with a note that says so."""
-    chosen = limited_rows(rows, problem, limit, sample, seed=0, option="--limit-dev")
-    if len(chosen) == len(rows):
+def dev_rows(rows: Rows, task: Task, limit: int | None, sample: str) -> Rows:
+    """Give the rows of a dev split that are scored, the same for every fit, with a note that says so.
+
+    Groups of rows that a metric scores together, such as all answers to one question, are whole: the rows of a group
+    that the limit parts are left out.
+    """
+    limited = limited_rows(rows, task.problem, limit, sample, seed=0, option="--limit-dev")
+    if len(limited) == len(rows):
         return rows
+    chosen = limited
+    for metric in task.metrics:
+        if metric.of_groups:
+            chosen = _whole_groups(chosen, rows, metric, sample)
     which = "the first" if sample == "first" else "a stratified sample of"
-    note = f"scored on {which} {len(chosen):,} of {len(rows):,} rows only (--limit-dev)"
+    if len(chosen) < len(limited):
+        which = f"whole groups, {len(chosen):,} rows, among {which}"
+    note = f"scored on {which} {len(limited):,} of {len(rows):,} rows only (--limit-dev)"
     return replace(chosen, notes=(*chosen.notes, note), limit=len(chosen))
+
+
+def _whole_groups(chosen: Rows, rows: Rows, metric: Metric, sample: str) -> Rows:
+    """Leave out the rows of groups of which some rows were not chosen."""
+    if sample != "first":
+        raise RequestError(
+            f"A stratified sample parts the groups of rows of {metric.name}: leave --sample out, or --limit-dev."
+        )
+    sizes = Counter(_groups(rows, metric))
+    groups = _groups(chosen, metric)
+    counts = Counter(groups)
+    kept = [row for row, group in enumerate(groups) if counts[group] == sizes[group]]
+    if not kept:
+        raise RequestError(
+            f"The first {len(chosen):,} rows hold no whole group of rows that {metric.name} scores: use a larger "
+            "--limit-dev."
+        )
+    lines = None if chosen.lines is None else [chosen.lines[row] for row in kept]
+    return replace(chosen, table=chosen.table.take(kept), lines=lines)
+
+
+def _groups(rows: Rows, metric: Metric) -> list[str]:
+    """Return what tells the group of each row from other groups."""
+    return [repr(values) for values in rows.table.select(metric.columns).to_pylist()]
 
 
 def limited_rows(

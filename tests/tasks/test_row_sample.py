@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from benchrunner import Choose, Classify, Recipe, Regress, RequestError, Rows
-from benchrunner.tasks.row_sample import stratified_sample, training_rows
-from inline import QUICK, runner
+from benchrunner import ACCURACY, Choose, Classify, Recipe, Regress, RequestError, Rows, exact_match_of_groups
+from benchrunner.tasks.row_sample import dev_rows, stratified_sample, training_rows
+from inline import QUICK, mood, runner
 
 LABELS = ["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]
 ABCD = Classify(("a", "b", "c", "d"))
@@ -88,3 +88,19 @@ def test_restarts_learn_from_samples_of_their_own(tmp_path: Path) -> None:
     assert [fit_runner.run(fit).status for fit in fits[:2]] == ["done", "done"]
     majority = [fit_runner.planner.plan(task, "", method="majority", recipe=recipe, seed=seed).id for seed in (0, 1)]
     assert majority[0] == majority[1]
+
+
+def test_a_limit_of_dev_rows_cuts_no_group() -> None:
+    """Nine answers to questions of two, three and four; a part of a question would be scored as if it were whole."""
+    questions = [0, 0, 1, 1, 1, 2, 2, 2, 2]
+    rows = Rows(pa.table({"a": ["x"] * 9, "label": ["glad"] * 9, "question": questions}), "dev", list(range(9)))
+    task = mood(metrics=(ACCURACY, exact_match_of_groups("question")))
+    chosen = dev_rows(rows, task, 8, "first")
+    assert chosen.table.column("question").to_pylist() == [0, 0, 1, 1, 1] and chosen.lines == [0, 1, 2, 3, 4]
+    assert chosen.limit == 5
+    assert chosen.notes == ("scored on whole groups, 5 rows, among the first 8 of 9 rows only (--limit-dev)",)
+    assert len(dev_rows(rows, mood(), 8, "first")) == 8
+    with pytest.raises(RequestError, match="The first 1 rows hold no whole group of rows that exact_match scores"):
+        dev_rows(rows, task, 1, "first")
+    with pytest.raises(RequestError, match="parts the groups of rows of exact_match"):
+        dev_rows(rows, task, 8, "stratified")
