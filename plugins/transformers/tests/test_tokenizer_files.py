@@ -186,3 +186,45 @@ def test_a_large_vocabulary_is_read_without_the_network(tmp_path: Path, monkeypa
     contents["model"]["vocab"] += [[f"piece {number}", -20.0] for number in range(100_000)]
     path.write_text(json.dumps(contents), encoding="utf-8")
     assert HubTokenizer.read(tmp_path).size == 100_405
+
+
+def changed(path: Path, **changes: Any) -> dict[str, Any]:
+    """Change keys of a JSON file; return its contents."""
+    contents = json.loads(path.read_text(encoding="utf-8")) | changes
+    path.write_text(json.dumps(contents), encoding="utf-8")
+    return dict(contents)
+
+
+def test_an_id_of_a_milliard_in_any_file_is_refused_unread(tmp_path: Path) -> None:
+    """The library took the memory of all ids up to the largest, and the process was aborted."""
+    write_samples("roberta", tmp_path)
+    changed(tmp_path / "tokenizer_config.json", fast_tokenizer_files=["tokenizer.1.0.0.json"])
+    contents = changed(tmp_path / "tokenizer.json")
+    contents["model"]["vocab"]["huge"] = 10**9
+    (tmp_path / "tokenizer.1.0.0.json").write_text(json.dumps(contents), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"tokenizer\.1\.0\.0\.json: a token has the id 1,000,000,000"):
+        HubTokenizer.read(tmp_path)
+
+
+def special_ids(folder: Path, number: int) -> HubTokenizer:
+    """Read a tokenizer whose post-processor puts tokens of this id around a text."""
+    write_samples("modernbert", folder)
+    contents = changed(folder / "tokenizer.json")
+    for token in contents["post_processor"]["special_tokens"].values():
+        token["ids"] = [number]
+    changed(folder / "tokenizer.json", **contents)
+    return HubTokenizer.read(folder)
+
+
+def test_ids_of_the_post_processor_need_embeddings_too(tmp_path: Path) -> None:
+    assert special_ids(tmp_path, 70_000).size == 70_001
+
+
+def test_a_panic_in_rust_is_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write_samples("modernbert", tmp_path)
+    contents = changed(tmp_path / "tokenizer.json")
+    contents["post_processor"]["pair"][0]["SpecialToken"]["id"] = "[NONE]"
+    changed(tmp_path / "tokenizer.json", **contents)
+    with pytest.raises(CheckpointError, match="the tokenizer cannot encode every text: no entry found for key"):
+        HubTokenizer.read(tmp_path)
+    assert "panicked" not in capfd.readouterr().err

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -86,8 +88,9 @@ class HubTokenizer:
 
     @property
     def size(self) -> int:
-        """Number of embeddings that the tokens need: the largest token id plus one, added tokens included."""
-        return 1 + int(max(self._backend.get_vocab(with_added_tokens=True).values()))
+        """Number of embeddings that the tokens need: the largest token id plus one, added and special ones included."""
+        ids = self._backend.get_vocab(with_added_tokens=True).values()
+        return 1 + int(max(*ids, self.frame.unknown, *self.frame.before, *self.frame.between, *self.frame.after))
 
     @property
     def summary_place(self) -> Literal["first", "last"]:
@@ -222,11 +225,29 @@ def _copy(tokenizer: Any, origin: Path) -> Tokenizer:
 
 
 def _check_unknown(backend: Tokenizer, origin: Path) -> None:
-    """Raise `CheckpointError` if the tokenizer fails at text that its vocabulary does not cover."""
+    """Raise `CheckpointError` if the tokenizer fails at text that its vocabulary does not cover, or at a pair."""
     try:
-        backend.encode(_UNUSUAL)
-    except Exception as error:  # the Rust side raises plain Exception
+        with _without_panics():
+            backend.encode(_UNUSUAL)
+            backend.encode(_PROBES[0], _PROBES[0])
+    except BaseException as error:  # the Rust side raises plain Exception, and panics are no Exception
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise CheckpointError(f"{origin}: the tokenizer cannot encode every text: {first_line(error)}.") from None
+
+
+@contextlib.contextmanager
+def _without_panics() -> Iterator[None]:
+    """Keep Rust from printing where it panics: this goes past Python to standard error, and the error says it too."""
+    kept = os.dup(2)
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(silent)
 
 
 def _reads_segments(tokenizer: Any, config: Any) -> bool:
