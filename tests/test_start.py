@@ -55,6 +55,24 @@ print(code, sorted({name.partition(".")[0] for name in sys.modules} & {"transfor
 """
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("words", "code"), [("list", 0), ("--help", 0), ("lst", 2)])
+def test_a_thread_of_a_plugin_keeps_no_command_from_ending(words: str, code: int, tmp_path: Path) -> None:
+    endless = "import threading\nthreading.Thread(target=threading.Event().wait).start()\n"
+    (tmp_path / "busy.py").write_text(
+        f"from benchrunner import hookimpl\n{endless}@hookimpl\ndef register_tasks(): return []\n"
+    )
+    (tmp_path / "busy-1.0.dist-info").mkdir()
+    (tmp_path / "busy-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: busy\nVersion: 1.0\n")
+    (tmp_path / "busy-1.0.dist-info" / "entry_points.txt").write_text("[benchrunner]\nbusy = busy\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, *PROGRAMS["module"], words], env=environment, capture_output=True, text=True, timeout=40
+    )
+    assert ended.returncode == code, ended.stderr
+    assert "busy is set aside" not in ended.stderr and (code or ended.stdout)
+
+
 def test_a_fit_imports_neither_pandas_nor_scipy(tmp_path: Path) -> None:
     """Each takes half a second of a core; pyarrow imports pandas, where it is installed, for many calls."""
     (tmp_path / "pandas.py").write_text('raise RuntimeError("somebody imports pandas")')

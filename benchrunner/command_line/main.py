@@ -31,6 +31,7 @@ from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.io.files import is_disk_full
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.distributions import advice_on_absent_plugins
+from benchrunner.plugins.loading import end_beside_threads
 from benchrunner.plugins.registry import Plugins, SetAside
 from benchrunner.process.interrupts import Stopped, end_with_parent, number_of, stop_on_signals
 from benchrunner.process.platform_facts import home_folder, stop_signals
@@ -44,9 +45,12 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
     try:
         _prepare_process()
         code = _exit_code(sys.argv[1:], plugins, ends_process=True)
+    except SystemExit as ended:  # as of --help
+        code = ended.code if isinstance(ended.code, int) else DONE
     except KeyboardInterrupt as stop:  # a further one, while the first was told
         code = SIGNALLED + number_of(stop)
     _end_at_signals(code)  # what Python still waits for, such as a download's threads, can be cut short
+    end_beside_threads(code)
     return code
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +19,22 @@ from benchrunner.process.torch_settings import reset_torch, torch_settings
 
 PATIENCE_SECONDS = 2.0
 """Seconds after which a plugin that is still loading is named: an endless loop must not look like a slow command."""
+
+_STARTED_BY = "benchrunner_plugin"
+"""Attribute of threads that a plugin started while it was loaded."""
+
+
+def end_beside_threads(code: int) -> None:
+    """End this process with an exit code if it has a thread that a plugin started while it was loaded.
+
+    Python would wait for such a thread, perhaps without end, before it ends the process.
+    """
+    if any(hasattr(thread, _STARTED_BY) and not thread.daemon for thread in threading.enumerate()):
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(code)
 
 
 @final
@@ -47,6 +66,7 @@ class Loading:
         """
         self._plugin = (name, time.monotonic())
         before = torch_settings()
+        running = threading.enumerate()
         try:
             with PluginCode():
                 yield
@@ -57,6 +77,9 @@ class Loading:
                     f"benchrunner: the plugin '{name}' set torch's {setting} to {value}, for all fits of this process. "
                     f"It is {before[setting]} again."
                 )
+            for thread in threading.enumerate():
+                if thread not in running:
+                    setattr(thread, _STARTED_BY, name)
 
     def _watch(self) -> None:
         named = None

@@ -31,6 +31,7 @@ from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import Event
 from benchrunner.plugins.discovery import discover
+from benchrunner.plugins.loading import end_beside_threads
 from benchrunner.process.interrupts import HeldBack
 from benchrunner.runs.core_shares import CoreShares
 from benchrunner.runs.orders import FitAnswer, FitOrder
@@ -305,7 +306,9 @@ def work(descriptor: int) -> None:
         while (order := orders.get()) is not None:
             connection.send(order.run(plugins=plugins, report=report, runners=runners))
     except KeyboardInterrupt:  # the training was asked to stop, and has written its checkpoint
+        end_beside_threads(STOPPED)
         sys.exit(STOPPED)
+    end_beside_threads(0)
 
 
 def _listen(connection: Connection[Message, FitOrder | None], orders: queue.SimpleQueue[FitOrder | None]) -> None:
