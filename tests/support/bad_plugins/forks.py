@@ -93,6 +93,7 @@ def _run(case: Case, folder: Path, out: Path, err: Path) -> None:
         sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if any(pattern.startswith("still loading") for pattern in case.said):
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # pytest-timeout has set a handler of its own
             signal.alarm(4)
         atexit._clear()
         logging.getLogger().handlers.clear()  # pytest's
