@@ -179,3 +179,15 @@ def test_the_implementation_is_looked_up_and_never_guessed() -> None:
     assert implementation(CPU, half, 64, dropping=False, learning=True) is explicit
     assert implementation(CPU, single, 64, dropping=False, window=2) is grouped
     assert implementation(CPU, single, 64, dropping=True) is explicit
+
+
+def test_a_window_may_hide_the_farthest_pair_alone() -> None:
+    """Of five tokens, a window of three hides the first and the last from each other, and a window of four nothing."""
+    batch = batch_of((5,), Dropout(3, 1, 0))
+    qkv = drawn(batch, 2, 7, torch.float32)
+    outputs = {}
+    for window in (None, 3, 4):
+        outputs[window] = attend(qkv, batch, rate=0.0, site="site", window=window)
+        expected = plain(qkv, batch, 0.0, "site", window=window).flatten(1)
+        torch.testing.assert_close(outputs[window], expected)
+    assert not torch.allclose(outputs[3], outputs[None]) and torch.allclose(outputs[4], outputs[None])

@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
+from benchrunner import ACCURACY
 from benchrunner.results import compared, run_study
 from command_line import Shell
-from inline import runner
+from inline import mood, plugins, runner
 
 
 def compare(shell: Shell, *options: str) -> str:
@@ -56,3 +58,14 @@ def test_a_notebook_shows_the_table_of_a_result(shell: Shell) -> None:
     page = result._repr_html_()
     assert page is not None
     assert page.startswith("<table>") and "mine/mood" in page and "seconds of fitting" in page
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_every_table_shows_a_metric_on_its_own_scale(scale: float, shell: Shell) -> None:
+    shell.plugins = plugins(register_tasks=[mood(metrics=(replace(ACCURACY, scale=scale),))])
+    values = json.loads(compare(shell, "--json"))
+    mean = values["cells"][0]["scores"][0]["mean"]["value"]
+    assert 0.1 < mean <= 1, "machines read a fraction"
+    for form in ("table", "markdown", "latex"):
+        text = compare(shell, "--format", form)
+        assert f"{scale * mean:.1f}" in text and f"{100 * mean:.1f}" not in text, text

@@ -293,3 +293,8 @@ def test_hub_rows_have_label_names_and_decimals_and_are_cached(tmp_path: Path) -
     assert str(answers[2]).startswith("DataNotFound: hub lab/moods (small, test) could not be read: ")
     assert answers[3] == {"label": [["glad", "sad"], [], ["sad"]]}
     assert ask(environment | {"HF_HUB_OFFLINE": "1"}, whole) == [rows]
+
+
+def test_no_text_and_an_empty_text_have_other_fingerprints() -> None:
+    tables = [pa.table({"a": pa.array(["x", value, "y"], pa.string())}) for value in (None, "")]
+    assert fingerprint(tables[0]) != fingerprint(tables[1])

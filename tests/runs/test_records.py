@@ -1,6 +1,7 @@
 """What stands on disk is whole, or it is not there."""
 
 import json
+import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from benchrunner.errors import RequestError, UnknownName
+from benchrunner.errors import DamagedFile, RequestError, UnknownName
 from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io import files as files_module
 from benchrunner.io.decoding import as_json
 from benchrunner.io.files import write_atomically, write_folder_atomically, write_json
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.process.platform_facts import current_umask
+from benchrunner.process.platform_facts import current_umask, flush_to_disk
 from benchrunner.runs import folder as folder_module
 from benchrunner.runs.folder import RunFolder, find_run
 
@@ -175,3 +176,29 @@ def kept_answers(runs: Path, answers: list[str]) -> list[str]:
     kept = folder.prediction_record(prediction.id)
     assert kept is not None and folder_module.read_prediction(home) == prediction
     return folder_module.read_answers(home, kept)
+
+
+def test_the_record_of_another_fit_is_not_believed(tmp_path: Path) -> None:
+    for name in (RECORD.id, "elsewhere"):
+        RunFolder(tmp_path, name).keep_record(RECORD)
+    assert RunFolder(tmp_path, RECORD.id).finished_record() == RECORD
+    with pytest.raises(DamagedFile, match=f"this is the record of {RECORD.id}, and the folder is that of elsewhere"):
+        RunFolder(tmp_path, "elsewhere").finished_record()
+
+
+def test_folders_are_flushed_after_what_they_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file whose folder is not on the disk is lost when the power fails."""
+    flushed = list[str]()
+    monkeypatch.setattr(files_module, "flush_to_disk", lambda path: flushed.append(path.name.partition(".part")[0]))
+    write_atomically(tmp_path / "file", lambda part: part.write_text("new"))
+    assert len(flushed) == 2 and flushed[-1] == tmp_path.name
+    flushed.clear()
+    write_folder_atomically(tmp_path / "folder", fill)
+    assert sorted(flushed[1:-1]) == ["a", "b", "deeper"] and flushed[-1] == tmp_path.name
+
+
+def test_the_entries_of_a_folder_are_flushed_to_the_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
+    flush_to_disk(tmp_path)
+    assert flushed == [tmp_path.stat().st_ino]

@@ -1,5 +1,7 @@
 """Intervals: SciPy's bootstrap, Student's t by hand, and resamples without a score."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,6 +11,7 @@ from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import ACCURACY
 from benchrunner.metrics.correlation import PEARSON, SPEARMAN
 from benchrunner.statistics import example_interval, restart_interval
+from benchrunner.statistics.intervals import _bca_levels
 
 
 @pytest.mark.parametrize("metric", [PEARSON, SPEARMAN], ids=["pearson", "spearman"])
@@ -54,3 +57,13 @@ def test_a_metric_without_row_sums_has_an_interval() -> None:
 def test_too_many_resamples_without_a_score_are_an_error() -> None:
     with pytest.raises(Undefined, match="pearson has no value in"):
         example_interval(PEARSON, [1, 1, 1, 2], [[1, 2, 3, 4]])
+
+
+def test_resamples_with_the_same_score_count_half() -> None:
+    """By hand: with one resample below, two equal and one above, nothing is corrected; with two below, the ends rise."""
+    values = np.array([0.4, 0.6])
+    assert _bca_levels(np.array([0.4, 0.5, 0.5, 0.6]), 0.5, values, 0.95) == pytest.approx((0.025, 0.975))
+    bias = NormalDist().inv_cdf(5 / 8)  # 2 of 4 are below, 1 is equal
+    levels = _bca_levels(np.array([0.3, 0.4, 0.5, 0.6]), 0.5, values, 0.95)
+    ends = (NormalDist().cdf(2 * bias - 1.959964), NormalDist().cdf(2 * bias + 1.959964))
+    assert levels == pytest.approx(ends, abs=1e-6)

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from benchrunner.metrics import Score
 from benchrunner.studies.cells import Selection, selected_fit
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.remarks import footnotes
+from benchrunner.studies.selection import _figure
 from chancy import ACCURACY, chancy, compare_rates
 from rate_methods import metric_dependent, restart_dependent, split_dependent
 
@@ -60,3 +62,11 @@ def test_the_splits_that_select_are_told(select_on: tuple[str, ...], rate: float
     assert f"mine/mood: {note}" in list(footnotes(result))
     (shown,) = as_json(result)["cells"]
     assert shown["selected_on"] == list(select_on or ("near", "far"))
+
+
+def test_a_mean_over_restarts_leaves_no_score_out() -> None:
+    """The mean of the other restarts would be too good."""
+    scores = [Score(0.9), Score(None, "it answers nothing"), Score(0.7)]
+    figure = _figure(scores[0], scores, 100.0)
+    assert figure.mean == Score(None, "1 of 3 restarts: it answers nothing")
+    assert (figure.values, figure.deviation) == ((0.9, 0.7), None)

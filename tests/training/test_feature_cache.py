@@ -180,3 +180,13 @@ def test_a_damaged_memory_of_a_hash_gives_no_other_hash(tmp_path: Path, damage: 
         memory.write_bytes({**damaged, "zeros": bytes(len(content)), "brackets": b"[" * 100_000}[damage])
     assert cache.file_hash(path) == first
     assert memory.read_bytes() == content
+
+
+def test_the_summarys_place_and_training_are_in_the_key(tmp_path: Path) -> None:
+    cache, table, encoder = Cache(tmp_path), sentences(20), Counting()
+    places: tuple[Literal["first", "last"], ...] = ("first", "last")
+    for _ in range(2):
+        for encoder.summary_place in places:
+            for training in (True, False):
+                cache.features(table, MOOD, encoder, Recipe(), CODE, training=training)
+    assert encoder.assembled == 4

@@ -107,8 +107,11 @@ def test_a_word_loss_is_the_mean_over_words_for_any_batch_split(tmp_path: Path) 
     assert first_loss(1) == pytest.approx(first_loss(1000), abs=1e-6) == pytest.approx(by_hand(), abs=1e-6)
 
 
+@pytest.mark.parametrize("epochs", [1, 2])
 @pytest.mark.parametrize("batch_unit", RECIPE_FIELDS["batch_unit"].choices)
-def test_mean_words_weighs_all_words_equally(batch_unit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mean_words_weighs_all_words_equally(
+    batch_unit: str, epochs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The learning rate is 0, so the losses of all batches together are the mean loss of all words, by hand."""
     monkeypatch.setattr("benchrunner.training.loop.LOG_STEPS", 1)
     tags = Tag(("O", "B-TREE"))
@@ -116,7 +119,7 @@ def test_mean_words_weighs_all_words_equally(batch_unit: str, tmp_path: Path, mo
     words = [sentence.split() for sentence in sentences]
     labels = list(map(tree_tags, words))
     table = pa.table({"words": words, "labels": labels, "document": [0, 0, 0, 1, 1, 2]})
-    recipe = Recipe(lr=0, epochs=1, batch_size={"words": 4}.get(batch_unit, 2), max_length=32)
+    recipe = Recipe(lr=0, epochs=epochs, batch_size={"words": 4}.get(batch_unit, 2), max_length=32)
     recipe = recipe.changed(batch_unit=batch_unit, loss_divisor="mean-words")
     encoder, head = TinyEncoder(dropout=0.0), LinearHead(12, tags.head, seed=1)
     features = tags.encode(table, encoder, recipe, training=True)
@@ -230,3 +233,16 @@ def test_the_work_of_a_training_is_counted(tmp_path: Path) -> None:
         "trained_weights": matrices,
         "frozen_weights": 0,
     }
+
+
+def test_each_micro_batch_draws_masks_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+
+    def draw(*place: int) -> Dropout:
+        drawn.append(place)
+        return Dropout(*place)
+
+    monkeypatch.setattr("benchrunner.training.loop.Dropout", draw)
+    fit = fitted(tmp_path, RECIPE.changed(micro_tokens=1), dropout=0.1)
+    assert len(drawn) == len(set(drawn)) > len(fit.losses)
+    assert {step for _, step, _ in drawn} == set(range(len(fit.losses)))
