@@ -14,7 +14,7 @@ import forked
 import inline
 from benchrunner import MATTHEWS, Classify, Metric, Score, Workspace
 from benchrunner.engine import Job, Method, Outcome
-from benchrunner.errors import CheckpointError, FitError, RequestError
+from benchrunner.errors import CheckpointError, DamagedFile, FitError, RequestError
 from benchrunner.results import Computing, Executor, Fit, Runner, compared, discover, run_study
 from benchrunner.runs.answering import answer
 from benchrunner.runs.exporting import export
@@ -426,3 +426,15 @@ def test_two_processes_wanting_one_fit_run_it_once(tmp_path: Path) -> None:
     # A process may wait for the fit and then for its prediction: events of one kind in a row count once.
     outputs = [list(dict.fromkeys(process.communicate()[0].split())) for process in processes]
     assert sorted(outputs) == [["fitting", "done", "sad"], ["waiting", "done", "sad"]]
+
+
+def test_a_model_that_was_changed_predicts_nothing(tmp_path: Path) -> None:
+    """One bit of a weight: nothing else would notice it."""
+    made = runner(tmp_path)
+    fit = fine_tuned(made)
+    weights = made.folder(fit).model / "head.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(DamagedFile, match=r"head\.safetensors: damaged, or edited after it was written"):
+        predict(fit, "dev", made)

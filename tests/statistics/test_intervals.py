@@ -60,7 +60,7 @@ def test_too_many_resamples_without_a_score_are_an_error() -> None:
 
 
 def test_resamples_with_the_same_score_count_half() -> None:
-    """By hand: with one resample below, two equal and one above, nothing is corrected; with two below, the ends rise."""
+    """By hand: with one below, two equal and one above, nothing is corrected; with two below, the ends rise."""
     values = np.array([0.4, 0.6])
     assert _bca_levels(np.array([0.4, 0.5, 0.5, 0.6]), 0.5, values, 0.95) == pytest.approx((0.025, 0.975))
     bias = NormalDist().inv_cdf(5 / 8)  # 2 of 4 are below, 1 is equal
