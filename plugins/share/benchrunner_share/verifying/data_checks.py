@@ -32,7 +32,7 @@ class OwnData:
         self.absent = set[str]()
         """Names of installed tasks whose rows are not all here."""
         self.differing = False
-        """Whether rows differ from those of the folder."""
+        """Whether a difference of rows was found, and said."""
         for name in content["tasks"]:
             if name in plugins.tasks:
                 self.tasks[name] = plugins.tasks[name]
@@ -57,14 +57,15 @@ class OwnData:
 
     def _check_rows(self, place: str, claimed: Mapping[str, Any], rows: Rows) -> None:
         own = data_json(rows)
-        self.differing = self.differing or claimed != own
         if claimed["rows"] != own["rows"]:
+            self.differing = True
             self._findings.differ(
                 f"{place}: {quoted(claimed['rows'])} rows were answered, and {rows.origin} has {own['rows']:,}."
             )
         names = sorted({*claimed["columns"], *own["columns"]})
         differing = [name for name in names if claimed["columns"].get(name) != own["columns"].get(name)]
         if differing or claimed["fingerprint"] != own["fingerprint"]:
+            self.differing = True
             columns = f"; columns that differ: {', '.join(map(quoted, differing))}" if differing else ""
             self._findings.differ(
                 f"{place}: the answers are to another revision of the data than {rows.origin}{columns}."

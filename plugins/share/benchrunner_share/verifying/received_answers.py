@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import Rows, Score, Task, quoted
+from benchrunner import Recipe, Rows, Score, Task, quoted
 from benchrunner.engine import decoding
 from benchrunner.results import Fit, Prediction, Record, predict, predicting
 from benchrunner_share.documents.contents import STUDY, Figures, fit_name, prediction_name
@@ -33,6 +33,7 @@ class ReceivedAnswers:
         self._fits = fits
         self._content = content
         self._scored: dict[tuple[str, str, str], Scored | UnreadableFile] = {}
+        self._own: dict[tuple[str, Recipe], Fit] = {}
         self.scores = 0
         """Number of scores that were computed again."""
         self.answers = 0
@@ -93,8 +94,12 @@ class ReceivedAnswers:
         return majority
 
     def _own_majority(self, fit: Fit, task: Task) -> Fit:
-        """Plan the majority answer to the training rows of a fit with the verifier's rows."""
-        return self._data.runner.planner.plan(task, "", method=predicting.MAJORITY, recipe=fit.recipe)
+        """Plan the majority answer to the training rows of a fit with the verifier's rows, once for each recipe."""
+        key = (task.name, fit.recipe)
+        if key not in self._own:
+            planner = self._data.runner.planner
+            self._own[key] = planner.plan(task, "", method=predicting.MAJORITY, recipe=fit.recipe)
+        return self._own[key]
 
     def _majority(self, fit: Fit, task: Task, split: str) -> predicting.Predicted:
         return predict(self._own_majority(fit, task), split, self._data.runner)
