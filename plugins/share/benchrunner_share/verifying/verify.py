@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -194,7 +195,8 @@ class _RebuiltStudy:
         self._findings.differ_all(repeated_cells(rebuilt))
         if not results:
             return 0
-        systems = [{"name": name, "backbone": ""} for name in dict.fromkeys(cell.system for cell in rebuilt)]
+        names = dict.fromkeys(cell.system for cell in rebuilt)
+        systems = [{"name": name, "backbone": ""} for name in names]
         study = replace(decoding.from_json(Study, {"systems": systems, "columns": []}, STUDY), cells=tuple(rebuilt))
         computed = documents.content(Result(study, tuple(results), {}))
         if len(claimed["result"]["cells"]) < len(every):  # averages miss terms, and the cells say why
@@ -243,7 +245,9 @@ class _RebuiltStudy:
     def _cell(self, claimed: Mapping[str, Any]) -> cells.Cell | None:
         """Rebuild a cell and check its plan; None if some of its fits are missing."""
         place = f"{quoted(claimed['system'])} on {quoted(claimed['task'])}"
-        if missing := [fit for point in claimed["candidates"] for fit in point["fits"] if fit not in self._fits]:
+        fits = itertools.chain.from_iterable(point["fits"] for point in claimed["candidates"])
+        missing = [fit for fit in fits if fit not in self._fits]
+        if missing:
             self._findings.differ(f"{place} is not verified: the fit {quoted(missing[0])} is missing or damaged.")
             return None
         cell = rebuilt_cell(claimed, self._data.tasks[claimed["task"]], self._fits)
