@@ -75,6 +75,18 @@ FORGERIES: dict[str, tuple[Change, str]] = {
         lambda study, cell: study.update(verified="by the authors"),
         "verified: in the folder, but not computed here",
     ),
+    "a task that the study has not": (
+        lambda study, cell: study["suppliers"].update(verified="by the authors"),
+        "suppliers, verified: in the folder, but not computed here",
+    ),
+    "a backbone that the study has not": (
+        lambda study, cell: study["revisions"].update({"best model": "0" * 16}),
+        "revisions, best model: in the folder, but not computed here",
+    ),
+    "data that the study has not": (
+        lambda study, cell: study["data"]["mine/mood"]["dev"].update(accuracy=1.0),
+        "data, mine/mood, dev, accuracy: in the folder, but not computed here",
+    ),
     "a limit of dev": (
         lambda study, cell: cell["fitting"].update(limit_dev=5),
         "only some rows of dev are scored",

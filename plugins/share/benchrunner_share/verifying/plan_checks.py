@@ -88,21 +88,27 @@ def _data_differences(fit: Fit, cell: cells.Cell, runner: Runner) -> Iterator[st
         yield f"{cell_place(cell)}: the fit {fit.id} learned from other rows than those of {rows.origin}."
 
 
-def restricted(content: Mapping[str, Any], tasks: set[str]) -> dict[str, Any]:
-    """Return the part of a study's content that is about some tasks; averages are left out if cells are."""
-    every = content["result"]["cells"]
-    kept = [cell for cell in every if cell["task"] in tasks]
-    backbones = {cell["backbone"] for cell in kept}
+def restricted(content: Mapping[str, Any], left_out: set[str]) -> Mapping[str, Any]:
+    """Return a study's content without some tasks; averages are then left out. What belongs to no task stays."""
+    if not left_out:
+        return content
+    kept = []
+    backbones = set[str]()
+    for cell in content["result"]["cells"]:
+        if cell["task"] in left_out:
+            backbones.add(cell["backbone"])
+        else:
+            kept.append(cell)
+    backbones -= {cell["backbone"] for cell in kept}
     part = dict(content)
-    part["result"] = {**content["result"], "cells": kept}
-    if len(kept) < len(every):
-        part["result"]["averages"] = {}
+    part["result"] = {**content["result"], "cells": kept, "averages": {}}
     for name in ("tasks", "data", "suppliers"):
-        part[name] = {task: value for task, value in content[name].items() if task in tasks}
-    part["revisions"] = {name: value for name, value in content["revisions"].items() if name in backbones}
+        part[name] = {task: value for task, value in content[name].items() if task not in left_out}
+    part["revisions"] = {name: value for name, value in content["revisions"].items() if name not in backbones}
     for name in ("predictions", "majority"):
         part[name] = {}
         for fit, of_fit in content[name].items():
-            if of_tasks := {task: value for task, value in of_fit.items() if task in tasks}:
+            of_tasks = {task: value for task, value in of_fit.items() if task not in left_out}
+            if of_tasks or not of_fit:
                 part[name][fit] = of_tasks
     return part

@@ -177,8 +177,8 @@ class _RebuiltStudy:
         every = self._content["result"]["cells"]
         if not {cell["task"] for cell in every} <= self._content["tasks"].keys():
             raise UnreadableFile(f"{STUDY}: the scores have other tasks than the study.")
-        tasks = self._data.tasks.keys() - self._data.absent
-        claimed = restricted(self._content, set(tasks))
+        verified = self._data.tasks.keys() - self._data.absent
+        claimed = restricted(self._content, self._content["tasks"].keys() - verified)
         rebuilt = list[cells.Cell]()
         results = list[CellResult]()
         texts = dict[str, str]()
@@ -199,7 +199,7 @@ class _RebuiltStudy:
         systems = [{"name": name, "backbone": ""} for name in names]
         study = replace(decoding.from_json(Study, {"systems": systems, "columns": []}, STUDY), cells=tuple(rebuilt))
         computed = documents.content(Result(study, tuple(results), {}))
-        if len(claimed["result"]["cells"]) < len(every):  # averages miss terms, and the cells say why
+        if claimed is not self._content:  # averages miss terms, and the cells say why
             computed["result"]["averages"] = {}
         if self._data.differing:  # said already, in better words
             computed["data"] = claimed["data"]
