@@ -124,7 +124,8 @@ class ReceivedAnswers:
         if fit.method == predicting.MAJORITY:
             predicted = self._majority(fit, task, split)
             settings = predicting.decoding_settings(self._own_majority(fit, task), self._data.runner)
-            prediction = Prediction(fit.id, task.name, split, data, dict(settings))
+            scoring = self._prediction(fit, task, split).scoring  # other versions of plugins score otherwise
+            prediction = Prediction(fit.id, task.name, split, data, dict(settings), scoring)
             record = replace(predicted.record, id=prediction.id)
         else:
             prediction = self._prediction(fit, task, split)
