@@ -23,6 +23,8 @@ KEEP = ("selected", "all", "none")
 """Values of `Fitting.keep`."""
 ABSENT = "-"
 """What tables show in place of a figure that is not there."""
+LOST, NO_SCORE = "some fits have no scores", "a score is absent"
+"""What is said of lost fits and absent scores."""
 
 
 @final
@@ -273,6 +275,29 @@ class CellResult:
         """The number of fits of the chosen grid point that have no score, or learned nothing, as a flag says."""
         lost = len(self.chosen_fits) - len(self.restarts)
         return lost + max(self.flagged.values(), default=0)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the figures must know: flags of the restarts, absent scores and lost fits."""
+        warnings = []
+        for flag, count in self.flagged.items():
+            if count:
+                warnings.append(flag if count == len(self.restarts) else f"{flag} in some restarts")
+        if not self.figures or any(figure.mean.value is None for figure in self.figures.values()):
+            warnings.append(NO_SCORE)
+        if self.lost:
+            warnings.append(LOST)
+        return tuple(warnings)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What a reader must know where rows were left out: how many rows the fits learned from or were scored on."""
+        limits = []
+        if self.chosen is not None and self.chosen.limit_train is not None:
+            limits.append(f"limited to {self.chosen.limit_train} training rows")
+        if self.cell.fitting.limit_dev is not None:
+            limits.append(f"scored on {self.cell.fitting.limit_dev} rows of dev")
+        return tuple(limits)
 
     def predicted(self, fit: Fit, split: str) -> Predicted:
         """Return the answers of one of the cell's fits to a split, with their scores; raise a `FitError` without."""

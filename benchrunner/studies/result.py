@@ -243,15 +243,20 @@ class Result:
 
 
 def _mean(parts: Mapping[str, Figure | None]) -> Figure:
-    """Return the mean of the figures of other columns; it has no value if any of these has none."""
+    """Return the mean of the figures of other columns; it has no value if any of these has none.
+
+    Figures of one scale have a mean of this scale. Others are averaged as tables show them.
+    """
     figures = []
     missing = []
     for name, figure in parts.items():
-        mean = None if figure is None else figure.shown(figure.mean.value)
-        if mean is None:
+        if figure is None or figure.mean.value is None:
             missing.append(name)
         else:
-            figures.append(mean)
+            figures.append(figure)
     if missing:
         return Figure.absent(f"there is no figure in {', '.join(missing)}")
-    return Figure.single(statistics.fmean(figures))
+    scales = {figure.scale for figure in figures}
+    scale = scales.pop() if len(scales) == 1 else 1.0
+    means = [(figure.shown(figure.mean.value) or 0.0) / scale for figure in figures]
+    return replace(Figure.single(statistics.fmean(means)), scale=scale)

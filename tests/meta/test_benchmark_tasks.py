@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from benchrunner.results import discover
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -58,3 +60,11 @@ def test_the_peer_script_uses_no_code_of_this_project() -> None:
 def _imports(file: Path) -> list[str]:
     lines = (line.strip() for line in file.read_text(encoding="utf-8").splitlines())
     return [line for line in lines if line.startswith(("import ", "from "))]
+
+
+def test_metrics_of_all_tasks_are_fractions() -> None:
+    """Machines read one scale; tables multiply by the scale that each metric declares."""
+    scales = {
+        f"{task.name} {metric.name}": metric.scale for task in discover().tasks.values() for metric in task.metrics
+    }
+    assert len(scales) > 50 and {name for name, scale in scales.items() if scale != 100.0} == set()

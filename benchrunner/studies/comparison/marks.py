@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from benchrunner.studies.cells import CellResult
+from benchrunner.studies.cells import NO_SCORE
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Place
 from benchrunner.studies.study_statistics import SystemDifference
 
 CLEAR, CLEAR_FITS = "*", "(*)"
 """Marks of a clear difference: between systems, and between single fits only."""
-LOST, NO_SCORE = "some fits have no scores", "a score is absent"
-"""What the legend says of lost fits and absent scores."""
 
 
 @final
@@ -35,14 +33,14 @@ class Marks:
         warnings = dict[str, None]()
         if not result.study.systems_down:
             for cell in result.table_cells:
-                warnings |= dict.fromkeys(_warnings(cell))
+                warnings |= dict.fromkeys(cell.warnings)
         return cls(dict(zip(warnings, "abcdefghijklmnopqrstuvwxyz", strict=False)), result)
 
     def of_place(self, place: Place) -> str:
         """Return the marks of one figure."""
         own = set[str]()
         if place in self.result.cell_at:
-            own.update(_warnings(self.result.cell_at[place]))
+            own.update(self.result.cell_at[place].warnings)
         own.discard(NO_SCORE)  # it may be the score of another metric
         if self.result.figures[place].mean.value is None:
             own.add(NO_SCORE)
@@ -73,14 +71,3 @@ def clear_mark(test: SystemDifference | None) -> str:
     if test is None or not test.is_clear:
         return ""
     return CLEAR if test.comparison.claim == "backbones" else CLEAR_FITS
-
-
-def _warnings(cell: CellResult) -> Iterator[str]:
-    """Yield the warnings about a cell: flags of its restarts, absent scores and lost fits."""
-    for flag, count in cell.flagged.items():
-        if count:
-            yield flag if count == len(cell.restarts) else f"{flag} in some restarts"
-    if not cell.figures or any(figure.mean.value is None for figure in cell.figures.values()):
-        yield NO_SCORE
-    if cell.lost:
-        yield LOST

@@ -10,7 +10,7 @@ from benchrunner_conll.conlleval import Evaluation, Tags, evaluate
 
 
 def metrics(types: Sequence[str]) -> tuple[Metric, ...]:
-    """Make the metrics of a corpus with these types of phrases, on conlleval's scale from 0 to 100.
+    """Make the metrics of a corpus with these types of phrases, as fractions; tables show them as conlleval does.
 
     The headline is F1 over all types. F1 of each type and `strict_f1` are details. All figures of conlleval are read
     from one evaluation.
@@ -21,14 +21,17 @@ def metrics(types: Sequence[str]) -> tuple[Metric, ...]:
         _metric("recall", lambda evaluation: evaluation.overall.recall, _RECALL),
         _metric("accuracy", lambda evaluation: evaluation.accuracy, _ACCURACY),
         *(_f1_of_type(kind) for kind in types),
-        Metric("strict_f1", strict_f1, scale=1.0, detail=True),
+        Metric("strict_f1", strict_f1, detail=True),
     )
 
 
 def _metric(
     name: str, figure: Callable[[Evaluation], float], row_sums: RowSums | None = None, *, detail: bool = False
 ) -> Metric:
-    return Metric(name, evaluate, figure=figure, scale=1.0, detail=detail, row_sums=row_sums)
+    def fraction(evaluation: Evaluation) -> float:
+        return figure(evaluation) / 100
+
+    return Metric(name, evaluate, figure=fraction, detail=detail, row_sums=row_sums)
 
 
 def _counts_of_sentences(gold: Tags, predicted: Tags) -> list[tuple[int, ...]]:
@@ -42,17 +45,17 @@ def _counts_of_sentences(gold: Tags, predicted: Tags) -> list[tuple[int, ...]]:
     return counts
 
 
-def _percent(numerators: Any, denominators: Any) -> Any:
+def _fraction(numerators: Any, denominators: Any) -> Any:
     """Divide sums; 0 where the denominator is 0, as in the script."""
     import numpy as np
 
-    return np.where(denominators > 0, 100 * numerators / np.maximum(denominators, 1), 0.0)
+    return np.where(denominators > 0, numerators / np.maximum(denominators, 1), 0.0)
 
 
-_F1 = RowSums(_counts_of_sentences, lambda sums: _percent(2 * sums[0], sums[1] + sums[2]))
-_PRECISION = RowSums(_counts_of_sentences, lambda sums: _percent(sums[0], sums[2]))
-_RECALL = RowSums(_counts_of_sentences, lambda sums: _percent(sums[0], sums[1]))
-_ACCURACY = RowSums(_counts_of_sentences, lambda sums: _percent(sums[3], sums[4]))
+_F1 = RowSums(_counts_of_sentences, lambda sums: _fraction(2 * sums[0], sums[1] + sums[2]))
+_PRECISION = RowSums(_counts_of_sentences, lambda sums: _fraction(sums[0], sums[2]))
+_RECALL = RowSums(_counts_of_sentences, lambda sums: _fraction(sums[0], sums[1]))
+_ACCURACY = RowSums(_counts_of_sentences, lambda sums: _fraction(sums[3], sums[4]))
 
 
 def _f1_of_type(kind: str) -> Metric:
@@ -65,7 +68,7 @@ def _f1_of_type(kind: str) -> Metric:
 
 
 def strict_f1(gold: Tags, predicted: Tags) -> float:
-    """Compute the F1 of the package seqeval in its strict IOB2 mode.
+    """Compute the F1, a fraction, of the package seqeval in its strict IOB2 mode.
 
     Only well-formed phrases count: a phrase begins with B- and goes on with I- of the same type. conlleval repairs an
     I- tag that continues no phrase: a new phrase begins there. The strict mode drops such a tag. The two figures are
@@ -75,4 +78,4 @@ def strict_f1(gold: Tags, predicted: Tags) -> float:
     from seqeval.scheme import IOB2
 
     score: Any = f1_score(gold, predicted, mode="strict", scheme=IOB2, zero_division=0)
-    return 100 * float(score)
+    return float(score)

@@ -91,12 +91,12 @@ def test_any_tags_count_as_in_a_walk_over_the_tokens(sentences: list[list[tuple[
 
 
 STRICT = {
-    "a phrase that begins with I- is no phrase": ("B-LOC I-LOC", "I-LOC I-LOC", 100, 0),
-    "after O an I- begins no phrase": ("O B-LOC O B-PER", "O I-LOC O B-PER", 100, 200 / 3),
-    "a change of type begins no phrase": ("B-PER B-LOC", "B-PER I-LOC", 100, 200 / 3),
-    "an I- of another type is no false phrase": ("B-LOC O", "B-LOC I-PER", 200 / 3, 100),
+    "a phrase that begins with I- is no phrase": ("B-LOC I-LOC", "I-LOC I-LOC", 1, 0),
+    "after O an I- begins no phrase": ("O B-LOC O B-PER", "O I-LOC O B-PER", 1, 2 / 3),
+    "a change of type begins no phrase": ("B-PER B-LOC", "B-PER I-LOC", 1, 2 / 3),
+    "an I- of another type is no false phrase": ("B-LOC O", "B-LOC I-PER", 2 / 3, 1),
     "an I- of another type still ends the phrase": ("B-LOC I-LOC", "B-LOC I-PER", 0, 0),
-    "well-formed tags": ("B-LOC I-LOC B-LOC O", "B-LOC I-LOC O B-LOC", 50, 50),
+    "well-formed tags": ("B-LOC I-LOC B-LOC O", "B-LOC I-LOC O B-LOC", 0.5, 0.5),
 }
 """Gold tags, predicted tags, and by hand the F1 of conlleval and the F1 of well-formed phrases alone."""
 
@@ -121,16 +121,16 @@ def test_strict_f1_of_any_tags_is_that_of_a_pattern(sentences: list[list[tuple[s
     pairs = [(strict_phrases(expected), strict_phrases(found)) for expected, found in zip(gold, predicted, strict=True)]
     correct = sum(len(expected & found) for expected, found in pairs)
     total = sum(len(expected) + len(found) for expected, found in pairs)
-    assert METRICS["strict_f1"].value(gold, predicted) == pytest.approx(200 * correct / total if total else 0)
+    assert METRICS["strict_f1"].value(gold, predicted) == pytest.approx(2 * correct / total if total else 0)
 
 
-def test_metrics_are_on_the_scripts_scale_and_types_are_details() -> None:
+def test_metrics_are_fractions_and_types_are_details() -> None:
     gold, predicted = [["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]]
     scores = {name: metric.score(gold, predicted) for name, metric in METRICS.items()}
     values = {name: score.value for name, score in scores.items()}
-    assert values["f1"] == pytest.approx(200 / 3) == pytest.approx(values["strict_f1"])
-    assert (values["precision"], values["recall"], values["f1_PER"], values["f1_LOC"]) == (100, 50, 100, 0)
-    assert {metric.scale for metric in TASK.metrics} == {1.0}
+    assert values["f1"] == pytest.approx(2 / 3) == pytest.approx(values["strict_f1"])
+    assert (values["precision"], values["recall"], values["f1_PER"], values["f1_LOC"]) == (1, 0.5, 1, 0)
+    assert {metric.scale for metric in TASK.metrics} == {100.0}
     assert [name for name, metric in METRICS.items() if not metric.detail] == ["f1", "precision", "recall", "accuracy"]
     assert scores["f1_ORG"] == Score(None, "no phrase of the type ORG was there or was predicted")
 

@@ -73,7 +73,9 @@ def gather(
         records |= of_cell
         costs.append(cost(cell, of_cell))
     conclusions = comparison.conclusions(result) if result.statistics.tests else []
-    notes = comparison.remarks(result) if study.systems_down else comparison.footnotes(result, published)
+    notes = list(comparison.remarks(result)) if study.systems_down else list(_warnings(result))
+    if not study.systems_down:
+        notes += comparison.footnotes(result, published)
     return Report(
         result=result,
         title=title or study.title or _title(result),
@@ -87,6 +89,13 @@ def gather(
         command=f"benchrunner {shlex.join(result.command)}" if result.command else "",
         notes=tuple(note for note in dict.fromkeys(notes) if note not in conclusions),
     )
+
+
+def _warnings(result: Result) -> Iterator[str]:
+    """Yield what a reader of the figures must know: flags, absent scores, lost fits and limits of rows."""
+    for cell in result.table_cells:
+        for warning in (*cell.warnings, *cell.limits):
+            yield f"{cell.cell.system} on {cell.cell.task.name}: {warning}"
 
 
 def _title(result: Result) -> str:

@@ -8,14 +8,17 @@ from typing import final
 from benchrunner import FitError, Rows, Task
 from benchrunner.results import Fit, Prediction, Runner, inventory, predict, predicting
 from benchrunner_share.documents.contents import Figures
+from benchrunner_share.documents.study_documents import Computation
+from benchrunner_share.private_texts import Private
 
 
 @final
 class KeptAnswers:
     """The answers that fits have given to the rows as the data has them now. Reading them needs no backbone."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, private: Private) -> None:
         self._runner = runner
+        self._private = private
         self._rows: dict[tuple[str, str], Rows] = {}
         self._majority: dict[tuple[object, ...], Fit] = {}
         self._kept_majority: list[Fit] | None = None
@@ -67,6 +70,13 @@ class KeptAnswers:
         outputs = predicting.raw_outputs(fit, rows, self._runner)
         return task.problem.extra_figures(outputs, rows.table, prediction.settings)
 
+    def computation(self, fit: Fit) -> Computation:
+        """Return how a fit was computed; empty if it has no record."""
+        record = self._runner.folder(fit).record()
+        if record is None:
+            return Computation({}, {})
+        return Computation(dict(record.timings), self._private.without_in(dict(record.numerics)))
+
     def majority(self, fit: Fit, task: Task, splits: Sequence[str]) -> Fit:
         """Return the fit of the majority answer that a fit is compared with.
 
@@ -84,7 +94,7 @@ class KeptAnswers:
         if self._kept_majority is None:
             self._kept_majority = list(inventory.fits_of(predicting.MAJORITY, self._runner.workspace.runs))
         for fit in (planned, *self._kept_majority):
-            is_same = (fit.data, fit.problem) == (planned.data, planned.problem)
+            is_same = (fit.data, fit.problem, fit.recipe) == (planned.data, planned.problem, planned.recipe)
             if is_same and all(self._find(fit, task, split) is not None for split in splits):
                 return fit
         for split in splits:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -10,10 +13,13 @@ from typing import Any, final
 from benchrunner import BenchrunnerError, DataError, RequestError, read_json_object
 from benchrunner.engine import write_folder_atomically
 from benchrunner.results import Result, Runner, command_line
-from benchrunner_share.documents.contents import MANIFEST
+from benchrunner_share.documents.claims import Claims
+from benchrunner_share.documents.contents import MANIFEST, REPORT, STUDY, manifest
+from benchrunner_share.documents.derived_files import derived_files
+from benchrunner_share.documents.study_documents import StudyDocuments, json_text
+from benchrunner_share.kept_answers import KeptAnswers
 from benchrunner_share.private_texts import Private, shared_names
-from benchrunner_share.shared_files import SharedFiles
-from benchrunner_share.shared_report import shared_report
+from benchrunner_share.shared_report import shared_report, shared_result
 from benchrunner_share.verifying.verify import Verification, verify_folder
 
 SHOWN = 10
@@ -54,8 +60,6 @@ def share_study(
     study's name, by default that under which it is kept. `url` is where the folder will be published, for the metadata.
     `report` asks for a report of the study, `with_rows` for rows of the data in the report.
     """
-    if url is not None and not url.startswith(("https://", "http://")):
-        raise RequestError(f"The address of a shared folder begins with https://, not '{url}'.")
     _check_place(out)
     for cell in study.cells:
         limit = cell.cell.fitting.limit_dev
@@ -65,33 +69,54 @@ def share_study(
                 "other people's scores. Repeat it without --limit-dev, which fits nothing again, and share that."
             )
     private = Private(runner.workspace)
-    names = _names(study, runner, private)
-    page = shared_report(study, runner, private, names, with_rows=with_rows) if report else ""
-    files = SharedFiles(study, runner, private, names, name or study.name or "study", url, page)
-    written: dict[str, None] = {}  # cells may share fits
+    shared = shared_result(study, private, _names(study, runner, private))
+    claims = Claims(
+        private.without(name or study.name or "study"),
+        datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        runner.plugins.core.version,
+        url,
+        runner.workspace.settings.leave_out_bad_rows,
+    )
+    page = shared_report(shared, runner, private, with_rows=with_rows) if report else ""
+    documents = StudyDocuments(claims, KeptAnswers(runner, private), runner.plugins)
+    written: dict[str, str] = {}  # cells may share fits
     verifications: list[Verification] = []
 
     def write(part: Path) -> None:
-        for file, content in files.files():
-            if not file.endswith(".jsonl") and (private_name := next(private.found_in(content.decode("utf-8")), None)):
+        for file, text in _texts(shared, documents, page):
+            if not file.endswith(".jsonl") and (private_name := next(private.found_in(text), None)):
                 raise BenchrunnerError(
                     f"Nothing was written: {file} would hold '{private_name}', a name of this machine."
                 )
             path = part / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-            written[file] = None
+            path.write_bytes(text.encode("utf-8"))
+            written[file] = hashlib.sha256(text.encode("utf-8")).hexdigest()
+        (part / MANIFEST).write_bytes(json_text(manifest(written)).encode("utf-8"))
         verifications.append(_verified(part, out, runner))
 
     write_folder_atomically(out, write)
-    return Shared(out, verifications[0], len(written))
+    return Shared(out, verifications[0], len(written) + 1)
+
+
+def _texts(shared: Result, documents: StudyDocuments, page: str) -> Iterator[tuple[str, str]]:
+    """Yield all files but the list of files. Answers are in memory for one prediction at a time."""
+    for cell in shared.cells:
+        yield from documents.of_cell(cell)
+    try:
+        content = documents.content(shared)
+    except ValueError as error:
+        raise RequestError(f"Nothing was written: {error}. Give the systems and the study other names.") from None
+    yield STUDY, json_text(content)
+    yield from derived_files(content).items()
+    if page:
+        yield REPORT, page
 
 
 def _names(result: Result, runner: Runner, private: Private) -> dict[str, str]:
-    """Map the systems and the backbones of a study, and those of fits that have another name there, to shared names."""
+    """Map the systems and the backbones of a study to shared names."""
     backbones = dict.fromkeys(result.study.backbones)
-    for cell in result.cells:
-        backbones |= dict.fromkeys([cell.cell.backbone, *(fit.backbone for fit in cell.cell.fits if fit.backbone)])
+    backbones |= dict.fromkeys(cell.cell.backbone for cell in result.cells)
     namespaces = {name.partition("/")[0] for name in runner.plugins.backbones}
     names = shared_names(backbones, namespaces=namespaces)
     for system in result.study.systems:

@@ -63,6 +63,12 @@ class SharedFolder:
         listed = {name: digest for name, digest in digests.items() if name != "manifest.json"}
         (self.path / "manifest.json").write_text(json.dumps({"format": 1, "files": listed}))
 
+    def deceptive_differences(self, change: Callable[[Any], object]) -> str:
+        """Change the study, make everything else agree with it, and return all differences as one text."""
+        self.edit("study.json", change)
+        self.deceive()
+        return self.differences()
+
     def selected(self) -> tuple[str, str]:
         """Return the ids of the selected fit and of its prediction of dev."""
         study = self.read("study.json")

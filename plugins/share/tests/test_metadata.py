@@ -54,7 +54,10 @@ def test_the_hub_reads_the_model_card(of_the_hub: SharedFolder) -> None:
     )
     assert (accuracy.dataset_split, accuracy.metric_type) == ("validation", "accuracy")
     assert accuracy.metric_value == pytest.approx(2 / 3)
-    assert accuracy.metric_name == "accuracy (mean of 3 restarts, standard deviation 33.33)"
+    assert accuracy.metric_name == (
+        "accuracy (mean of 3 restarts, standard deviation 33.33; majority 37.50; "
+        "warning: no better than majority in some restarts)"
+    )
     assert matthews.metric_type == "matthews_correlation"
 
 

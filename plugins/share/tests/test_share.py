@@ -12,6 +12,7 @@ import pytest
 from shared_folders import SharedFolder
 
 from benchrunner import MultiLabel, RequestError, RowsFrom, Split, Task, f1_micro
+from benchrunner.engine import Outcome
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.metrics.ranking import roc_auc
@@ -223,3 +224,30 @@ def test_a_name_of_the_machine_that_stays_stops_the_writing(tmp_path: Path) -> N
     with pytest.raises(BenchrunnerError, match=r"Nothing was written: study.json would hold '.*runs'"):
         share(study(made), tmp_path / "shared", made, url=f"https://example.org?at={made.workspace.runs}")
     assert not (tmp_path / "shared").exists()
+
+
+def test_warnings_and_the_majority_stand_in_every_document(tmp_path: Path) -> None:
+    """What the terminal's table says of a figure, readers of all other documents must know too."""
+    made = chancy(tmp_path, endings={1: Outcome("diverged", "the loss is nan")})
+    result = study(made, changes={"lr": 4, "limit_train": 30}, seeds=(0, 1, 2))
+    share(result, tmp_path / "shared", made, report=True)
+    written = texts(tmp_path / "shared")
+    warnings = ["no better than majority in some restarts", "some fits have no scores", "limited to 30 training rows"]
+    [cell] = json.loads(written["study.json"])["result"]["cells"]
+    assert cell["warnings"] == warnings and cell["scores"][0]["majority"] == 9 / 24
+    for name in ("README.md", "report.html", "model_cards/words/README.md", "every_eval_ever/words.json"):
+        assert [warning for warning in warnings if warning not in written[name]] == [], name
+        assert "37.5" in written[name], name
+
+
+def test_names_cannot_add_lines_or_markup(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    (tmp_path / "a|`b` [x]#").mkdir()
+    TinyBackbone().load(made.workspace, seed=0).save(tmp_path / "a|`b` [x]#")
+    shared = share(study(made, str(tmp_path / "a|`b` [x]#")), tmp_path / "shared", made)
+    written = texts(shared.folder)
+    assert r"| a\|\`b\` \[x\]\# | mine/mood" in written["README.md"]
+    [card] = [text for name, text in written.items() if name.startswith("model_cards")]
+    assert r"of a\|\`b\` \[x\]\#." in card
+    with pytest.raises(RequestError, match="line breaks or characters that do not print"):
+        share(study(made), tmp_path / "other", made, name="moods\n# 98.70")

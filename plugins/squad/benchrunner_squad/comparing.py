@@ -68,7 +68,11 @@ def percent(values: Iterable[float], count: int) -> float:
 
     The values are added one after another, because `sum` rounds differently from Python 3.12 on.
     """
-    return 100.0 * reduce(operator.add, values, 0.0) / count
+    return 100.0 * _sum(values) / count
+
+
+def _sum(values: Iterable[float]) -> float:
+    return reduce(operator.add, values, 0.0)
 
 
 def compare_rows(compare: Comparison) -> Callable[[Sequence[Sequence[str]], Sequence[str]], RowValues]:
@@ -84,8 +88,8 @@ def compare_rows(compare: Comparison) -> Callable[[Sequence[Sequence[str]], Sequ
 
 
 def mean(rows: RowValues) -> float:
-    """Compute the mean over all rows."""
-    return percent([value for _, value in rows], len(rows))
+    """Compute the mean over all rows, a fraction."""
+    return _sum([value for _, value in rows]) / len(rows)
 
 
 def mean_answerable(rows: RowValues) -> float:
@@ -102,20 +106,17 @@ def _mean_where(rows: RowValues, *, answerable: bool) -> float:
     values = [value for has_answer, value in rows if has_answer == answerable]
     if not values:
         raise Undefined(f"there are no questions {'with' if answerable else 'without'} an answer")
-    return percent(values, len(values))
+    return _sum(values) / len(values)
 
 
 def _metrics(name: str, compare: Comparison) -> tuple[Metric, Metric, Metric]:
     """Make the metric of a comparison, and its details for questions with and without an answer."""
     compute = compare_rows(compare)
 
-    def per_row(right: Sequence[str], answer: str) -> float:
-        return 100.0 * compare(right, answer)
-
     def detail(kind: str, figure: Callable[[RowValues], float]) -> Metric:
-        return Metric(f"{kind}_{name}", compute, figure=figure, scale=1.0, detail=True)
+        return Metric(f"{kind}_{name}", compute, figure=figure, detail=True)
 
-    headline = Metric(name, compute, figure=mean, scale=1.0, per_row=per_row)
+    headline = Metric(name, compute, figure=mean, per_row=compare)
     return headline, detail("HasAns", mean_answerable), detail("NoAns", mean_unanswerable)
 
 

@@ -91,18 +91,18 @@ GOLD = [["Paris", "city of Paris"], [], ["Rome"], []]
 def test_2_0_scores_are_also_given_by_kind_of_question() -> None:
     scores = {metric.name: metric.score(GOLD, ["of Paris", "", "", "Oslo"]) for metric in ANSWERED_OR_NONE}
     assert scores == {
-        "f1": Score(100.0 * (0.8 + 1) / 4),
-        "exact": Score(25.0),
-        "HasAns_f1": Score(40.0),
+        "f1": Score((0.8 + 1) / 4),
+        "exact": Score(0.25),
+        "HasAns_f1": Score(0.4),
         "HasAns_exact": Score(0.0),
-        "NoAns_f1": Score(50.0),
-        "NoAns_exact": Score(50.0),
+        "NoAns_f1": Score(0.5),
+        "NoAns_exact": Score(0.5),
     }
 
 
 def test_a_metric_without_such_questions_is_absent() -> None:
     scores = {metric.name: metric.score([["Rome"]], ["Rome"]) for metric in ANSWERED_OR_NONE}
-    assert scores["HasAns_f1"] == Score(100.0)
+    assert scores["HasAns_f1"] == Score(1.0)
     assert scores["NoAns_f1"] == Score(None, "there are no questions without an answer")
     assert ANSWERED_OR_NONE[2].score([[]], [""]) == Score(None, "there are no questions with an answer")
 

@@ -29,6 +29,10 @@ class CardScore:
     deviation: float | None
     """Standard deviation between restarts; None for fewer than two."""
     restarts: tuple[float, ...]
+    majority: float | None
+    """Score of the majority answer on the same rows."""
+    warnings: tuple[str, ...]
+    """What a reader of the figure must know, such as constant answers or a limit of the training rows."""
     rows: int
     problem: str
     """Name of the task's kind of question."""
@@ -50,8 +54,19 @@ class CardScore:
         """Say how many restarts the mean is over."""
         if len(self.restarts) == 1:
             return "1 restart"
-        deviation = "" if self.deviation is None else f", standard deviation {self.deviation * self.scale:.2f}"
+        deviation = "" if self.deviation is None else f", standard deviation {self.shown(self.deviation)}"
         return f"mean of {len(self.restarts)} restarts{deviation}"
+
+    @property
+    def remark(self) -> str:
+        """Say what the mean is of, what the majority answer scores, and what a reader must know."""
+        majority = "" if self.majority is None else f"; majority {self.shown(self.majority)}"
+        warnings = f"; warning: {', '.join(self.warnings)}" if self.warnings else ""
+        return f"{self.about_restarts}{majority}{warnings}"
+
+    def shown(self, value: float | None) -> str:
+        """Write a figure as tables show it; empty if there is none."""
+        return "" if value is None else f"{value * self.scale:.2f}"
 
 
 def card_scores(content: Mapping[str, Any]) -> Iterator[CardScore]:
@@ -84,6 +99,8 @@ def _of_cell(cell: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Ca
             best=score["best"],
             deviation=score["deviation"],
             restarts=tuple(score["restarts"]),
+            majority=score["majority"],
+            warnings=tuple(cell["warnings"]),
             rows=data["rows"],
             problem=task["problem"],
             kind=task["kind"],

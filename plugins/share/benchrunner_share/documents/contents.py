@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
 
 from benchrunner import Filtered, HubTable, Reshaped, Rows, Score, Split, Task
 from benchrunner.engine import decoding
-from benchrunner.results import CellResult, Fit, Prediction, Record, Result
+from benchrunner.results import CellResult, Prediction, Record, Result
 
 FORMAT = 1
 """Format of shared folders. `verify` refuses folders of another format."""
@@ -17,6 +18,11 @@ STUDY, MANIFEST, REPORT, README = "study.json", "manifest.json", "report.html", 
 
 Figures = Mapping[str, Sequence[Any]]
 """Further figures of each row by name, for metrics that are computed from figures, see `Metric.computed_from`."""
+
+
+def manifest(digests: Mapping[str, str]) -> dict[str, Any]:
+    """Return the content of the list of files. `digests` maps the names of all other files to their SHA-256."""
+    return {"format": FORMAT, "files": dict(sorted(digests.items()))}
 
 
 def fit_name(fit: str) -> str:
@@ -34,71 +40,69 @@ def answers_name(prediction: str) -> str:
     return f"predictions/{prediction}.answers.jsonl"
 
 
-def result_json(result: Result, names: Mapping[str, str], reasons: Mapping[str, str]) -> dict[str, Any]:
-    """Return a result as JSON values.
+@final
+@dataclass(frozen=True)
+class Beside:
+    """What stands beside the figures of a cell."""
 
-    `names` maps systems and backbones to their shared names, `reasons` maps fits without scores to the reason that may
-    be shared.
-    """
+    majority: Mapping[str, Mapping[str, Score]]
+    """Split -> scores of the majority answer."""
+    warnings: tuple[str, ...]
+    """What a reader of the figures must know; all documents say it in these words."""
+
+
+def result_json(result: Result, beside: Callable[[CellResult], Beside]) -> dict[str, Any]:
+    """Return a result as JSON values; its names and reasons must be those that may be shared."""
     averages = dict[str, Any]()
-    for system in result.study.names:
+    for system in dict.fromkeys(cell.cell.system for cell in result.cells):
         values = result.averages(system)
-        averages[names[system]] = {name: {"best": best, "mean": mean} for name, (best, mean) in values.items()}
-    return {
-        "systems": [names[system] for system in result.study.names],
-        "cells": [_cell_json(cell, names, reasons) for cell in result.cells],
-        "majority": [
-            {"task": term.task, "split": term.split, "metric": term.metric, "score": score_json(score)}
-            for term, score in result.baseline.items()
-        ],
-        "averages": averages,
-    }
+        averages[system] = {name: {"best": best, "mean": mean} for name, (best, mean) in values.items()}
+    return {"cells": [_cell_json(cell, beside(cell)) for cell in result.cells], "averages": averages}
 
 
-def _cell_json(result: CellResult, names: Mapping[str, str], reasons: Mapping[str, str]) -> dict[str, Any]:
+def _cell_json(result: CellResult, beside: Beside) -> dict[str, Any]:
     cell = result.cell
+    points = []
+    scores = []
+    lost = {}
+    for point in cell.candidates:
+        points.append({"recipe": point.recipe.as_dict(), "fits": [fit.id for fit in point.fits]})
+    for term, figure in result.figures.items():
+        score = {
+            "split": term.split,
+            "metric": term.metric,
+            "best": figure.best.value,
+            "mean": figure.mean.value,
+            "deviation": figure.deviation,
+            "restarts": list(figure.values),
+            "majority": beside.majority[term.split][term.metric].value,
+        }
+        scores.append(score)
+    for fit, words in result.lost.items():
+        status, _, reason = words.partition(": ")
+        lost[fit] = [status, reason]
     return {
-        "system": names[cell.system],
-        "backbone": names[cell.backbone],
+        "system": cell.system,
+        "backbone": cell.backbone,
         "task": cell.task.name,
         "method": next(cell.fits).method,
         "columns": list(cell.columns),
         "fitting": decoding.as_json(cell.fitting, defaults=False),
         "selection": decoding.as_json(cell.selection),
         "tests": list(cell.tests),
-        "candidates": [
-            {"recipe": point.recipe.as_dict(), "fits": list(map(_id, point.fits))} for point in cell.candidates
-        ],
+        "candidates": points,
         "selected": result.selected.id if result.selected is not None else None,
         "chosen": result.chosen.as_dict() if result.chosen is not None else None,
-        "scores": [
-            {
-                "split": term.split,
-                "metric": term.metric,
-                "best": score_json(figure.best),
-                "mean": score_json(figure.mean),
-                "deviation": figure.deviation,
-                "restarts": list(figure.values),
-            }
-            for term, figure in result.figures.items()
-        ],
+        "scores": scores,
         "flags": dict(sorted(result.flagged.items())),
-        "lost": {fit: [reason.partition(": ")[0], reasons.get(fit, "")] for fit, reason in result.lost.items()},
+        "warnings": list(beside.warnings),
+        "lost": lost,
     }
 
 
-def _id(fit: Fit) -> str:
-    return fit.id
-
-
-def score_json(score: Score) -> float | None:
-    """Return the value of a score; reasons of absent scores are not shared, because they may quote rows."""
-    return score.value
-
-
 def scores_json(scores: Mapping[str, Score]) -> dict[str, float | None]:
-    """Return the values of scores by the names of their metrics."""
-    return {name: score_json(score) for name, score in scores.items()}
+    """Return the values of scores by metric; reasons of absent scores are not shared, because they may quote rows."""
+    return {name: score.value for name, score in scores.items()}
 
 
 def task_json(task: Task, counts: Mapping[str, int]) -> dict[str, Any]:

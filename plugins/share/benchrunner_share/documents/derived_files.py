@@ -26,7 +26,7 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
     for backbone, folder in folders.items():
         own = [score for score in scores if score.backbone == backbone]
         files[f"model_cards/{folder}/README.md"] = hub_metadata.model_card(
-            backbone, [score for score in own if not score.is_detail]
+            backbone, _cell(backbone), [score for score in own if not score.is_detail]
         )
         if results := hub_metadata.eval_results(own, date=created, url=url, version=version):
             files[f"model_cards/{folder}/.eval_results/benchrunner.yaml"] = results
@@ -78,16 +78,17 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
 
 
 def _table(scores: Sequence[CardScore]) -> Iterator[str]:
-    yield "| backbone | task | split | metric | mean | deviation | restarts | best on dev |"
-    yield "|---|---|---|---|---:|---:|---:|---:|"
-    for score in (score for score in scores if not score.is_detail):
-        deviation = "" if score.deviation is None else f"{score.deviation * score.scale:.2f}"
-        best = "" if score.best is None else f"{score.best * score.scale:.2f}"
+    yield "| backbone | task | split | metric | mean | deviation | restarts | best on dev | majority | warnings |"
+    yield "|---|---|---|---|---:|---:|---:|---:|---:|---|"
+    for score in scores:
+        if score.is_detail:
+            continue
         names = (score.backbone, f"{score.task} ({score.method})", score.split, score.metric)
-        figures = (f"{score.mean * score.scale:.2f}", deviation, str(len(score.restarts)), best)
-        yield f"| {' | '.join((*map(_cell, names), *figures))} |"
+        spread = (score.shown(score.deviation), str(len(score.restarts)))
+        figures = (score.shown(score.mean), *spread, score.shown(score.best), score.shown(score.majority))
+        yield f"| {' | '.join((*map(_cell, names), *figures, _cell('; '.join(score.warnings))))} |"
 
 
 def _cell(text: object) -> str:
     """Return a text for Markdown: on one line, without marks that end a cell or begin HTML."""
-    return re.sub(r"([|<>`*_\[\]\\])", r"\\\1", " ".join(str(text).split()))
+    return re.sub(r"([|<>`*_\[\]\\#~!&])", r"\\\1", " ".join(str(text).split()))

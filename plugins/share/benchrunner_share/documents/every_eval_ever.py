@@ -65,7 +65,7 @@ def _result(score: CardScore) -> dict[str, Any]:
         "evaluation_name": score.task,
         "source_data": _source(score),
         "metric_config": {
-            "evaluation_description": f"{score.metric} on {score.split}, {score.about_restarts}",
+            "evaluation_description": f"{score.metric} on {score.split}, {score.remark}",
             "metric_id": score.metric,
             "metric_name": score.metric,
             "lower_is_better": False,
@@ -98,6 +98,10 @@ def _details(score: CardScore) -> dict[str, str]:
         "selected_fit": score.selected,
         "method": score.method,
     }
+    if score.majority is not None:
+        details["majority"] = repr(score.majority)
+    if score.warnings:
+        details["warnings"] = "; ".join(score.warnings)
     if score.best is not None:
         details["selected_restart"] = repr(score.best)
     if score.deviation is not None:

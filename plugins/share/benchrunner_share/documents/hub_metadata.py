@@ -28,11 +28,14 @@ _METRIC_TYPES: Mapping[str, str] = {
 """Name of a metric -> its name on the hub, where the two differ."""
 
 
-def model_card(backbone: str, scores: Sequence[CardScore]) -> str:
-    """Write a backbone's scores as YAML metadata for its model card on the hub, and a note on how to use them."""
+def model_card(backbone: str, escaped: str, scores: Sequence[CardScore]) -> str:
+    """Write a backbone's scores as YAML metadata for its model card on the hub, and a note on how to use them.
+
+    `escaped` is the backbone's name for Markdown.
+    """
     metadata = _yaml({"library_name": "benchrunner", "model-index": model_index(backbone, scores)})
     return (
-        f"---\n{metadata}---\n\nCopy the metadata above into the model card (README.md) of `{backbone}`.\n"
+        f"---\n{metadata}---\n\nCopy the metadata above into the model card (README.md) of {escaped}.\n"
         "The values are means over restarts at the grid point that dev selected, as fractions of one.\n"
     )
 
@@ -58,7 +61,7 @@ def _result(scores: Sequence[CardScore]) -> dict[str, Any]:
             {
                 "type": _METRIC_TYPES.get(score.metric, score.metric),
                 "value": score.mean,
-                "name": f"{score.metric} ({score.about_restarts})",
+                "name": f"{score.metric} ({score.remark})",
             }
             for score in scores
         ],
@@ -86,7 +89,7 @@ def _entry(
     score: CardScore, hub: Mapping[str, str | None], *, date: str, url: str | None, version: str
 ) -> dict[str, Any]:
     data_set = {"id": hub["repository"], "task_id": hub["configuration"] or "default"}
-    notes = f"{score.metric} on {hub['split']}, {score.method}, {score.about_restarts}, benchrunner {version}"
+    notes = f"{score.metric} on {hub['split']}, {score.method}, {score.remark}; benchrunner {version}"
     entry: dict[str, Any] = {"dataset": data_set, "value": round(score.mean * score.scale, 6), "date": date}
     source = {"source": {"url": url, "name": "Answers, verifiable by benchrunner"}} if url else {}
     return entry | source | {"notes": notes}

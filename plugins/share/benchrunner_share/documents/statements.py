@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 PROVEN = (
-    "Every score, mean, deviation and selection that is reported as equal was computed again from the answers in the "
-    "folder and from your own copy of the data."
+    "Every document but the report was built anew from the plan of the study, the answers in the folder and your own "
+    "copy of the data, the majority answer from your own training rows, and is equal: scores, means, deviations, "
+    "selections, warnings and metadata."
 )
 NOT_PROVEN = (
-    "that the answers came from the named backbone, or from a training as described",
+    "that the answers came from the named backbone, or from a training as described: recipe, seed, revision, limits "
+    "of training rows and settings of decoding are as the sender says",
+    "that fits without answers diverged or failed, and why",
     "that no training saw the gold answers of these rows",
     "that no further runs were made and left out",
-    "dates, seconds, devices and versions, which are as the sender's machine recorded them",
+    "names, the address, dates, seconds, devices and versions, which are as the sender's machine recorded them",
     "the report (report.html), which is only compared with the list of files",
 )
 """What nobody can compute from answers: the end of a sentence that begins with `NOT_PROVEN_BEGINS`."""

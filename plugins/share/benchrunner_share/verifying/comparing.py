@@ -1,86 +1,89 @@
-"""Compares the scores that a folder claims with those that were computed again, in sentences."""
+"""Compares documents of a folder with the same documents built anew, in sentences."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 from benchrunner import quoted
 
 TOLERANCE = 1e-9
 """Largest difference of equal figures: machines may differ in the last digits of a sum."""
+FIGURES = frozenset({"best", "mean", "deviation", "restarts", "majority", "scores", "answer", "figures"})
+"""Keys of a document whose numbers are figures. All other numbers, such as those of recipes, must be the same."""
+_ABSENT = object()
 
 
-def result_differences(claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each difference between a claimed result and the same result computed again."""
-    yield from value_differences(_by_place(claimed), _by_place(computed), ())
-
-
-def count_figures(part: Mapping[str, Any]) -> int:
-    """Return how many scores, means and deviations a result has."""
-    return _count(_by_place(part))
-
-
-def _count(value: Any) -> int:
+def count_figures(value: Any) -> int:
+    """Return how many scores, means and deviations a JSON value has."""
     if isinstance(value, Mapping):
-        return sum(map(_count, value.values()))
+        return sum(map(count_figures, value.values()))
     if isinstance(value, list):
-        return sum(map(_count, value))
+        return sum(map(count_figures, value))
     return int(isinstance(value, float))
 
 
-def _by_place(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Map a description of each computed figure of a result, for sentences about differences, to the figure."""
-    places: dict[str, Any] = {}
-    counts = Counter[str]()
-    for cell in part["cells"]:
-        place = f"{cell['system']} on {cell['task']} ({cell['method']})"
-        figures: dict[str, Any] = {}
-        for score in cell["scores"]:
-            term = f"{score['split']} {score['metric']}"
-            figures[term] = {key: score[key] for key in ("best", "mean", "deviation", "restarts")}
-        counts[place] += 1
-        places[place if counts[place] == 1 else f"{place}, cell {counts[place]}"] = {
-            "selected fit": cell["selected"],
-            "selected recipe": cell["chosen"],
-            **figures,
-            "flags": cell["flags"],
-        }
-    for entry in part["majority"]:
-        places[f"majority on {entry['task']}, {entry['split']} {entry['metric']}"] = entry["score"]
-    for system, averages in part["averages"].items():
-        places[f"averages of {system}"] = averages
-    return places
-
-
 def value_differences(claimed: Any, computed: Any, place: tuple[str, ...]) -> Iterator[str]:
-    """Yield a sentence for each difference between two JSON values; figures are equal up to `TOLERANCE`."""
+    """Yield a sentence for each difference between two JSON values.
+
+    Figures are equal up to `TOLERANCE`. Keys and entries of lists are compared in their order.
+    """
     if isinstance(claimed, Mapping) and isinstance(computed, Mapping):
-        for name in dict.fromkeys((*claimed, *computed)):
-            if name not in claimed or name not in computed:
-                where = "not in the folder" if name not in claimed else "in the folder, but not computed here"
-                yield f"{_place((*place, name))}: {where}."
+        for name in dict.fromkeys((*computed, *claimed)):
+            inner = claimed.get(name, _ABSENT), computed.get(name, _ABSENT)
+            yield from _inner_differences(*inner, (*place, str(name)))
+        if list(claimed) != list(computed) and claimed.keys() == computed.keys():
+            yield f"{_place(place)}: the entries stand in another order."
+    elif _are_comparable(claimed, computed):
+        for number, (claim, value) in enumerate(zip_longest(claimed, computed, fillvalue=_ABSENT), start=1):
+            name = _name(claim) or _name(value)
+            within = place[:-1] if name else place  # the name says what the list holds
+            name = name or f"number {number}"
+            if value is not _ABSENT and claim is not _ABSENT and _name(claim) != _name(value):
+                yield f"{_place((*within, name))} stands in the folder, where {_name(value)} is expected."
             else:
-                yield from value_differences(claimed[name], computed[name], (*place, name))
-    elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
-        for number, (claim, value) in enumerate(zip(claimed, computed, strict=True), start=1):
-            yield from value_differences(claim, value, (*place, f"number {number}"))
-    elif not _equal(claimed, computed):
+                yield from _inner_differences(claim, value, (*within, name))
+    elif not _equal(claimed, computed, is_figure=not FIGURES.isdisjoint(place)):
         yield f"{_place(place)}: {quoted(claimed)} in the folder, {quoted(computed)} computed here."
 
 
-def _equal(claimed: Any, computed: Any) -> bool:
-    if _is_number(claimed) and _is_number(computed):
+def _inner_differences(claimed: Any, computed: Any, place: tuple[str, ...]) -> Iterator[str]:
+    """Yield the differences of one entry of an object or a list, which may be absent from one of the two."""
+    if claimed is _ABSENT:
+        yield f"{_place(place)}: not in the folder."
+    elif computed is _ABSENT:
+        yield f"{_place(place)}: in the folder, but not computed here."
+    else:
+        yield from value_differences(claimed, computed, place)
+
+
+def _are_comparable(claimed: Any, computed: Any) -> bool:
+    """Return whether two values are lists whose entries can be told one by one."""
+    if not isinstance(claimed, list) or not isinstance(computed, list):
+        return False
+    return len(claimed) == len(computed) or all(map(_name, (*claimed, *computed)))
+
+
+def _name(value: Any) -> str:
+    """Return the name of an entry of a list; empty if it has none."""
+    if isinstance(value, Mapping):
+        if "system" in value:
+            return f"{value['system']} on {value.get('task')} ({value.get('method')})"
+        if "metric" in value:
+            return f"{value.get('split')} {value['metric']}"
+    return ""
+
+
+def _equal(claimed: Any, computed: Any, *, is_figure: bool) -> bool:
+    if type(claimed) is not type(computed):
+        return False
+    if is_figure and isinstance(claimed, float):
         return math.isclose(claimed, computed, rel_tol=0.0, abs_tol=TOLERANCE)
-    return type(claimed) is type(computed) and bool(claimed == computed)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+    return bool(claimed == computed)
 
 
 def _place(names: tuple[str, ...]) -> str:
-    text = ", ".join(map(str, names))
+    text = ", ".join(names)
     return text if text.isprintable() and len(text) < 300 else quoted(text, 300)

@@ -8,7 +8,7 @@ from typing import Any, final
 
 from benchrunner import DataNotFound, RequestError, Rows, Task, UnknownName, Workspace, quoted
 from benchrunner.engine import first_line
-from benchrunner.results import Plugins
+from benchrunner.results import Plugins, Runner
 from benchrunner_share.documents.contents import data_json, task_json
 from benchrunner_share.verifying.comparing import value_differences
 from benchrunner_share.verifying.findings import Findings
@@ -22,11 +22,17 @@ class OwnData:
         leaves_out = workspace.settings.leave_out_bad_rows or content["left_out_bad_rows"] is True
         settings = dataclasses.replace(workspace.settings, leave_out_bad_rows=leaves_out)
         self._workspace = dataclasses.replace(workspace, settings=settings)
+        self.runner = Runner(plugins, self._workspace)
+        """Plans and computes majority answers in the runs folder of the workspace, which is a temporary one."""
         self._content = content
         self._findings = findings
         self._rows: dict[tuple[str, str], Rows | None] = {}
         self.tasks: dict[str, Task] = {}
         """Installed tasks by name."""
+        self.absent = set[str]()
+        """Names of installed tasks whose rows are not all here."""
+        self.differing = False
+        """Whether a difference of rows was found, and said."""
         for name in content["tasks"]:
             if name in plugins.tasks:
                 self.tasks[name] = plugins.tasks[name]
@@ -42,19 +48,24 @@ class OwnData:
             data = self._content["data"][name]
             counts = {split: data[split]["rows"] for split in claimed["splits"] if split in task.splits}
             self._findings.differ_all(value_differences(claimed, task_json(task, counts), (f"task {name}",)))
-            for split in counts:
-                if (rows := self.rows(name, split)) is not None:
+            for split in dict.fromkeys((*counts, task.train)):
+                rows = self.rows(name, split)
+                if rows is None:
+                    self.absent.add(name)
+                elif split in counts:
                     self._check_rows(f"{name} ({split})", data[split], rows)
 
     def _check_rows(self, place: str, claimed: Mapping[str, Any], rows: Rows) -> None:
         own = data_json(rows)
         if claimed["rows"] != own["rows"]:
+            self.differing = True
             self._findings.differ(
                 f"{place}: {quoted(claimed['rows'])} rows were answered, and {rows.origin} has {own['rows']:,}."
             )
         names = sorted({*claimed["columns"], *own["columns"]})
         differing = [name for name in names if claimed["columns"].get(name) != own["columns"].get(name)]
         if differing or claimed["fingerprint"] != own["fingerprint"]:
+            self.differing = True
             columns = f"; columns that differ: {', '.join(map(quoted, differing))}" if differing else ""
             self._findings.differ(
                 f"{place}: the answers are to another revision of the data than {rows.origin}{columns}."

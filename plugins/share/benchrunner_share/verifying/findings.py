@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from typing import final
+
+from benchrunner_share.verifying.received_folder import UnreadableFile
 
 
 @final
@@ -22,6 +25,14 @@ class Findings:
     def differ_all(self, sentences: Iterable[str]) -> None:
         """Add several differences."""
         self._differences |= dict.fromkeys(sentences)
+
+    @contextlib.contextmanager
+    def faults_differ(self) -> Iterator[None]:
+        """Add a file that cannot be read in the `with` block as a difference."""
+        try:
+            yield
+        except UnreadableFile as fault:
+            self.differ(str(fault))
 
     def leave_unverified(self, sentence: str) -> None:
         """Add a claim of the folder that could not be computed here, with the reason, such as missing data."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from benchrunner import PluginError, Recipe, RequestError, Task
@@ -42,7 +41,7 @@ def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -
     candidates: list[cells.Candidate] = []
     for point in data["candidates"]:
         recipe = Recipe.from_json(point["recipe"])
-        restarts = [replace(fits[checked_id(fit)], task=task.name, backbone=backbone) for fit in point["fits"]]
+        restarts = [fits[checked_id(fit)] for fit in point["fits"]]
         candidates.append(cells.Candidate(recipe, tuple(restarts)))
     tests = tuple(split for split in data["tests"] if split in task.splits)
     return cells.Cell(

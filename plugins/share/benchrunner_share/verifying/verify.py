@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+import itertools
+import json
+import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import FitError, RequestError, Score, Term, Workspace, quoted
+from benchrunner import FitError, RequestError, Workspace, quoted
 from benchrunner.engine import decoding, first_line
 from benchrunner.results import CellResult, Fit, Plugins, Record, Result, Study, cells, select
 from benchrunner_share.documents import statements
-from benchrunner_share.documents.contents import FORMAT, MANIFEST, STUDY, fit_name, result_json
-from benchrunner_share.verifying.comparing import count_figures, result_differences
+from benchrunner_share.documents.claims import Claims
+from benchrunner_share.documents.contents import FORMAT, MANIFEST, STUDY, fit_name
+from benchrunner_share.documents.study_documents import StudyDocuments, checked_texts
+from benchrunner_share.verifying.comparing import count_figures, value_differences
 from benchrunner_share.verifying.data_checks import OwnData
-from benchrunner_share.verifying.file_checks import check_derived_files, check_listed_files
+from benchrunner_share.verifying.file_checks import check_files
 from benchrunner_share.verifying.findings import Findings
+from benchrunner_share.verifying.plan_checks import (
+    cell_place,
+    plan_differences,
+    repeated_cells,
+    restricted,
+)
 from benchrunner_share.verifying.rebuilding import checked_id, rebuilt_cell, understood
+from benchrunner_share.verifying.received_answers import CellAnswers, ReceivedAnswers
 from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
-from benchrunner_share.verifying.verified_predictions import VerifiedPredictions
 
 
 @final
@@ -85,24 +97,26 @@ def _verification(
     if not any(cell["scores"] for cell in content["result"]["cells"]):
         raise UnreadableFile("there is no score, so that there is nothing to verify.")
     findings = Findings()
-    check_listed_files(folder, findings)
-    data = OwnData(content, plugins, workspace, findings)
-    data.check()
-    fits = _fits(folder, content, findings)
-    _compare_versions(fits.values(), plugins, findings)
-    predictions = VerifiedPredictions(folder, data, fits, content["predictions"], content["majority"])
-    figures = _ClaimedResult(fits, data, predictions, content, findings).check()
-    check_derived_files(folder, content, findings)
-    findings.differ_all(predictions.differences)
+    claims = Claims.of_content(content)
+    checked_texts(content)
+    with tempfile.TemporaryDirectory(prefix="benchrunner-verify-") as runs:
+        data = OwnData(content, plugins, replace(workspace, runs=Path(runs)), findings)
+        data.check()
+        fits = _fits(folder, content, findings)
+        _compare_versions(fits.values(), plugins, findings)
+        answers = ReceivedAnswers(folder, data, fits, content)
+        study = _RebuiltStudy(folder, content, data, fits, answers, findings)
+        figures = study.compare(StudyDocuments(claims, answers, plugins))
+    check_files(folder, content, findings)
     return Verification(
         folder.path,
-        str(content["name"]),
+        claims.name,
         findings.differences,
         findings.unverified,
         findings.remarks,
-        predictions.scores,
+        answers.scores,
         figures,
-        predictions.answers,
+        answers.answers,
         folder.sha256(MANIFEST) if MANIFEST in folder.names else "",
     )
 
@@ -138,151 +152,119 @@ def _compare_versions(fits: Iterable[Fit], plugins: Plugins, findings: Findings)
             findings.remark(f"{quoted(title)} made fits with the version {quoted(version)}; here is {own[title]}.")
 
 
-_MAJORITY_ABSENT = "the majority answer is not verified"
-"""Reason of the absent score of a majority answer whose rows or answers are missing."""
-
-
 @final
-class _ClaimedResult:
-    """Verifies the result in the folder: selects again in every cell, and compares all figures."""
+class _RebuiltStudy:
+    """The study of a folder, rebuilt from its plan, its answers and the verifier's data."""
 
     def __init__(
         self,
-        fits: Mapping[str, Fit],
-        data: OwnData,
-        predictions: VerifiedPredictions,
+        folder: ReceivedFolder,
         content: Mapping[str, Any],
+        data: OwnData,
+        fits: Mapping[str, Fit],
+        answers: ReceivedAnswers,
         findings: Findings,
     ) -> None:
-        self._claimed = content["result"]
-        self._fits = fits
-        self._predictions = predictions
-        self._data = data
-        self._tasks = data.tasks
+        self._folder = folder
         self._content = content
+        self._data = data
+        self._fits = fits
+        self._answers = answers
         self._findings = findings
 
-    def check(self) -> int:
-        """Compare everything; return how many figures were computed again."""
-        part = self._claimed
-        results = list[CellResult]()
-        claimed_cells = list[Mapping[str, Any]]()
-        self._check_tasks()
-        for claimed in part["cells"]:
-            if claimed["task"] in self._tasks and (result := self._cell_result(claimed)) is not None:
-                results.append(result)
-                claimed_cells.append(claimed)
-        tasks = list(dict.fromkeys(claimed["task"] for claimed in part["cells"] if claimed["task"] in self._tasks))
-        if not tasks:
-            return 0
-        systems = [{"name": name, "backbone": ""} for name in part["systems"]]
-        study = decoding.from_json(Study, {"systems": systems, "columns": []}, STUDY)
-        study = replace(study, cells=tuple(result.cell for result in results))
-        baseline = dict(self._baseline(tasks))
-        names = {name: name for name in study.names}
-        for cell in study.cells:
-            names |= {cell.system: cell.system, cell.backbone: cell.backbone}
-        computed = result_json(Result(study, tuple(results), baseline), names, {})
-        majority = [entry for entry in part["majority"] if entry["task"] in self._tasks and entry["score"] is not None]
-        majority = [entry for entry in majority if self._is_computed(entry, baseline)]
-        terms = {_term(entry) for entry in majority}
-        computed["majority"] = [entry for entry in computed["majority"] if _term(entry) in terms]
-        shown = {**part, "cells": claimed_cells, "majority": majority}
-        if len(results) < len(part["cells"]):  # averages miss terms, and the cells say why
-            shown["averages"] = computed["averages"] = {}
-        self._findings.differ_all(result_differences(shown, computed))
-        return count_figures(computed)
-
-    def _check_tasks(self) -> None:
-        """Raise an `UnreadableFile` if a score is of a task without cells: nobody would verify it."""
-        part = self._claimed
-        of_cells = {claimed["task"] for claimed in part["cells"]}
-        of_majority = {entry["task"] for entry in part["majority"]}
-        if not of_majority <= of_cells or not of_cells <= self._content["tasks"].keys():
+    def compare(self, documents: StudyDocuments) -> int:
+        """Build all documents anew and compare them; return how many figures were computed again."""
+        every = self._content["result"]["cells"]
+        if not {cell["task"] for cell in every} <= self._content["tasks"].keys():
             raise UnreadableFile(f"{STUDY}: the scores have other tasks than the study.")
+        verified = self._data.tasks.keys() - self._data.absent
+        claimed = restricted(self._content, self._content["tasks"].keys() - verified)
+        rebuilt = list[cells.Cell]()
+        results = list[CellResult]()
+        texts = dict[str, str]()
+        for of_folder in claimed["result"]["cells"]:
+            cell = self._cell(of_folder)
+            if cell is not None:
+                rebuilt.append(cell)
+                try:
+                    result = self._selected(cell, of_folder["lost"])
+                    texts |= self._texts(documents.of_cell(result))
+                    results.append(result)
+                except (FitError, UnreadableFile) as error:
+                    self._findings.differ(f"{cell_place(cell)} is not verified: {first_line(error)}")
+        self._findings.differ_all(repeated_cells(rebuilt))
+        if not results:
+            return 0
+        names = dict.fromkeys(cell.system for cell in rebuilt)
+        systems = [{"name": name, "backbone": ""} for name in names]
+        study = replace(decoding.from_json(Study, {"systems": systems, "columns": []}, STUDY), cells=tuple(rebuilt))
+        computed = documents.content(Result(study, tuple(results), {}))
+        if claimed is not self._content:  # averages miss terms, and the cells say why
+            computed["result"]["averages"] = {}
+        if self._data.differing:  # said already, in better words
+            computed["data"] = claimed["data"]
+        self._compare_json(claimed, computed)
+        for name, text in texts.items():
+            with self._findings.faults_differ():
+                self._compare_file(name, text)
+        return count_figures(computed["result"])
 
-    def _cell_result(self, claimed: Mapping[str, Any]) -> CellResult | None:
-        """Select again in a cell; None if some of its fits or answers cannot be verified."""
+    def _compare_json(self, claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> None:
+        """Compare the content of the study; the places of its figures are named by their cells."""
+        parts = ("cells", "averages")
+        for part in parts:
+            place = () if part == "cells" else (part,)
+            own = computed["result"][part]
+            self._findings.differ_all(value_differences(claimed["result"].get(part), own, place))
+        shells = []
+        for content in (claimed, computed):
+            inner = {name: None if name in parts else value for name, value in content["result"].items()}
+            shells.append({**content, "result": inner})
+        self._findings.differ_all(value_differences(shells[0], shells[1], ()))
+
+    def _texts(self, documents: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Return the small documents of a cell by name; answers are compared at once, and not kept."""
+        texts = dict[str, str]()
+        for name, text in documents:
+            if name.endswith(".jsonl"):
+                self._compare_answers(name, text)
+            else:
+                texts[name] = text
+        return texts
+
+    def _compare_answers(self, name: str, text: str) -> None:
+        if self._folder.sha256(name) == hashlib.sha256(text.encode("utf-8")).hexdigest():
+            return
+        claimed = list(self._folder.json_lines(name))
+        computed = [json.loads(line) for line in text.splitlines()]
+        self._findings.differ_all(value_differences(claimed, computed, (name,)))
+
+    def _compare_file(self, name: str, text: str) -> None:
+        self._findings.differ_all(value_differences(self._folder.json_object(name), json.loads(text), (name,)))
+
+    def _cell(self, claimed: Mapping[str, Any]) -> cells.Cell | None:
+        """Rebuild a cell and check its plan; None if some of its fits are missing."""
         place = f"{quoted(claimed['system'])} on {quoted(claimed['task'])}"
-        if missing := [fit for point in claimed["candidates"] for fit in point["fits"] if fit not in self._fits]:
+        fits = itertools.chain.from_iterable(point["fits"] for point in claimed["candidates"])
+        missing = [fit for fit in fits if fit not in self._fits]
+        if missing:
             self._findings.differ(f"{place} is not verified: the fit {quoted(missing[0])} is missing or damaged.")
             return None
-        cell = rebuilt_cell(claimed, self._tasks[claimed["task"]], self._fits)
-        for point in cell.candidates:
-            self._findings.differ_all(self._candidate_differences(point, cell, place))
-        self._remark_on_missing_fits(cell, place)
-        try:
-            return self._selected(cell, claimed["lost"])
-        except FitError as error:
-            splits = [*cell.task.named("dev"), *cell.tests]
-            self._not_computed(cell.task.name, splits, f"{place} is not verified: {first_line(error)}.")
-        return None
-
-    def _is_computed(self, entry: Mapping[str, Any], baseline: Mapping[Term, Score]) -> bool:
-        """Return whether a score of the majority answer was computed again; if not, say so."""
-        task, split, metric = _term(entry)
-        score = baseline.get(Term(task, split, metric))
-        if score is not None and score.reason != _MAJORITY_ABSENT:
-            return True
-        why = f"majority on {quoted(task)}, {quoted(split)} {quoted(metric)}: {quoted(entry['score'])} in the folder, "
-        self._not_computed(task, [split], f"{why}not computed here: {_MAJORITY_ABSENT}.")
-        return False
-
-    def _not_computed(self, task: str, splits: Iterable[str], sentence: str) -> None:
-        """Add a claim that was not computed again: a difference, unless this machine lacks the data."""
-        if any(self._data.rows(task, split) is None for split in splits):
-            self._findings.leave_unverified(sentence)
-        else:
-            self._findings.differ(sentence)
-
-    def _candidate_differences(self, point: cells.Candidate, cell: cells.Cell, place: str) -> Iterator[str]:
-        """Yield a sentence for each field of a grid point that is not as in the recipes of its fits."""
-        recipe = point.recipe.as_dict()
-        for fit in point.fits:
-            if not fit.revision:  # the method needs no backbone and no recipe
-                continue
-            for name, value in fit.recipe.general.items():  # the fit may ignore other fields
-                if recipe.get(name) != value:
-                    yield f"{place}: {name} is not that of the fit {fit.id}."
-            if self._content["revisions"].get(cell.backbone) != fit.revision:
-                yield f"{place}: the revision of the backbone is not that of the fit {fit.id}."
-
-    def _remark_on_missing_fits(self, cell: cells.Cell, place: str) -> None:
-        """Remark on a cell with fewer fits than the grid and the seeds of the study ask for."""
-        if not all(fit.revision for fit in cell.fits):  # the method learns nothing, so it has one fit
-            return
-        asked = cell.fitting.grid.size * len(cell.fitting.seeds)
-        if (count := len({fit.id for fit in cell.fits})) < asked:
-            self._findings.remark(f"{place} has {count} fits, and the study asked for {asked}.")
+        cell = rebuilt_cell(claimed, self._data.tasks[claimed["task"]], self._fits)
+        revision = self._content["revisions"].get(cell.backbone)
+        self._findings.differ_all(plan_differences(cell, revision, self._data.runner))
+        return cell
 
     def _selected(self, cell: cells.Cell, lost: Mapping[str, Any]) -> CellResult:
-        """Select in a cell. Fits that the folder gives no scores for are taken as lost, with a remark."""
+        """Select in a cell. Fits that the folder claims to be lost have no scores, with a remark."""
         records = dict[str, Record]()
         for fit in cell.fits:
             if fit.id in lost:
-                has_diverged = lost[fit.id][0] == "diverged"
-                records[fit.id] = Record(fit.id, "diverged" if has_diverged else "failed")
-                self._findings.remark(
-                    f"The fit {fit.id} has no answers: it {records[fit.id].status}, as the folder says."
-                )
-                continue
-            records[fit.id] = Record(fit.id, "done")
-            for split in cell.task.named("dev"):
-                self._predictions.predict(fit, split)  # also of grid points that are not selected
-        return select(cell, records, self._predictions)
-
-    def _baseline(self, study_tasks: Iterable[str]) -> Iterator[tuple[Term, Score]]:
-        """Yield the scores of the majority answer on every dev split."""
-        for name in study_tasks:
-            first = next((cell for cell in self._claimed["cells"] if cell["task"] == name), None)
-            fit = None if first is None else first["candidates"][0]["fits"][0]
-            majority = None if fit is None else self._content["majority"].get(fit, {}).get(name, fit)
-            for split in self._tasks[name].named("dev"):
-                record = None if majority is None else self._predictions.record(checked_id(majority), name, split)
-                for metric in self._tasks[name].metrics:
-                    absent = Score(None, _MAJORITY_ABSENT)
-                    yield Term(name, split, metric.name), absent if record is None else record.scores[metric.name]
-
-
-def _term(entry: Mapping[str, Any]) -> tuple[str, str, str]:
-    return entry["task"], entry["split"], entry["metric"]
+                status, reason = lost[fit.id]
+                if status not in ("diverged", "failed") or not isinstance(reason, str):
+                    raise UnreadableFile(f"the fit {fit.id} is lost for no reason that a study has.")
+                records[fit.id] = Record(fit.id, status, reason)
+                self._findings.remark(f"The fit {fit.id} has no answers: it {status}, as the folder says.")
+            else:
+                records[fit.id] = Record(fit.id, "done")
+        return select(cell, records, CellAnswers(self._answers, cell.task))

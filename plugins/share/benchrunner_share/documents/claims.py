@@ -1,0 +1,74 @@
+"""What a shared folder says and nobody can compute: it stands in one place of the folder, and is checked as data."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, final
+from urllib.parse import urlsplit
+
+from benchrunner import RequestError, quoted
+
+
+@final
+@dataclass(frozen=True)
+class Claims:
+    """The claims about a whole study; `study.json` has them under their names."""
+
+    name: str
+    """Name of the study."""
+    created: str
+    """Date and time of the folder."""
+    benchrunner: str
+    """Version that wrote the folder."""
+    url: str | None
+    """Address at which the folder is published."""
+    left_out_bad_rows: bool
+    """Whether rows that cannot be read were left out."""
+
+    def __post_init__(self) -> None:
+        for name in ("name", "created", "benchrunner"):
+            if not isinstance(getattr(self, name), str):
+                raise RequestError(f"The {name} of a shared study is a text, not {quoted(getattr(self, name))}.")
+        if not isinstance(self.left_out_bad_rows, bool):
+            raise RequestError("left_out_bad_rows of a shared study is true or false.")
+        try:
+            date = datetime.datetime.fromisoformat(self.created)
+            is_date = date.isoformat(timespec="seconds") == self.created and date.tzinfo is not None
+        except ValueError:
+            is_date = False
+        if not is_date:
+            raise RequestError(f"{quoted(self.created)} is no date and time of a shared study.")
+        if self.url is not None:
+            _check_url(self.url)
+
+    @classmethod
+    def of_content(cls, content: Mapping[str, Any]) -> Claims:
+        """Take the claims from the content of a study; raise a `KeyError` or a `RequestError` for wrong values."""
+        return cls(**{field.name: content[field.name] for field in fields(cls)})
+
+
+def _check_url(url: Any) -> None:
+    """Raise a `RequestError` if an address is none of the web, or holds characters that end or break a line."""
+    if not isinstance(url, str) or not url.startswith(("https://", "http://")):
+        raise RequestError(f"The address of a shared folder begins with https://, not {quoted(url)}.")
+    try:
+        has_host = bool(urlsplit(url).hostname)
+    except ValueError:
+        has_host = False
+    if not has_host or not url.isprintable() or any(character in url for character in " <>\"'`\\^{}|"):
+        raise RequestError(f"The address {quoted(url)} is not one of the web: it has no host, or blanks or quotes.")
+
+
+def unprintable_texts(value: Any) -> Iterator[str]:
+    """Yield every text of a JSON value, keys included, with line breaks or other characters that do not print."""
+    if isinstance(value, str) and not value.isprintable():
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from unprintable_texts(name)
+            yield from unprintable_texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from unprintable_texts(inner)

@@ -1,0 +1,114 @@
+"""Checks of the plan in a shared folder: which fits a cell has, in which order, and what belongs to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from benchrunner import BenchrunnerError, quoted
+from benchrunner.engine import first_line
+from benchrunner.results import Fit, Runner, cells
+
+
+def cell_place(cell: cells.Cell) -> str:
+    """Name a cell in sentences."""
+    return f"{quoted(cell.system)} on {quoted(cell.task.name)}"
+
+
+def repeated_cells(study_cells: Iterable[cells.Cell]) -> Iterator[str]:
+    """Yield a sentence for each cell that stands twice, and for each column that two cells of a system claim."""
+    known = set[object]()
+    for cell in study_cells:
+        fits = tuple(fit.id for fit in cell.fits)
+        keys: list[object] = [(cell.system, cell.task.name, cell.selection, cell.tests, fits)]
+        keys += [(cell.system, column) for column in cell.columns]
+        if not known.isdisjoint(keys) or len(set(keys)) < len(keys):
+            yield f"{cell_place(cell)} stands twice."
+        known.update(keys)
+
+
+def plan_differences(cell: cells.Cell, revision: str | None, runner: Runner) -> Iterator[str]:
+    """Yield a sentence for each part of a cell's plan that no study has. `revision` is that of the backbone."""
+    place = cell_place(cell)
+    if cell.fitting.limit_dev is not None:
+        yield f"{place}: only some rows of dev are scored, which 'benchrunner share' does not write."
+    tests = cell.task.named("test")
+    if [split for split in tests if split in cell.tests] != list(cell.tests):
+        yield f"{place}: the test splits are not those of the task, each once and in its order."
+    fits = list(cell.fits)
+    if len({fit.id for fit in fits}) < len(fits):
+        yield f"{place}: a fit is listed several times."
+    if {fit.method for fit in fits} != {cell.method}:
+        yield f"{place}: the method is not that of the fits."
+    grid = [_grid_place(point, cell.fitting) for point in cell.candidates]
+    if cell.fitting.grid.size > 1 and grid != sorted(set(grid)):
+        yield f"{place}: the grid points do not stand in the order of the grid, each once."
+    for point in cell.candidates:
+        yield from _point_differences(point, cell, revision)
+    for fit in fits:
+        yield from _data_differences(fit, cell, runner)
+
+
+def _grid_place(point: cells.Candidate, fitting: cells.Fitting) -> tuple[int, ...]:
+    """Return the places of a grid point's values among the values of the grid; -1 for a value that is not there."""
+    places = []
+    values_of_point = point.recipe.as_dict()
+    for name, values in fitting.grid.choices.items():
+        value = values_of_point.get(name)
+        places.append(list(values).index(value) if value in values else -1)
+    return tuple(places)
+
+
+def _point_differences(point: cells.Candidate, cell: cells.Cell, revision: str | None) -> Iterator[str]:
+    """Yield a sentence for each field of a grid point that is not as in its fits."""
+    place = cell_place(cell)
+    recipe = point.recipe.as_dict()
+    seeds = [fit.seed for fit in point.fits if fit.revision]
+    known = list(cell.fitting.seeds)
+    if not set(seeds) <= set(known) or seeds != sorted(seeds, key=known.index):
+        yield f"{place}: the restarts do not stand in the order of the seeds of the study."
+    for fit in point.fits:
+        if not fit.revision:  # the method needs no backbone and no recipe
+            continue
+        for name, value in fit.recipe.general.items():  # the fit may ignore other fields
+            if recipe.get(name) != value:
+                yield f"{place}: {name} is not that of the fit {fit.id}."
+        if revision != fit.revision:
+            yield f"{place}: the revision of the backbone is not that of the fit {fit.id}."
+
+
+def _data_differences(fit: Fit, cell: cells.Cell, runner: Runner) -> Iterator[str]:
+    """Yield a sentence if the training rows here are not those that a fit claims."""
+    try:
+        rows = runner.planner.training_rows(cell.task, fit.recipe, fit.seed)
+    except BenchrunnerError as error:
+        yield f"{cell_place(cell)}: the training rows of the fit {fit.id} cannot be read here: {first_line(error)}"
+        return
+    if rows.fingerprint != fit.data:
+        yield f"{cell_place(cell)}: the fit {fit.id} learned from other rows than those of {rows.origin}."
+
+
+def restricted(content: Mapping[str, Any], left_out: set[str]) -> Mapping[str, Any]:
+    """Return a study's content without some tasks; averages are then left out. What belongs to no task stays."""
+    if not left_out:
+        return content
+    kept = []
+    backbones = set[str]()
+    for cell in content["result"]["cells"]:
+        if cell["task"] in left_out:
+            backbones.add(cell["backbone"])
+        else:
+            kept.append(cell)
+    backbones -= {cell["backbone"] for cell in kept}
+    part = dict(content)
+    part["result"] = {**content["result"], "cells": kept, "averages": {}}
+    for name in ("tasks", "data", "suppliers"):
+        part[name] = {task: value for task, value in content[name].items() if task not in left_out}
+    part["revisions"] = {name: value for name, value in content["revisions"].items() if name not in backbones}
+    for name in ("predictions", "majority"):
+        part[name] = {}
+        for fit, of_fit in content[name].items():
+            of_tasks = {task: value for task, value in of_fit.items() if task not in left_out}
+            if of_tasks or not of_fit:
+                part[name][fit] = of_tasks
+    return part

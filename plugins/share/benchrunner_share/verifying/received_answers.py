@@ -1,0 +1,181 @@
+"""Answers of a shared folder, scored again with the verifier's own rows; majority answers are computed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, final
+
+from benchrunner import Recipe, Rows, Score, Task, quoted
+from benchrunner.engine import decoding
+from benchrunner.results import Fit, Prediction, Record, predict, predicting
+from benchrunner_share.documents.contents import STUDY, Figures, fit_name, prediction_name
+from benchrunner_share.documents.study_documents import Computation
+from benchrunner_share.verifying.answer_files import read_answers
+from benchrunner_share.verifying.data_checks import OwnData
+from benchrunner_share.verifying.rebuilding import checked_id, understood
+from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
+
+Scored = tuple[Prediction, Record]
+
+
+@final
+class ReceivedAnswers:
+    """The answers of a folder, for the documents that are built anew. Everything that fails is an `UnreadableFile`."""
+
+    def __init__(
+        self, folder: ReceivedFolder, data: OwnData, fits: Mapping[str, Fit], content: Mapping[str, Any]
+    ) -> None:
+        """Take the folder, the verifier's data, the fits of the folder by id, and the content of its study."""
+        self._folder = folder
+        self._data = data
+        self._fits = fits
+        self._content = content
+        self._scored: dict[tuple[str, str, str], Scored | UnreadableFile] = {}
+        self._own: dict[tuple[str, Recipe], Fit] = {}
+        self.scores = 0
+        """Number of scores that were computed again."""
+        self.answers = 0
+        """Number of answers that were scored again."""
+
+    def rows(self, task: Task, split: str) -> Rows:
+        """Return the verifier's rows of a split."""
+        rows = self._data.rows(task.name, split)
+        if rows is None:
+            raise UnreadableFile(f"{quoted(task.name)} ({quoted(split)}) has no rows here")
+        return rows
+
+    def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
+        """Return a prediction with its answers: those of the folder, or the majority answers of the own rows."""
+        prediction, record = self.scored(fit, task, split)
+        if fit.method == predicting.MAJORITY:
+            answers = self._majority(fit, task, split).answers
+        else:
+            answers, _ = read_answers(self._folder, prediction.id, len(self.rows(task, split)), task.problem)
+        return prediction, predicting.Predicted(record, self._folder.path, answers)
+
+    def figures(self, fit: Fit, task: Task, prediction: Prediction) -> Figures:
+        """Return the figures beside the answers of the folder, or those of the majority answer."""
+        if not task.scores_extra_figures:
+            return {}
+        rows = self.rows(task, prediction.split)
+        if fit.method == predicting.MAJORITY:
+            outputs = predicting.raw_outputs(self._own_majority(fit, task), rows, self._data.runner)
+            return task.problem.extra_figures(outputs, rows.table, prediction.settings)
+        return read_answers(self._folder, prediction.id, len(rows), task.problem)[1]
+
+    def computation(self, fit: Fit) -> Computation:
+        """Return how a fit was computed, as the folder claims."""
+        name = fit_name(fit.id)
+        data = self._folder.json_object(name)
+        with understood(name):
+            timings, numerics = data["timings"], data["numerics"]
+            if not isinstance(numerics, dict) or not all(type(value) in (int, float) for value in timings.values()):
+                raise UnreadableFile(f"{name}: timings are numbers by name, and numerics are facts by name.")
+            return Computation(timings, numerics)
+
+    def majority(self, fit: Fit, task: Task, splits: Sequence[str]) -> Fit:
+        """Return the majority answer that the folder names for a fit, which must be that of the own training rows."""
+        claimed = self._content["majority"].get(fit.id, {}).get(task.name)
+        if claimed is None:
+            raise UnreadableFile(f"{STUDY} does not say with which majority answer the fit {fit.id} is compared.")
+        majority = self._fits.get(checked_id(claimed))
+        if majority is None or majority.method != predicting.MAJORITY:
+            raise UnreadableFile(
+                f"the fit {claimed} is not that of a majority answer, with which {fit.id} is compared."
+            )
+        own = self._own_majority(fit, task)
+        if replace(own, suppliers=majority.suppliers).id != majority.id:
+            raise UnreadableFile(
+                f"the majority answer {majority.id} is not that of the training rows here, with which {fit.id} is "
+                "compared."
+            )
+        return majority
+
+    def _own_majority(self, fit: Fit, task: Task) -> Fit:
+        """Plan the majority answer to the training rows of a fit with the verifier's rows, once for each recipe."""
+        key = (task.name, fit.recipe)
+        if key not in self._own:
+            planner = self._data.runner.planner
+            self._own[key] = planner.plan(task, "", method=predicting.MAJORITY, recipe=fit.recipe)
+        return self._own[key]
+
+    def _majority(self, fit: Fit, task: Task, split: str) -> predicting.Predicted:
+        return predict(self._own_majority(fit, task), split, self._data.runner)
+
+    def scored(self, fit: Fit, task: Task, split: str) -> Scored:
+        """Return a prediction and its record, scored again once; raise an `UnreadableFile` if that is not possible."""
+        key = (fit.id, task.name, split)
+        if key not in self._scored:
+            try:
+                with understood(f"the prediction of {fit.id} on {quoted(task.name)} ({quoted(split)})"):
+                    self._scored[key] = self._score(fit, task, split)
+            except UnreadableFile as fault:
+                self._scored[key] = fault
+        scored = self._scored[key]
+        if isinstance(scored, UnreadableFile):
+            raise scored
+        return scored
+
+    def _score(self, fit: Fit, task: Task, split: str) -> Scored:
+        rows = self.rows(task, split)
+        data = self._content["data"][task.name][split]["fingerprint"]
+        if fit.method == predicting.MAJORITY:
+            predicted = self._majority(fit, task, split)
+            settings = predicting.decoding_settings(self._own_majority(fit, task), self._data.runner)
+            scoring = self._prediction(fit, task, split).scoring  # other versions of plugins score otherwise
+            prediction = Prediction(fit.id, task.name, split, data, dict(settings), scoring)
+            record = replace(predicted.record, id=prediction.id)
+        else:
+            prediction = self._prediction(fit, task, split)
+            if (prediction.data, prediction.limit_dev) != (data, None):
+                raise UnreadableFile(f"{prediction_name(prediction.id)} answers other rows than {STUDY} says.")
+            record = self._judged(fit, task, prediction, rows)
+        self.scores = self.scores + len(record.scores)
+        self.answers = self.answers + len(rows)
+        return prediction, record
+
+    def _prediction(self, fit: Fit, task: Task, split: str) -> Prediction:
+        """Read the plan of a prediction; its decoding settings are a claim."""
+        prediction_id = self._content["predictions"].get(fit.id, {}).get(task.name, {}).get(split)
+        if prediction_id is None:
+            raise UnreadableFile(f"{fit.id} on {task.name} ({split}): there are no answers in the folder.")
+        name = prediction_name(checked_id(prediction_id))
+        data = self._folder.json_object(name)
+        with understood(name):
+            prediction = decoding.from_json(Prediction, data["prediction"], "prediction")
+        expected = (prediction_id, fit.id, task.name, split)
+        if (prediction.id, prediction.fit, prediction.task, prediction.split) != expected:
+            raise UnreadableFile(f"{name} is not the prediction {prediction_id} of {fit.id}: the file was edited.")
+        return prediction
+
+    def _judged(self, fit: Fit, task: Task, prediction: Prediction, rows: Rows) -> Record:
+        """Score the answers of the folder with the verifier's rows."""
+        answers, figures = read_answers(self._folder, prediction.id, len(rows), task.problem)
+
+        def baseline() -> Mapping[str, Score]:
+            majority = self.majority(fit, task, [prediction.split])
+            return self.scored(majority, task, prediction.split)[1].scores
+
+        baseline()  # its faults are not those of metrics
+        try:
+            return predicting.judged(prediction, task, rows, answers, figures, timings={}, baseline=baseline)
+        except Exception as error:  # metrics and problems of plugins may fail in any way on edited answers
+            reason = quoted(f"{type(error).__name__}: {error}", 200)
+            name = prediction_name(prediction.id)
+            raise UnreadableFile(f"{name}: the answers cannot be scored: {reason}.") from None
+
+
+@final
+class CellAnswers:
+    """The answers to one task, as the selection asks for them."""
+
+    def __init__(self, answers: ReceivedAnswers, task: Task) -> None:
+        self._answers = answers
+        self._task = task
+
+    def predict(self, fit: Fit, split: str) -> predicting.Predicted:
+        """Return the record of a prediction that was scored again; selection asks for nothing else."""
+        _, record = self._answers.scored(fit, self._task, split)
+        return predicting.Predicted(record, Path())

@@ -1,0 +1,526 @@
+"""Forged shared folders: random edits, hidden as a forger would hide them, and a judge that works without the product.
+
+`python forging.py 20000` draws 20,000 edits; `TMPDIR=/dev/shm` makes that faster.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import math
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "support"))
+
+from shared_folders import SharedFolder
+
+from benchrunner import BenchrunnerError
+from benchrunner.parameters.recipes import SPECIAL
+from benchrunner.results import Grid, compared, run_study
+from benchrunner_kit.testing import TinyBackbone
+from benchrunner_share.documents.derived_files import derived_files
+from benchrunner_share.share import share_study
+from chancy import Chancy
+from inline import mood, runner
+
+CLAIMS = ("name", "created", "benchrunner", "url", "left_out_bad_rows")
+"""Keys of the study that nobody can compute."""
+PLAN = ("system", "backbone", "task", "method", "columns", "fitting", "selection", "tests", "candidates", "lost")
+"""Keys of a cell that say what was compared."""
+VALUES = (None, True, False, -1, 0, 1, 3, 0.0, 0.5, 0.987, 1.0, 98.7, 1e308, "", "98.70", "best model", [], {}, [0.987])
+Files = dict[str, Any]
+"""Name of a file -> its JSON value, its lines if they are answers, or its text."""
+
+
+class NoStudy(Exception):
+    """No study looks like this: a folder with it must not be accepted."""
+
+
+def forged_folder(folder: Path) -> SharedFolder:
+    """Share a study of two backbones on two tasks, with two learning rates, limited rows and a diverged fit."""
+    from benchrunner.engine import Outcome
+
+    tasks = [mood(method="chancy"), mood(name="mine/second", method="chancy")]
+    made = runner(folder, register_methods=[Chancy({1: Outcome("diverged", "nan")})], register_tasks=tasks)
+    other = folder / "saved" / "other"
+    other.mkdir(parents=True)
+    TinyBackbone().load(made.workspace, seed=0).save(other)
+    study = compared(
+        ("words", str(other)), tuple(tasks), Grid({"lr": (4, 8)}), seeds=(0, 1, 2), changes={"limit_train": 30}
+    )
+    out = folder / "shared"
+    share_study(run_study(study, made), out, made, name="moods", report=False, url="https://example.org/moods")
+    return SharedFolder(out, made)
+
+
+def read(folder: Path) -> Files:
+    """Read all files of a folder."""
+    files: Files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name, text = path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8")
+            files[name] = text
+            if name.endswith(".jsonl"):
+                files[name] = [json.loads(line) for line in text.splitlines()]
+            elif name.endswith(".json"):
+                files[name] = json.loads(text)
+    return files
+
+
+def written(value: Any, name: str) -> bytes:
+    """Write a file as `share` does."""
+    if name.endswith(".jsonl") and isinstance(value, list):
+        return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in value).encode()
+    if isinstance(value, str):
+        return value.encode()
+    indent = 2 if name.startswith("every_eval_ever") else 1
+    return (json.dumps(value, indent=indent, ensure_ascii=False) + "\n").encode()
+
+
+class Judge:
+    """Computes what a folder must say from its plan and its answers, with a dozen lines of arithmetic of its own."""
+
+    def __init__(self, original: SharedFolder) -> None:
+        self.base = read(original.path)
+        data = original.runner.workspace.data
+        assert data is not None
+        lines = (data / "mood" / "dev.tsv").read_text().splitlines()[1:]
+        self.gold = [line.split("\t")[1] for line in lines]
+
+    def scores(self, answers: list[dict[str, Any]]) -> dict[str, float | None]:
+        """Return accuracy and Matthews' correlation of two classes."""
+        if [line["index"] for line in answers] != list(range(len(self.gold))):
+            raise NoStudy("other rows")
+        given = [line["answer"] for line in answers]
+        if not set(given) <= {"glad", "sad"}:
+            raise NoStudy("other labels")
+        pairs = list(zip(self.gold, given, strict=True))
+        tp, tn = pairs.count(("glad", "glad")), pairs.count(("sad", "sad"))
+        fp, fn = pairs.count(("sad", "glad")), pairs.count(("glad", "sad"))
+        below = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+        matthews = (tp * tn - fp * fn) / math.sqrt(below) if below else 0.0
+        return {"accuracy": (tp + tn) / len(pairs), "matthews": matthews}
+
+    def truth(self, files: Files) -> Files:
+        """Return what an honest sender with this plan, these claims and these answers would have shared."""
+        study, base = files["study.json"], self.base["study.json"]
+        honest: Files = {}
+        records: dict[str, dict[str, Any]] = {}
+        cells = []
+        index: dict[str, Any] = {}
+        majority: dict[str, Any] = {}
+        revisions = {}
+        for of_file in study["result"]["cells"]:
+            cell = {name: copy.deepcopy(of_file[name]) for name in PLAN}
+            fits = [fit for point in cell["candidates"] for fit in point["fits"]]
+            self._check_plan(cell, fits, cells)
+            for fit in fits:
+                revisions[cell["backbone"]] = self._fit(fit, cell, files, honest)
+                baseline = base["majority"][fit][cell["task"]]
+                majority.setdefault(fit, {})[cell["task"]] = baseline
+                if fit not in cell["lost"]:
+                    self._prediction(fit, baseline, cell["task"], files, honest, records, index)
+                self._fit(baseline, cell | {"backbone": ""}, files, honest)
+                self._prediction(baseline, None, cell["task"], files, honest, records, index)
+            cells.append(self._figures(cell, records, base["majority"]))
+        tasks = list(dict.fromkeys(cell["task"] for cell in cells))
+        content = {name: study[name] if name in CLAIMS else base[name] for name in base}
+        for name in ("suppliers", "tasks", "data"):
+            content[name] = {task: base[name][task] for task in tasks}
+        averages: dict[str, Any] = {cell["system"]: {} for cell in cells}
+        content |= {"result": {"cells": cells, "averages": averages}, "revisions": revisions}
+        content |= {"predictions": index, "majority": majority}
+        honest["study.json"] = content
+        for name, text in derived_files(content).items():
+            honest[name] = json.loads(text) if name.endswith(".json") else text
+        for cell in cells:
+            del cell["of"]
+        return copy.deepcopy(honest)
+
+    def _check_plan(self, cell: dict[str, Any], fits: list[str], before: list[dict[str, Any]]) -> None:
+        base_cells = self.base["study.json"]["result"]["cells"]
+        own = [known for known in base_cells if fits and fits[0] in json.dumps(known["candidates"])]
+        own = [known for known in own if known["task"] == cell["task"]]
+        if not own or (cell["method"], cell["tests"]) != ("chancy", []) or cell["fitting"].get("limit_dev"):
+            raise NoStudy("no such cell")
+        order = [fit for point in own[0]["candidates"] for fit in point["fits"]]
+        if fits != [fit for fit in order if fit in fits] or len(set(fits)) < len(fits):
+            raise NoStudy("fits twice or in another order")
+        places = [base_cells.index(own[0]), *[base_cells.index(known["of"]) for known in before]]
+        if len(set(places)) < len(places):
+            raise NoStudy("a cell twice")
+        cell["of"] = own[0]
+        for point in cell["candidates"]:
+            known = next(other for other in own[0]["candidates"] if point["fits"][0] in other["fits"])
+            if set(point) != {"recipe", "fits"} or not set(point["fits"]) <= set(known["fits"]):
+                raise NoStudy("no such grid point")
+            point["recipe"] = {
+                name: point["recipe"].get(name) if name in SPECIAL else value for name, value in known["recipe"].items()
+            }
+
+    def _fit(self, fit: str, cell: dict[str, Any], files: Files, honest: Files) -> str:
+        name = f"fits/{fit}.json"
+        values = self.base[name]["fit"]
+        named = values | {"task": cell["task"], "backbone": cell["backbone"]}
+        claims = {key: files[name][key] for key in ("timings", "numerics")}
+        honest[name] = {"fit": named, **claims}
+        return str(values["revision"])
+
+    def _prediction(
+        self,
+        fit: str,
+        baseline: str | None,
+        task: str,
+        files: Files,
+        honest: Files,
+        records: dict[str, dict[str, Any]],
+        index: dict[str, Any],
+    ) -> None:
+        prediction = self.base["study.json"]["predictions"][fit][task]["dev"]
+        index.setdefault(fit, {}).setdefault(task, {})["dev"] = prediction
+        name = f"predictions/{prediction}.answers.jsonl"
+        lines = files[name] if baseline else self.base[name]
+        scores = self.scores(lines)
+        flags = []
+        if baseline:
+            other = self.base["study.json"]["predictions"][baseline][task]["dev"]
+            floor = self.scores(self.base[f"predictions/{other}.answers.jsonl"])["accuracy"]
+            if len({line["answer"] for line in lines}) == 1:
+                flags.append("constant predictions")
+            if scores["accuracy"] is None or floor is None or scores["accuracy"] <= floor:
+                flags.append("no better than majority")
+        honest[name] = [{"index": line["index"], "answer": line["answer"]} for line in lines]
+        plan = self.base[f"predictions/{prediction}.json"]["prediction"]
+        honest[f"predictions/{prediction}.json"] = {"prediction": plan, "scores": scores, "flags": flags}
+        records[fit, task] = {"scores": scores, "flags": flags}  # type: ignore[index]
+
+    def _figures(self, cell: dict[str, Any], records: Any, majority: Any) -> dict[str, Any]:
+        task, rule = cell["task"], cell["selection"]
+        metric = rule["metric"] or "accuracy"
+        points = []
+        for point in cell["candidates"]:
+            fits = [fit for fit in point["fits"] if fit not in cell["lost"]]
+            if fits:
+                dev = [records[fit, task]["scores"][metric] for fit in fits]
+                points.append((max(dev) if rule["rule"] == "best" else statistics.fmean(dev), dev, fits, point))
+        order = [fit for point in cell["candidates"] for fit in point["fits"] if fit in cell["lost"]]
+        if set(cell["lost"]) != set(order) or not points:
+            raise NoStudy("lost fits of another cell")
+        cell["lost"] = {fit: cell["lost"][fit] for fit in order}
+        _, dev, fits, point = max(points, key=lambda entry: entry[0])  # the first of equal ones
+        selected = fits[dev.index(max(dev))]
+        flagged: dict[str, int] = {}
+        for fit in fits:
+            for flag in records[fit, task]["flags"]:
+                flagged[flag] = flagged.get(flag, 0) + 1
+        scores = []
+        for name in ("accuracy", "matthews"):
+            values = [records[fit, task]["scores"][name] for fit in fits]
+            score = {"split": "dev", "metric": name, "best": records[selected, task]["scores"][name]}
+            score |= {"mean": statistics.fmean(values)}
+            score |= {"deviation": statistics.stdev(values) if len(values) > 1 else None, "restarts": values}
+            score |= {"majority": records[majority[selected][task], task]["scores"][name]}
+            scores.append(score)
+        words = [flag if count == len(fits) else f"{flag} in some restarts" for flag, count in flagged.items()]
+        words += ["some fits have no scores"] if cell["lost"] else []
+        words.append("limited to 30 training rows")
+        asked = len(cell["fitting"]["seeds"])
+        for values in cell["fitting"].get("grid", {}).values():
+            asked *= len(values)
+        count = sum(len(other["fits"]) for other in cell["candidates"])
+        words += [f"{count} of the {asked} fits of the study"] if count < asked else []
+        chosen = {"selected": selected, "chosen": point["recipe"], "scores": scores}
+        lost = cell.pop("lost")
+        return {**cell, **chosen, "flags": dict(sorted(flagged.items())), "warnings": words, "lost": lost}
+
+    def is_honest(self, files: Files) -> bool:
+        """Return whether every file says what follows from plan, claims and answers."""
+        try:
+            honest = self.truth(files)
+        except (NoStudy, KeyError, TypeError, ValueError, AttributeError, IndexError, statistics.StatisticsError):
+            return False
+        return same(honest, {name: value for name, value in files.items() if name != "manifest.json"})
+
+
+def same(one: Any, other: Any) -> bool:
+    """Compare JSON values; figures may differ by 1e-9."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=0, abs_tol=1e-9)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def _leaf(draw: random.Random, value: Any) -> tuple[Any, Any]:
+    """Draw a place in a JSON value: what holds it, and its key."""
+    while True:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        key = draw.choice(keys)
+        inner = value[key]
+        if not isinstance(inner, dict | list) or not inner or draw.random() < 0.15:
+            return value, key
+        value = inner
+
+
+def change_value(draw: random.Random, files: Files) -> None:
+    """Give a place of a JSON file another value: a near one, one of another place, or any."""
+    holder, key = _leaf(draw, files[_drawn_json(draw, files)])
+    value = holder[key]
+    if type(value) in (int, float) and draw.random() < 0.6:
+        holder[key] = draw.choice([value + 1, value * 1.01, value + 0.1, -value, 0.987, value + 1e-7, float(value)])
+    elif draw.random() < 0.5:
+        other, place = _leaf(draw, files[_drawn_json(draw, files)])
+        holder[key] = copy.deepcopy(other[place])
+    else:
+        holder[key] = copy.deepcopy(draw.choice(VALUES))
+
+
+def change_list(draw: random.Random, files: Files) -> None:
+    """Repeat, move, remove or alter an entry of a list or an object."""
+    holder, key = _leaf(draw, files[_drawn_json(draw, files)])
+    if isinstance(holder, dict):
+        kind = draw.choice(["remove", "add", "last"])
+        if kind == "remove":
+            del holder[key]
+        elif kind == "add":
+            holder[draw.choice(["note", "verified", "mean", "accuracy", f"{key} "])] = draw.choice(VALUES)
+        else:
+            holder[key] = holder.pop(key)
+        return
+    place = draw.randrange(len(holder))
+    kind = draw.choice(["repeat", "remove", "swap", "reverse"])
+    if kind == "repeat":
+        holder.insert(place, copy.deepcopy(holder[draw.randrange(len(holder))]))
+    elif kind == "remove":
+        del holder[place]
+    elif kind == "swap":
+        other = draw.randrange(len(holder))
+        holder[place], holder[other] = holder[other], holder[place]
+    else:
+        holder.reverse()
+
+
+def change_cells(draw: random.Random, files: Files) -> None:
+    """Edit what the tables show: scores, cells, candidates, restarts, flags and warnings."""
+    cells = files["study.json"]["result"]["cells"]
+    cell = draw.choice(cells)
+    lists = [cells, cell["scores"], cell["candidates"], cell["warnings"], draw.choice(cell["candidates"])["fits"]]
+    lists += [score["restarts"] for score in cell["scores"]]
+    chosen = draw.choice([entry for entry in lists if entry])
+    kind = draw.choice(["repeat", "forge", "remove", "swap", "figure", "select", "flags"])
+    if kind == "repeat":
+        chosen.insert(draw.randrange(len(chosen) + 1), copy.deepcopy(draw.choice(chosen)))
+    elif kind == "forge":
+        cell["scores"].insert(draw.choice([0, len(cell["scores"])]), draw.choice(cell["scores"]) | {"mean": 0.987})
+    elif kind == "remove":
+        chosen.remove(draw.choice(chosen))
+    elif kind == "swap":
+        chosen.reverse()
+    elif kind == "figure":
+        score = draw.choice(cell["scores"])
+        score[draw.choice(["mean", "best", "deviation", "majority"])] = draw.choice([0.987, 0.1, 1.0, None])
+    elif kind == "select":
+        point = draw.choice(cell["candidates"])
+        cell["selected"], cell["chosen"] = draw.choice(point["fits"]), point["recipe"]
+    else:
+        cell["warnings"], cell["flags"] = [], {}
+
+
+def rename(draw: random.Random, files: Files) -> None:
+    """Give a text of the study another text everywhere, for example a name."""
+    holder, key = _leaf(draw, files["study.json"])
+    old = holder[key] if isinstance(holder[key], str) else str(key)
+    new = draw.choice(
+        ["98.70", "other", f"{old}x", "two\nlines", "a | 98.70 |", "`x`", "https://example.org/x", "\x1b[2J"]
+    )
+    text = json.dumps(files["study.json"], ensure_ascii=False)
+    files["study.json"] = json.loads(text.replace(json.dumps(old), json.dumps(new)))
+
+
+def change_answers(draw: random.Random, files: Files) -> None:
+    """Edit the lines of a file of answers."""
+    lines = files[draw.choice([name for name in files if name.endswith(".jsonl")])]
+    kind = draw.choice(["answer", "answers", "swap", "remove", "repeat", "other", "constant"])
+    place = draw.randrange(len(lines))
+    if kind == "answer":
+        lines[place]["answer"] = draw.choice(["glad", "sad", "angry", None, 1])
+    elif kind == "answers":
+        for line in draw.sample(lines, draw.randrange(1, len(lines))):
+            line["answer"] = draw.choice(["glad", "sad"])
+    elif kind == "swap":
+        lines[place], lines[-1] = lines[-1], lines[place]
+    elif kind == "remove":
+        del lines[place]
+    elif kind == "repeat":
+        lines.insert(place, dict(lines[place]))
+    elif kind == "constant":
+        for line in lines:
+            line["answer"] = "glad"
+    else:
+        name = draw.choice([name for name in files if name.endswith(".jsonl")])
+        lines[:] = copy.deepcopy(files[name])
+
+
+def change_files(draw: random.Random, files: Files) -> None:
+    """Add, copy, remove or exchange whole files."""
+    names = [name for name in files if name != "study.json"]
+    name = draw.choice(names)
+    kind = draw.choice(["add", "copy", "remove", "exchange"])
+    if kind == "add":
+        new = draw.choice(
+            ["notes.txt", "RESULTS.md", "fits/0123456789abcdef.json", "model_cards/words/extra.yaml", "a/b"]
+        )
+        files[new] = "accuracy 98.70\n"
+    elif kind == "copy":
+        files[name.replace(Path(name).name[:4], "0bad")] = copy.deepcopy(files[name])
+    elif kind == "remove":
+        del files[name]
+    else:
+        other = draw.choice(names)
+        files[name], files[other] = files[other], files[name]
+
+
+def change_text(draw: random.Random, files: Files) -> None:
+    """Edit a number or a line of a text that follows from the study, after everything was derived."""
+    name = draw.choice([name for name in files if isinstance(files[name], str)])
+    lines = files[name].splitlines(keepends=True)
+    place = draw.randrange(len(lines))
+    kind = draw.choice(["digit", "remove", "repeat", "add"])
+    digits = [at for at, character in enumerate(lines[place]) if character.isdigit()]
+    if kind == "digit" and digits:
+        at = draw.choice(digits)
+        lines[place] = lines[place][:at] + draw.choice("0123456789") + lines[place][at + 1 :]
+    elif kind == "remove":
+        del lines[place]
+    elif kind == "repeat":
+        lines.insert(place, lines[place])
+    else:
+        lines.insert(place, "All figures were verified.\n")
+    files[name] = "".join(lines)
+
+
+def declare_lost(draw: random.Random, files: Files) -> None:
+    """Call a fit diverged or take its name from that list; its answers stay, or go."""
+    cell = draw.choice(files["study.json"]["result"]["cells"])
+    fit = draw.choice(draw.choice(cell["candidates"])["fits"])
+    if fit in cell["lost"]:
+        del cell["lost"][fit]
+        return
+    cell["lost"][fit] = ["diverged", "the loss is nan"]
+    if draw.random() < 0.5:
+        prediction = files["study.json"]["predictions"].get(fit, {}).pop(cell["task"], {}).get("dev")
+        files.pop(f"predictions/{prediction}.json", None)
+        files.pop(f"predictions/{prediction}.answers.jsonl", None)
+
+
+EDITS: tuple[Callable[[random.Random, Files], None], ...] = (
+    *(change_value, change_list, change_cells, change_cells, rename, change_answers, change_files, declare_lost),
+)
+
+
+def _drawn_json(draw: random.Random, files: Files) -> str:
+    names = [name for name, value in files.items() if isinstance(value, dict) and value and name != "manifest.json"]
+    return "study.json" if draw.random() < 0.5 else draw.choice(names)
+
+
+class Forger:
+    """Edits a shared folder again and again, each time from its beginning."""
+
+    def __init__(self, original: SharedFolder, folder: Path) -> None:
+        self.judge = Judge(original)
+        self.received = original.copy(folder)
+        self.before = {name: written(value, name) for name, value in self.judge.base.items()}
+        self.accepted = 0
+        self.refused = 0
+        self.honest_refused = 0
+
+    def forge(self, seed: int) -> Files:
+        """Return the files of a forged folder."""
+        draw = random.Random(seed)
+        files = copy.deepcopy(self.judge.base)
+        for _ in range(draw.choice([1, 1, 1, 2, 3])):
+            try:
+                draw.choice(EDITS)(draw, files)
+                if draw.random() < 0.3:  # an honest study with these answers and this plan, perhaps edited further
+                    files |= self.judge.truth(files)
+            except (NoStudy, LookupError, TypeError, ValueError, AttributeError, statistics.StatisticsError):
+                continue
+        try:
+            for name, text in derived_files(files["study.json"]).items():
+                files[name] = json.loads(text) if name.endswith(".json") else text
+        except Exception:  # a study that is none; the files that follow from it stay as they are
+            pass
+        if draw.random() < 0.15:
+            change_text(draw, files)
+        return files
+
+    def is_accepted(self, files: Files) -> bool:
+        """Write the files with a new list of files, and return whether they are verified."""
+        contents = {name: written(value, name) for name, value in files.items() if name != "manifest.json"}
+        digests = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(contents.items())}
+        contents["manifest.json"] = written({"format": 1, "files": digests}, "manifest.json")
+        for name in self.before.keys() - contents.keys():
+            (self.received.path / name).unlink()
+        changed = [name for name, content in contents.items() if self.before.get(name) != content]
+        for name in changed:
+            (self.received.path / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.received.path / name).write_bytes(contents[name])
+        try:
+            return self.received.verification().is_equal
+        except BenchrunnerError:
+            return False
+        finally:
+            for name in {*changed, *self.before} - {name for name in contents if name not in changed}:
+                path = self.received.path / name
+                if name in self.before:
+                    path.write_bytes(self.before[name])
+                else:
+                    path.unlink()
+
+    def try_edit(self, seed: int) -> str:
+        """Forge a folder; return a sentence if a lie is accepted, or if an honest study is refused."""
+        files = self.forge(seed)
+        is_honest = self.judge.is_honest(files)
+        is_accepted = self.is_accepted(files)
+        self.accepted += is_accepted
+        self.refused += not is_accepted
+        self.honest_refused += is_honest and not is_accepted
+        if is_accepted and not is_honest:
+            return f"seed {seed}: a lie is accepted"
+        return ""
+
+
+def main(count: int, start: int = 0) -> int:
+    """Try some edits, and print how many were accepted; exit code 1 if a lie was."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        forger = Forger(forged_folder(Path(folder) / "made"), Path(folder) / "received")
+        faults = []
+        for number in range(count):
+            if fault := forger.try_edit(start + number):
+                faults.append(fault)
+                print(fault)
+            if number % 500 == 499:
+                print(f"{number + 1:,} edits, {len(faults)} faults", flush=True)
+    seconds = time.monotonic() - began
+    print(
+        f"{count:,} edits in {seconds:,.0f} s: {forger.refused:,} refused, {forger.accepted:,} accepted, of these "
+        f"{len(faults):,} that change more than claims and answers; {forger.honest_refused:,} refused without a lie"
+    )
+    return int(bool(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -1,0 +1,159 @@
+"""Forged plans of shared folders: what stands twice, in another order, or is declared away. All other files agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shared_folders import SharedFolder
+
+from benchrunner import RequestError
+
+Change = Callable[[dict[str, Any], dict[str, Any]], object]
+"""Edits the content of a study, given also its only cell."""
+
+
+def declare_diverged(study: dict[str, Any], cell: dict[str, Any]) -> None:
+    """Call the worst restart of the chosen grid point lost, with the figures of the others."""
+    worst = cell["candidates"][1]["fits"][0]
+    cell["lost"] = {worst: ["diverged", "the loss is nan"], **cell["lost"]}
+    for score in cell["scores"]:
+        score.update(mean=score["best"], deviation=None, restarts=[score["best"]])
+
+
+def select_other(study: dict[str, Any], cell: dict[str, Any]) -> None:
+    """Report the other restart as the selected one, with its scores."""
+    cell["selected"] = cell["candidates"][1]["fits"][0]
+    for score in cell["scores"]:
+        score["best"] = score["restarts"][0]
+
+
+FORGERIES: dict[str, tuple[Change, str]] = {
+    "a score twice": (
+        lambda study, cell: cell["scores"].append(cell["scores"][0] | {"mean": 0.987}),
+        "dev accuracy: in the folder, but not computed here",
+    ),
+    "a forged score before the true one": (
+        lambda study, cell: cell["scores"].insert(0, cell["scores"][0] | {"mean": 0.987}),
+        "dev accuracy, mean: '0.987' in the folder",
+    ),
+    "a cell twice": (
+        lambda study, cell: study["result"]["cells"].append(dict(cell)),
+        "'words' on 'mine/mood' stands twice",
+    ),
+    "a cell twice under another column": (
+        lambda study, cell: study["result"]["cells"].append(cell | {"columns": ["another"]}),
+        "'words' on 'mine/mood' stands twice",
+    ),
+    "a fit three times": (
+        lambda study, cell: cell["candidates"][1].update(fits=[cell["selected"]] * 3),
+        "a fit is listed several times",
+    ),
+    "another order of restarts": (
+        lambda study, cell: cell["candidates"][1]["fits"].reverse(),
+        "the restarts do not stand in the order of the seeds",
+    ),
+    "another order of grid points": (
+        lambda study, cell: cell["candidates"].reverse(),
+        "the grid points do not stand in the order of the grid",
+    ),
+    "another order of metrics": (
+        lambda study, cell: cell["scores"].reverse(),
+        "dev matthews stands in the folder, where dev accuracy is expected",
+    ),
+    "another order of keys": (
+        lambda study, cell: study.update(revisions=study.pop("revisions")),
+        "the entries stand in another order",
+    ),
+    "a restart declared diverged": (declare_diverged, "in the folder, but not computed here"),
+    "another selected restart": (select_other, "selected: "),
+    "no warnings": (lambda study, cell: cell.update(warnings=[]), "warnings: '[]' in the folder"),
+    "a sentence of its own": (
+        lambda study, cell: study.update(verified="by the authors"),
+        "verified: in the folder, but not computed here",
+    ),
+    "a task that the study has not": (
+        lambda study, cell: study["suppliers"].update(verified="by the authors"),
+        "suppliers, verified: in the folder, but not computed here",
+    ),
+    "a backbone that the study has not": (
+        lambda study, cell: study["revisions"].update({"best model": "0" * 16}),
+        "revisions, best model: in the folder, but not computed here",
+    ),
+    "data that the study has not": (
+        lambda study, cell: study["data"]["mine/mood"]["dev"].update(accuracy=1.0),
+        "data, mine/mood, dev, accuracy: in the folder, but not computed here",
+    ),
+    "a limit of dev": (
+        lambda study, cell: cell["fitting"].update(limit_dev=5),
+        "only some rows of dev are scored",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_plan_is_found(name: str, folder: SharedFolder) -> None:
+    change, sentence = FORGERIES[name]
+    differences = folder.deceptive_differences(lambda study: change(study, study["result"]["cells"][0]))
+    assert sentence in differences
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "predictions/0123456789abcdef.json", "model_cards/words/x.yaml"])
+def test_listed_foreign_files_are_found(name: str, folder: SharedFolder) -> None:
+    (folder.path / name).write_text("accuracy 99.9")
+    folder.deceive()
+    assert folder.differences() == f"'{name}' is no file that 'benchrunner share' writes for this study."
+
+
+def test_a_list_of_files_in_another_order_is_found(folder: SharedFolder) -> None:
+    folder.edit("manifest.json", lambda listed: listed.update(files=dict(reversed(listed["files"].items()))))
+    assert folder.differences() == "manifest.json, files: the entries stand in another order."
+
+
+def test_the_majority_is_that_of_the_own_training_rows(folder: SharedFolder, tmp_path: Path) -> None:
+    """Whoever has other training rows has another majority answer, and other fits."""
+    data = folder.runner.workspace.data
+    assert data is not None
+    (tmp_path / "own" / "mood").mkdir(parents=True)
+    for split in ("train", "dev"):
+        text = (data / "mood" / f"{split}.tsv").read_text()
+        (tmp_path / "own" / "mood" / f"{split}.tsv").write_text(text.replace("river", "lake"))
+    (tmp_path / "own" / "mood" / "dev.tsv").write_text((data / "mood" / "dev.tsv").read_text())
+    differences = folder.differences(workspace=replace(folder.runner.workspace, data=tmp_path / "own"))
+    assert "learned from other rows than those of" in differences
+    assert "is not that of the training rows here" in differences
+
+
+def test_forged_majority_answers_are_found(folder: SharedFolder) -> None:
+    """All fits look better beside a majority answer that is always wrong."""
+    study = folder.read("study.json")
+    majority = next(iter(study["majority"].values()))["mine/mood"]
+    prediction = study["predictions"][majority]["mine/mood"]["dev"]
+    path = folder.path / f"predictions/{prediction}.answers.jsonl"
+    swapped = {"glad": "sad", "sad": "glad"}
+    for answer in swapped:
+        if f'"{answer}"' in path.read_text():
+            path.write_text(path.read_text().replace(f'"{answer}"', f'"{swapped[answer]}"'))
+            break
+    folder.deceive()
+    assert f"predictions/{prediction}.answers.jsonl, number 1, answer: " in folder.differences()
+
+
+URLS = ["ftp://x.org", "https://", "https://x.org/a b", "https://x.org/\n# 98.70", 'https://x.org/"', "javascript:1", 7]
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_what_is_no_address_is_refused(url: object, folder: SharedFolder) -> None:
+    folder.edit("study.json", lambda study: study.update(url=url))
+    with pytest.raises(RequestError, match="The address"):
+        folder.verification()
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "\x1b[2J", "right\u202eleft", "line\u2028separator"])
+def test_names_that_do_not_print_are_refused(name: str, folder: SharedFolder) -> None:
+    folder.edit("study.json", lambda study: study["result"]["cells"][0].update(system=name))
+    with pytest.raises(RequestError, match="line breaks or characters that do not print"):
+        folder.verification()
