@@ -196,7 +196,7 @@ def large() -> Rare:
 
 @pytest.mark.parametrize(
     ("make", "reason"),
-    [(lambda: Sized(dropout=0.0), "other gradients"), (late, "had none in the first step")],
+    [(lambda: Sized(dropout=0.0), "other gradients"), (late, "had none in the first one")],
     ids=["keeps a number", "another weight"],
 )
 def test_a_graph_of_its_own_batch_alone_is_not_used(make: Callable[[], StaticEncoder], reason: str) -> None:
@@ -220,7 +220,7 @@ def test_a_graph_never_writes_to_a_gradient_of_one_step() -> None:
         expected = gradients_of(Eager(eager), eager, step, sizes=sizes)
         check_equal(expected, gradients_of(captured, fixed, step, sizes=sizes))
     assert len(pool) == 2 and len(captured.recorded) == 1 and pool[0].replays > 2
-    assert len(notes) == 1 and "had none in the first step" in notes[0]
+    assert len(notes) == 1 and "had none in the first one" in notes[0]
 
 
 def test_no_more_graphs_are_recorded_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

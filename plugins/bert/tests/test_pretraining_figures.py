@@ -104,7 +104,7 @@ def test_sums_are_divided_by_their_own_counts() -> None:
 
 
 def test_no_batches_have_no_figures() -> None:
-    with pytest.raises(Undefined, match="at least one batch"):
+    with pytest.raises(Undefined, match="No held-out token was predicted"):
         HeldOut.of(summed(model("mlm"), []))
 
 

@@ -224,7 +224,7 @@ def test_masks_are_read_as_direction_and_window() -> None:
     assert _mask(9, sliding_window_bidirectional_mask_function(8)) == Sight("both", None)
     assert _mask(9, sliding_window_causal_mask_function(3)) == Sight("left-to-right", 2)
     assert _mask(1, causal_mask_function) == Sight("both", None)
-    with pytest.raises(UnreadableError, match="not a window"):
+    with pytest.raises(UnreadableError, match="no window of neighbours"):
         _mask(9, chunked_causal_mask_function(3, torch.zeros(1, dtype=torch.long)))
     with pytest.raises(UnreadableError, match="equally wide"):
         _mask(9, and_masks(bidirectional_mask_function, lambda batch, head, row, column: column <= row + 1))
