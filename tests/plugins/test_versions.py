@@ -36,8 +36,10 @@ def module_of(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, **files:
         path.write_text(text)
     monkeypatch.syspath_prepend(folder)
     module = importlib.import_module(name)
-    for known in [known for known in sys.modules if known.split(".")[0] in {stem.split("/")[0] for stem in files}]:
-        monkeypatch.setitem(sys.modules, known, sys.modules.pop(known))
+    tops = {stem.split("/")[0] for stem in files}
+    for known in list(sys.modules):
+        if known.split(".")[0] in tops:
+            monkeypatch.setitem(sys.modules, known, sys.modules.pop(known))
     return module
 
 
