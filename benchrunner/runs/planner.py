@@ -216,12 +216,15 @@ class Planner:
 
 
 def _fields(method: Method) -> str:
-    """Hash the fields of a method that may change its fits; those of a dataclass that is not frozen are no values."""
+    """Hash the fields of a method that may change its fits; those of a dataclass that is not frozen are no values.
+
+    Parameters are declared in a field, and their values are in the recipe.
+    """
     if not is_dataclass(method) or not method.__dataclass_params__.frozen:
         return ""
     fields = described(method)
-    fields.pop("name", None)
-    fields.pop("about", None)
+    for name in ("name", "about", "parameters"):
+        fields.pop(name, None)
     return identity(fields) if fields else ""
 
 
