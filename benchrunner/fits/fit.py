@@ -5,22 +5,15 @@ The id of a fit or prediction is a hash of everything that can change its result
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from benchrunner.io.decoding import WHEN_GIVEN, as_json
+from benchrunner.io.identity import identity
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
-
-
-def identity(description: Any) -> str:
-    """Hash a value, as `as_json` gives it, to 16 hexadecimal digits; the order of keys does not matter."""
-    text = json.dumps(as_json(description), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

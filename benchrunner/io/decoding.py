@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
-import inspect
 import math
 import re
 import types
@@ -93,33 +92,6 @@ def fields_json(value: Any, *, defaults: bool = True) -> dict[str, Any]:
         if not may_be_left_out or inner != _default(part):
             values[_keys(part)[0]] = inner
     return _object(values.items(), defaults)
-
-
-def described(value: Any) -> Any:
-    """Describe a value as JSON for an identity: fields of dataclasses, functions by name, with what they are bound to.
-
-    Of a value that JSON cannot hold, the description has the name of its class.
-    """
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, list | tuple):
-        return [described(inner) for inner in value]
-    if isinstance(value, Mapping):
-        return {str(key): described(inner) for key, inner in value.items()}
-    if isinstance(value, functools.partial):
-        return [described(value.func), described(value.args), described(value.keywords)]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {part.name: described(getattr(value, part.name)) for part in dataclasses.fields(value)}
-    if not isinstance(value, types.FunctionType):
-        return class_name(value if isinstance(value, type) else type(value))
-    bound = inspect.getclosurevars(value).nonlocals
-    plain = {name: inner for name, inner in bound.items() if isinstance(inner, str | int | float | tuple | list)}
-    return [class_name(value), described(plain)]
-
-
-def class_name(kind: type | types.FunctionType) -> str:
-    """Return the whole name of a class or of a function."""
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _object(values: Iterable[tuple[Any, Any]], defaults: bool) -> dict[str, Any]:

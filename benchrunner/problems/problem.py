@@ -8,7 +8,7 @@ from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchrunner.errors import RequestError
-from benchrunner.io.decoding import class_name, described
+from benchrunner.io.identity import class_name, description_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +78,7 @@ class Problem(ABC):
         The description is part of the identity of fits and of the keys of the feature cache. A fit that starts from
         another fit takes over its head if both problems have the same identity.
         """
-        fields: dict[str, Any] = described(self) if is_dataclass(self) else {}
+        fields: dict[str, Any] = description_of(self) if is_dataclass(self) else {}
         for name in ("name", *self.decoding_fields):
             fields.pop(name, None)
         return {"kind": self.name, "class": class_name(type(self)), **fields}
@@ -86,7 +86,7 @@ class Problem(ABC):
     @property
     def decoded_with(self) -> dict[str, Any]:
         """The values of `decoding_fields`, as JSON."""
-        return {name: described(getattr(self, name)) for name in self.decoding_fields}
+        return {name: description_of(getattr(self, name)) for name in self.decoding_fields}
 
     @property
     @abstractmethod

@@ -12,8 +12,9 @@ from typing import Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
-from benchrunner.fits.fit import Fit, identity
+from benchrunner.fits.fit import Fit
 from benchrunner.io.files import write_atomically
+from benchrunner.io.identity import identity
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.metrics import Score

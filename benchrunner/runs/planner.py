@@ -9,10 +9,11 @@ from benchrunner.backbones.backbone import Backbone, BackboneFamily, check_redra
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
 from benchrunner.fits.executor import FitCost
-from benchrunner.fits.fit import Fit, identity
-from benchrunner.io.decoding import as_json, described
+from benchrunner.fits.fit import Fit
+from benchrunner.io.decoding import as_json
 from benchrunner.io.file_faults import either
 from benchrunner.io.files import write_json
+from benchrunner.io.identity import description_of, identity
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugin_code import PluginCode
@@ -222,7 +223,7 @@ def _fields(method: Method) -> str:
     """
     if not is_dataclass(method) or not method.__dataclass_params__.frozen:
         return ""
-    fields = described(method)
+    fields = description_of(method)
     for name in ("name", "about", "parameters"):
         fields.pop(name, None)
     return identity(fields) if fields else ""

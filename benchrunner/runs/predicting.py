@@ -17,8 +17,9 @@ from benchrunner.console.printing import value_text
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import Diverged, FitError
-from benchrunner.fits.fit import Fit, Prediction, Record, identity
+from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.files import write_atomically, write_folder_atomically
+from benchrunner.io.identity import identity
 from benchrunner.io.seals import check_seal, seal_files
 from benchrunner.metrics import Score
 from benchrunner.plugin_code import PluginCode, PluginFailure

@@ -12,8 +12,8 @@ from benchrunner.console.printing import value_text
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
 from benchrunner.errors import BadRows, DataError, PluginError, RequestError
-from benchrunner.io.decoding import described
 from benchrunner.io.file_faults import some_names
+from benchrunner.io.identity import description_of
 from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import PluginCode
@@ -187,7 +187,7 @@ class Task:
     @property
     def scoring(self) -> dict[str, Any]:
         """What decodes and scores answers, as JSON: a part of the identity of predictions."""
-        return {"problem": self.problem.decoded_with, "metrics": described(self.metrics)}
+        return {"problem": self.problem.decoded_with, "metrics": description_of(self.metrics)}
 
     @property
     def kept_columns(self) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import fingerprint
 from benchrunner.errors import DamagedFile, first_line
-from benchrunner.fits.fit import identity
 from benchrunner.fits.progress import Event
 from benchrunner.io.files import remove, remove_leftovers, temporary_folder, write_folder_atomically
+from benchrunner.io.identity import identity
 from benchrunner.io.locks import held
 from benchrunner.io.seals import check_seal, file_checksum, file_sample, find_sealed, seal_files, write_sealed
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from benchrunner import Classify
-from benchrunner.fits.fit import Fit, Prediction, identity
+from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.io.decoding import as_json, from_json
+from benchrunner.io.identity import identity
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.results import Plugins, Runner, discover

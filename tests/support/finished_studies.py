@@ -30,7 +30,7 @@ from benchrunner import (
     Workspace,
 )
 from benchrunner.engine import Backbone, BackboneFamily, OneBackbone
-from benchrunner.fits.fit import identity
+from benchrunner.io.identity import identity
 from benchrunner.results import Computing, Fit, Plugins, Prediction, Record, Runner, Study, discover
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.runs.predicting import judged

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import RequestError
-from benchrunner.fits.fit import Fit, identity
+from benchrunner.fits.fit import Fit
 from benchrunner.io.decoding import as_json, fields_json, from_json
+from benchrunner.io.identity import identity
 from benchrunner.io.seals import write_sealed
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell, CellResult, Figure
