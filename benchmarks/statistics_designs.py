@@ -1,23 +1,30 @@
-"""Simulates studies whose rows come in clusters, or whose systems have different numbers of restarts.
+"""Simulates studies whose rows come in clusters, or whose systems differ in numbers of restarts or of grid points.
 
     python benchmarks/statistics_designs.py            # 2,000 studies a cell: tables of docs/statistics.md
     python benchmarks/statistics_designs.py --studies 200 --only clusters
 
 Studies are those of statistics_simulation.py, without a true difference. The rows of a cluster share a part of what
 makes them hard: for every backbone, and for one backbone. Tables say how often `paired_test` finds a difference, with
-and without the ids of the clusters, and how often the interval over examples contains the true score.
+and without the ids of the clusters, and how often the interval over examples contains the true score. The table
+`margin` says how often two fits are called equivalent although their true difference is the margin; the tables of arms
+say how often `arms_test` finds a difference between two arms of several pre-trainings each, and how often the test of
+one pre-training of each finds it.
+
+For grid points, all of which are equally good, tables say how often the choice of the best among 18 makes a difference
+from a system with 1 point, and how large the mean difference is: chosen on all rows, or on half of the rows and tested
+on the other half (`compare --select-on-half`).
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from statistics_simulation import BACKBONE, KINDS, NOISE, ROW, STUDIES, Kind, Rate, Study
+from statistics_simulation import BACKBONE, KINDS, LEVEL, NOISE, ROW, ROWS, STUDIES, Kind, Rate, Study, backbone
 
-from benchrunner.statistics import example_interval, paired_test
+from benchrunner.statistics import arms_test, example_interval, paired_test
 
 KINDS_HERE = tuple(kind for kind in KINDS if kind.metric.name in ("accuracy", "f1", "span_f1"))
 VARIANCE = ROW**2 + BACKBONE**2 + NOISE**2
@@ -33,8 +40,20 @@ LAYOUTS = {
     "1 of 100, 40 of 5": [100] + [5] * 40,
 }
 """Name of a layout -> the sizes of its clusters, 300 rows together."""
+POINTS = (1, 18)
+"""Numbers of grid points among which the first backbone chooses; the second has one."""
+CHOICES = (("1 restart", 1, False), ("3 restarts", 3, False), ("3, with a seed effect", 3, True))
+"""Name of a column -> the restarts of each grid point, and whether seeds have an effect on their quality."""
 UNEQUAL = ((3, 2), (3, 5), (3, 10), (5, 2), (10, 2))
 """Numbers of restarts of the two backbones."""
+ONE_SIDED = ((0.03, 0.0), (0.05, 0.0), (0.1, 0.0), (0.06, 0.01), (0.1, 0.05))
+"""Shares of rows that only the first fit, and only the second, answers rightly."""
+
+
+ARMS = ((2, 2), (2, 3), (3, 2), (3, 3), (5, 2), (5, 3))
+"""Numbers of pre-trainings of each arm, and of restarts of each pre-training."""
+RESTART_EFFECT = 0.06
+"""Deviation of the quality between restarts of a pre-training."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +63,22 @@ class Design:
     restarts: tuple[int, int]
     clusters: Sequence[int]
     seed_effects: tuple[float, float] = (0.0, 0.0)
+
+
+Arm = list[list[list[float]]]
+"""The answers of each pre-training's restarts."""
+
+
+@dataclass(frozen=True)
+class ArmDesign:
+    """The numbers of pre-trainings of each arm and of restarts of each pre-training, and how much pre-trainings vary.
+
+    `ratio` is the deviation of the quality between pre-trainings, in deviations between restarts.
+    """
+
+    pre_trainings: int
+    restarts: int
+    ratio: float
 
 
 def studies(kind: Kind, design: Design, count: int) -> Iterator[Study]:
@@ -89,6 +124,105 @@ def coverage(kind: Kind, design: Design, *, count: int, given: bool = True) -> R
     return Rate(hits, count)
 
 
+def false_equivalence(only: tuple[float, float], confidence: float, count: int) -> Rate:
+    """Count the studies that call two fits equivalent within the margin that is their true difference."""
+    hits = 0
+    for number in range(count):
+        part = np.random.default_rng(number).random(300)
+        a = (part < only[0]) | (part > sum(only))
+        b = part >= only[0]
+        compared = paired_test("accuracy", [True] * 300, [a.tolist()], [b.tolist()], confidence=confidence)
+        hits += bool(compared.parts) and compared.is_equivalent(only[0] - only[1])
+    return Rate(hits, count)
+
+
+def arm_answers(kind: Kind, gold: np.ndarray, hardness: np.ndarray, arm: ArmDesign, draw: np.random.Generator) -> Arm:
+    """Draw the answers of all restarts of an arm's pre-trainings.
+
+    Half of what makes a row hard for one backbone is common to the pre-trainings of the arm.
+    """
+    rows = len(gold)
+    of_arm = draw.normal(0, BACKBONE * 0.5**0.5, rows)
+    pre_trainings = []
+    for _ in range(arm.pre_trainings):
+        of_rows = hardness + of_arm + draw.normal(0, BACKBONE * 0.5**0.5, rows)
+        noise = draw.normal(0, NOISE, (arm.restarts, rows))
+        quality = kind.quality + draw.normal(0, arm.ratio * RESTART_EFFECT)
+        seeds = draw.normal(0, RESTART_EFFECT, (arm.restarts, 1))
+        pre_trainings.append(kind.answers(gold, quality + seeds, of_rows + noise).tolist())
+    return pre_trainings
+
+
+def arm_rejections(kind: Kind, arm: ArmDesign, *, count: int) -> tuple[Rate, Rate]:
+    """Count the studies in which a difference is found: between the arms, and between their first pre-trainings."""
+    of_arms = 0
+    of_first = 0
+    for number in range(count):
+        draw = np.random.default_rng([number, arm.pre_trainings, arm.restarts, int(10 * arm.ratio)])
+        gold = kind.gold(draw)
+        hardness = draw.normal(0, ROW, len(gold))
+        a, b = (arm_answers(kind, gold, hardness, arm, draw) for _ in range(2))
+        of_arms += arms_test(kind.metric, gold.tolist(), a, b).p < 0.05
+        of_first += paired_test(kind.metric, gold.tolist(), a[0], b[0]).p < 0.05
+    return Rate(of_arms, count), Rate(of_first, count)
+
+
+def print_arms(kind: Kind, count: int) -> None:
+    """Print both tables of arms, with a row for each deviation between pre-trainings."""
+    heads = [f"{pre_trainings} with {restarts}" for pre_trainings, restarts in ARMS]
+    tables = {"arms": list[tuple[str, list[Rate]]](), "the first pre-training of each": []}
+    for ratio in (0.0, 1.0, 3.0):
+        rates = [arm_rejections(kind, ArmDesign(*arm, ratio), count=count) for arm in ARMS]
+        for rows, of_test in zip(tables.values(), zip(*rates, strict=True), strict=True):
+            rows.append((f"pre-trainings vary {ratio:.2g} times as much as restarts", list(of_test)))
+    for tested, rows in tables.items():
+        print_table(f"No difference between arms, {kind.metric.name}, test of {tested}", heads)
+        for name, of_row in rows:
+            print_row(name, of_row)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is found in studies of which one backbone chose its grid point."""
+
+    found: Rate
+    """Studies with a difference."""
+    difference: float
+    """Mean difference of the scores."""
+
+    def __str__(self) -> str:
+        return f"{self.found} ({100 * self.difference:+.1f})"
+
+
+def chosen(kind: Kind, points: int, restarts: int, *, on_half: bool, seeds: bool, count: int) -> Choice:
+    """Compare a backbone that chooses among equally good grid points with one that has a single point."""
+    hits = 0
+    differences = []
+    for number in range(count):
+        draw = np.random.default_rng([number, points, restarts, seeds, *kind.metric.name.encode()])
+        gold, hardness = kind.gold(draw), draw.normal(0, ROW, ROWS)
+        of_backbones = []
+        for size in (points, 1):
+            effects = draw.normal(0, kind.seed_effect * seeds, size * restarts)
+            answers = backbone(kind, gold, hardness, effects, draw)
+            of_backbones.append([answers[start : start + restarts] for start in range(0, size * restarts, restarts)])
+        candidates, other = of_backbones[0], of_backbones[1][0]
+        choosing = slice(0, ROWS // 2 if on_half else ROWS)
+        shown = slice(ROWS // 2 if on_half else 0, ROWS)
+
+        def score(point: list[list[float]], gold: np.ndarray = gold, choosing: slice = choosing) -> float:
+            values = [kind.metric.value(gold[choosing].tolist(), restart[choosing]) for restart in point]
+            return float(np.mean(values))
+
+        best = [restart[shown] for restart in max(candidates, key=score)]
+        test = paired_test(
+            kind.metric, gold[shown].tolist(), best, [restart[shown] for restart in other], resamples=499
+        )
+        hits += test.p < LEVEL
+        differences.append(test.difference)
+    return Choice(Rate(hits, count), float(np.mean(differences)))
+
+
 def clustered(layout: Sequence[int], restarts: int) -> Design:
     """Return the design of a layout of clusters."""
     ids = np.repeat(np.arange(len(layout)), layout).tolist()
@@ -100,52 +234,67 @@ def unequal(restarts: tuple[int, int], ratio: float) -> Design:
     return Design(restarts, range(300), (0.15, 0.15 * ratio))
 
 
-def print_table(title: str, columns: Sequence[str], rows: dict[str, Callable[[str], Rate]]) -> None:
-    """Print a table in Markdown."""
+def print_table(title: str, columns: Sequence[str]) -> None:
+    """Print the head of a table in Markdown."""
     print(f"\n{title}\n\n| |", " | ".join(columns), "|\n| --- |", " | ".join("---:" for _ in columns), "|")
-    for name, rate in rows.items():
-        print(f"| {name} |", " | ".join(str(rate(column)) for column in columns), "|", flush=True)
+
+
+def print_row(name: str, rates: Iterable[Rate]) -> None:
+    """Print a row of a table."""
+    print(f"| {name} |", " | ".join(map(str, rates)), "|", flush=True)
+
+
+def print_clustered(title: str, measure: Callable[..., Rate], restarts: int, count: int) -> None:
+    """Print a table with a column for each layout; the measure is given the clusters, or not."""
+    print_table(title, list(LAYOUTS))
+    designs = [clustered(layout, restarts) for layout in LAYOUTS.values()]
+    for kind in KINDS_HERE:
+        for given, what in ((False, "rows"), (True, "clusters")):
+            rates = (measure(kind, design, count=count, given=given) for design in designs)
+            print_row(f"{kind.metric.name}, {what}", rates)
+
+
+def print_choices(count: int) -> None:
+    """Print how often the choice of a grid point makes a difference, with the mean difference in points."""
+    print_table("No difference, grid points chosen on dev (mean difference in points)", [name for name, *_ in CHOICES])
+    for kind in KINDS_HERE:
+        for points in POINTS:
+            for on_half in (False, True):
+                what = "chosen on half, tested on the other" if on_half else "chosen and tested on all rows"
+                print(f"| {kind.metric.name}, {points} and 1, {what} |", end="")
+                for _, restarts, seeds in CHOICES:
+                    found = chosen(kind, points, restarts, on_half=on_half, seeds=seeds, count=count)
+                    print(f" {found} |", end="", flush=True)
+                print()
 
 
 def main() -> None:
     """Print the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=STUDIES, help="simulated studies of each cell")
-    parser.add_argument("--only", choices=("clusters", "coverage", "unequal"), help="only these tables")
+    tables = ("clusters", "coverage", "unequal", "margin", "arms", "points")
+    parser.add_argument("--only", choices=tables, help="only these tables")
     arguments = parser.parse_args()
     count: int = arguments.studies
-    names = list(LAYOUTS)
     if arguments.only in (None, "clusters"):
         for restarts in (1, 3):
-            rows: dict[str, Callable[[str], Rate]] = {}
-            for kind in KINDS_HERE:
-                for given in (False, True):
-
-                    def rate(layout: str, kind: Kind = kind, given: bool = given, restarts: int = restarts) -> Rate:
-                        return rejections(kind, clustered(LAYOUTS[layout], restarts), count=count, given=given)
-
-                    rows[f"{kind.metric.name}, {'clusters' if given else 'rows'}"] = rate
-            print_table(f"No difference, {restarts} restart(s), rows in clusters", names, rows)
+            print_clustered(f"No difference, {restarts} restart(s), rows in clusters", rejections, restarts, count)
     if arguments.only in (None, "coverage"):
-        rows = {}
-        for kind in KINDS_HERE:
-            for given in (False, True):
-
-                def held(layout: str, kind: Kind = kind, given: bool = given) -> Rate:
-                    return coverage(kind, clustered(LAYOUTS[layout], 3), count=count, given=given)
-
-                rows[f"{kind.metric.name}, {'clusters' if given else 'rows'}"] = held
-        print_table("True scores in the interval over examples, 3 restarts", names, rows)
+        print_clustered("True scores in the interval over examples, 3 restarts", coverage, 3, count)
+    if arguments.only in (None, "points"):
+        print_choices(count)
     if arguments.only in (None, "unequal"):
-        pairs = {f"{a} and {b}": (a, b) for a, b in UNEQUAL}
-        rows = {}
+        print_table("No difference, unequal numbers of restarts, accuracy", [f"{a} and {b}" for a, b in UNEQUAL])
         for ratio in (1 / 3, 1.0, 3.0):
-
-            def found(pair: str, ratio: float = ratio) -> Rate:
-                return rejections(KINDS_HERE[0], unequal(pairs[pair], ratio), count=count)
-
-            rows[f"deviation of seeds {ratio:.2g} times as large"] = found
-        print_table("No difference, unequal numbers of restarts, accuracy", list(pairs), rows)
+            rates = (rejections(KINDS_HERE[0], unequal(pair, ratio), count=count) for pair in UNEQUAL)
+            print_row(f"deviation of seeds {ratio:.2g} times as large", rates)
+    if arguments.only in (None, "margin"):
+        print_table("Fits that differ by the margin, called equivalent", [f"{a:.0%} and {b:.0%}" for a, b in ONE_SIDED])
+        for confidence in (0.9, 0.95):
+            rates = (false_equivalence(only, confidence, count) for only in ONE_SIDED)
+            print_row(f"interval of {confidence:.0%}", rates)
+    if arguments.only in (None, "arms"):
+        print_arms(KINDS_HERE[0], count)
 
 
 if __name__ == "__main__":

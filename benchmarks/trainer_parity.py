@@ -1,6 +1,7 @@
 """Dev scores after fine-tuning with the recipe's dropout, ours beside transformers' Trainer: are the differences noise?
 
-python benchmarks/trainer_parity.py --data DIR --out FOLDER [--precision bf16] [--seeds 0,1,2]
+    python benchmarks/trainer_parity.py --data DIR --out FOLDER [--precision bf16] [--seeds 0,1,2]
+    [--tasks glue/cola,glue/rte]
 
 Same weights, rows, recipe (see peer_trainer.py; 3 epochs) and length 128; other draws of order, head and dropout.
 FOLDER keeps what is finished, so that the same command goes on.
@@ -94,13 +95,14 @@ def report(results: list[dict[str, Any]]) -> None:
 def main() -> None:
     parser = peer_trainer.options(__doc__.splitlines()[0], seeds=[0, 1, 2])
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
+    parser.add_argument("--tasks", type=lambda text: text.split(","), default=list(TASKS), help="only these")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     finished = arguments.out / "results.jsonl"
     results = [json.loads(line) for line in finished.read_text().splitlines()] if finished.exists() else []
     known = {(one["side"], one["task"], one["seed"], one["precision"]) for one in results}
     for seed in arguments.seeds:
-        for task in TASKS:
+        for task in arguments.tasks:
             for side, run in (("ours", ours), ("trainer", trainer)):
                 key = (side, task, seed, arguments.precision)
                 if key in known or arguments.side not in (None, side):

@@ -24,13 +24,14 @@ from benchrunner.runs.predicting import predict as predict
 from benchrunner.runs.runner import Runner as Runner
 from benchrunner.studies import cells as cells, comparison as comparison
 from benchrunner.studies.answered_rows import AnsweredRows as AnsweredRows
+from benchrunner.studies.backbones_by_tasks import compared as compared
 from benchrunner.studies.cells import CellResult as CellResult
 from benchrunner.studies.kept import removal as removal
 from benchrunner.studies.kept.kept_results import read_study as read_study, result_of_runs as result_of_runs
 from benchrunner.studies.kept.kept_study import kept_studies as kept_studies
 from benchrunner.studies.result import Result as Result
 from benchrunner.studies.selection import select as select
-from benchrunner.studies.study import Study as Study, compared as compared
+from benchrunner.studies.study import Study as Study
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study
 from benchrunner.studies.submissions.submission import Submission as Submission, write_submission as write_submission

@@ -54,7 +54,7 @@ class Encoder(nn.Module, ABC):
 
     @property
     def word_embeddings(self) -> Sequence[nn.Embedding]:
-        """Embedding tables of the tokens, of which training holds only the rows in use; tables not given stay whole.
+        """The token embeddings that training may shrink to the rows of the tokens that the training data holds.
 
         The encoder must call each of these modules with `batch.tokens` and must not use its weight in other ways, such
         as `functional.embedding`, an output layer or another table. The encoder may use the token ids for anything

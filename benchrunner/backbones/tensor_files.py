@@ -17,13 +17,23 @@ if TYPE_CHECKING:
 
 SHOWN_FAULTS = 20
 """Number of faults that an error lists."""
+_ALIGNMENT = 64
+"""Bytes: the memory of a new tensor begins at a multiple of this number."""
 _SMALLEST_FLOAT = 2
 """Bytes of a weight in the smallest type that is read, bfloat16 or float16."""
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read all tensors of a safetensors file, or of a .bin file with torch's weights_only loader."""
-    return _read(path, "cpu")
+    """Read all tensors of a safetensors file, or of a .bin file with torch's weights_only loader.
+
+    Products of matrices depend on where in memory these begin. So each tensor begins where torch lets new ones begin,
+    and equal weights compute equal numbers, whatever files they are read from.
+    """
+    tensors = _read(path, "cpu")
+    for name, tensor in tensors.items():
+        if tensor.data_ptr() % _ALIGNMENT:
+            tensors[name] = tensor.clone()
+    return tensors
 
 
 def read_shapes(path: Path) -> dict[str, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 import shlex
 from pathlib import Path
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `compare`."""
+    from benchrunner.studies.study import MARGIN
+
     backbones = parser.add_argument("backbones", nargs="+", metavar="B", help=options.BACKBONES)
     backbones.required = False  # not with --study; nargs="*" would take no backbones that follow another option
     parser.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
+    MARGIN.add_to(parser)
     options.add_planning(parser)
     study = parser.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
     study.add_argument(
@@ -68,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     runner = options.runner(arguments)
     executor = options.executor(arguments)
     study = _compared(arguments, runner) if arguments.study is None else _study_of_file(arguments, runner)
+    if arguments.margin is not None:
+        study = dataclasses.replace(study, margin=arguments.margin)
     published = None if arguments.study else options.published(arguments, arguments.backbones)
     if arguments.dry_run:
         return print_plan(study, runner, arguments)

@@ -218,7 +218,7 @@ def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, s
             figures[name] = "absent" if score.value is None else f"{score.value:.4f}"
         scores = _joined(figures) or "no labels to score with"
         flags = f" ({', '.join(predicted.flags)})" if predicted.flags else ""
-        yield f"prediction of {prediction.split}", scores + flags
+        yield f"prediction of {prediction.place}", scores + flags
     yield "size", _joined({kind: size_text(size) for kind, size in details.sizes.of_kinds.items() if size})
     yield "selected by", ", ".join(studies) or "no kept study"
 

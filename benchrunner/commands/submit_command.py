@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     board = arguments.plugins.leaderboards.find(arguments.board)
     published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
     runner = options.runner(arguments)
-    runs = _selected_runs(arguments, board, runner.workspace.runs) or arguments.ensemble or ()
+    runs, select_on_half = _runs(arguments, board, runner.workspace.runs)
+    chosen = dataclasses.replace(options.study_options(arguments), select_on_half=select_on_half)
     with reserved_for_json(arguments.json):
         submission = write_submission(
             board,
@@ -59,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
             ensemble=runs,
             tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
             fill=arguments.fill is not None,
-            options=options.study_options(arguments),
+            options=chosen,
             executor=options.executor(arguments),
             show_progress=not arguments.quiet,
             on_result=(lambda result: None) if arguments.json else print_result,
@@ -72,22 +74,25 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if submission.faults else DONE
 
 
-def _selected_runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list[str]:
-    """Return the selected runs of the kept study that is named, if one is."""
+def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> tuple[list[str], bool | None]:
+    """Return the finished runs that answer, of which a kept study may be named, and whether half of dev selected."""
     from benchrunner.studies.kept.kept_study import find_study
 
     if arguments.study is None:
         if arguments.of is not None:
             raise RequestError("--of chooses a backbone of a kept study: give the study's name with --study.")
-        return []
+        return arguments.ensemble or [], arguments.select_on_half
     study = find_study(runs, arguments.study)
     if study.limit_dev is not None:
         raise RequestError(
             f"The study {study.name} selected its fits on {study.limit_dev:,} rows of dev only (--limit-dev). Repeat "
             "it without --limit-dev, which fits nothing again, and submit that."
         )
+    if arguments.select_on_half not in (None, study.select_on_half):
+        rows = "half of the rows" if study.select_on_half else "all rows"
+        raise RequestError(f"The study {study.name} selected on {rows} of dev: leave --[no-]select-on-half out.")
     tasks = tuple(dict.fromkeys(task for task, _ in board.wanted))
-    return study.runs_for(tasks, arguments.of)
+    return study.runs_for(tasks, arguments.of), study.select_on_half
 
 
 def _print(submission: Submission, published: PublishedChoice) -> None:
@@ -96,7 +101,9 @@ def _print(submission: Submission, published: PublishedChoice) -> None:
 
     figures = submission.figures
     if published.requested or any(figure.published for figure in figures):
-        notes = submission_figures.footnotes(figures, published)
+        notes = list(submission_figures.footnotes(figures, published))
+        if submission.select_on_half:
+            notes.insert(0, submission_figures.HELD_OUT_NOTE)
         print_table(submission_figures.as_table(figures), notes, title=submission_figures.TITLE)
     board = submission.board
     for file in submission.manifest.filled:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import DataError
 from benchrunner.io.file_faults import shown, some_names
@@ -30,6 +30,8 @@ class Rows:
     """Remarks for the user, for example which rows were left out; one sentence each."""
     limit: int | None = None
     """Number of rows that were taken of a dev split; None for the whole split."""
+    half: Half | None = None
+    """Which half of other rows of a dev split these are; None for rows that were not halved."""
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -86,12 +88,16 @@ class Rows:
         kept = [row for row in range(len(self)) if row not in bad]
         if not kept:
             raise DataError(f"{self.origin}: none of its {len(self):,} rows can be used.")
-        lines = None if self.lines is None else [self.lines[row] for row in kept]
         places = [f"{self.where(row)}, {bad[row]}" for row in sorted(bad)[:3]]
         if len(bad) > 3:
             places.append("...")
         note = f"left out {len(bad):,} bad row(s), as asked: {'; '.join(places)}"
-        return Rows(self.table.take(kept), self.origin, lines, (*self.notes, note))
+        return replace(self.taken(kept), notes=(*self.notes, note))
+
+    def taken(self, numbers: Sequence[int]) -> Rows:
+        """Return the rows with these numbers, counted from 0, in this order."""
+        lines = None if self.lines is None else [self.lines[row] for row in numbers]
+        return replace(self, table=self.table.take(numbers), lines=lines)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -102,6 +108,19 @@ class Rows:
     def column_fingerprints(self) -> dict[str, str]:
         """Hash of the content of each column, by its name."""
         return {name: fingerprint(self.table.select([name])) for name in self.table.column_names}
+
+
+@final
+@dataclass(frozen=True)
+class Half:
+    """What half of the rows of a dev split some rows are."""
+
+    name: str
+    """`selecting` or `held-out`, as in `Prediction.half`."""
+    whole: Rows
+    """The rows that were cut in two halves."""
+    numbers: Sequence[int]
+    """The numbers of the rows of the half among these, counted from 0, in ascending order."""
 
 
 def fingerprint(table: pa.Table) -> str:

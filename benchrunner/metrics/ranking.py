@@ -69,9 +69,10 @@ def _mean_of_labels(
     labels: Sequence[Any],
     positive: Any,
 ) -> Metric:
-    """Give the mean over labels, or over `positive` alone, of a figure.
+    """Make the metric that is the mean of a figure over all labels, or the figure of the label `positive` alone.
 
-    `figure` gets a label, whether it is the gold label of each row, and its probability in each row.
+    `figure` takes a label, an array that says of each row whether its gold label is this one, and an array with the
+    label's probability in each row.
     """
     labels = checked_labels(name, labels)
     if positive is not None and positive not in labels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -98,12 +99,17 @@ def source_hash(plugin: object, own: Collection[str] = ()) -> str:
 
 
 def _homes(plugin: object) -> list[str]:
-    """Return the names of the modules whose code a plugin is: its own, or those of its class and its functions."""
-    if isinstance(plugin, ModuleType):
-        return [plugin.__name__]
-    functions = [value for value in getattr(plugin, "__dict__", {}).values() if callable(value)]
-    modules = [type(plugin).__module__, *(str(getattr(function, "__module__", "")) for function in functions)]
-    return [name for name in dict.fromkeys(modules) if top_package(name) not in sys.stdlib_module_names]
+    """Return the names of the modules whose code a plugin is: its own, or those of its class and its functions.
+
+    A text is the name of a module, which need not be imported.
+    """
+    if isinstance(plugin, ModuleType | str):
+        return [plugin if isinstance(plugin, str) else plugin.__name__]
+    modules = {type(plugin).__module__: None}
+    for value in getattr(plugin, "__dict__", {}).values():
+        if callable(value):
+            modules[str(getattr(value, "__module__", ""))] = None
+    return [name for name in modules if top_package(name) not in sys.stdlib_module_names]
 
 
 @dataclass(frozen=True)
@@ -185,7 +191,7 @@ def library(package: str) -> Plugin | None:
         needed.update(re.findall(r"^[\w.-]+", text))
     for name in importlib.metadata.packages_distributions().get(package, ()):
         if name not in needed:
-            return Plugin(package, name, installed_version(name, sys.modules.get(package)))
+            return Plugin(package, name, installed_version(name, package))
     return None
 
 
@@ -209,6 +215,7 @@ def code_behind(value: object, own: Collection[str]) -> set[str]:
             pending += inspect.getclosurevars(part).nonlocals.values()
             if package in own:
                 pending += _named_by(part)
+                packages.update(_imported_by(part))
         else:
             kind = part if isinstance(part, type) else type(part)
             packages.update(top_package(base.__module__) for base in kind.__mro__)
@@ -216,11 +223,19 @@ def code_behind(value: object, own: Collection[str]) -> set[str]:
 
 
 def _named_by(function: FunctionType) -> Iterator[object]:
-    """Yield the functions, classes and modules that the code of a function names, or imports."""
+    """Yield the functions, classes and modules of its own module that the code of a function names."""
     for name in function.__code__.co_names:
-        value = function.__globals__.get(name, sys.modules.get(name))
+        value = function.__globals__.get(name)
         if callable(value) or isinstance(value, ModuleType):
             yield value
+
+
+def _imported_by(function: FunctionType) -> Iterator[str]:
+    """Yield the top packages that the code of a function imports when it runs, whether it has run yet or not."""
+    steps = [step for step in dis.get_instructions(function) if step.opname != "EXTENDED_ARG"]
+    for place, step in enumerate(steps):
+        if step.opname == "IMPORT_NAME" and steps[place - 2].argval == 0:  # else it is relative
+            yield top_package(step.argval)
 
 
 def top_package(module: str) -> str:

@@ -173,7 +173,10 @@ class Problem(ABC):
         return np.arange(len(features.tokens), dtype=np.int64), features
 
     def output_count(self, table: pa.Table) -> int:
-        """Return the number of raw outputs for the rows; by default one per row."""
+        """Return the number of raw outputs for the rows; by default one per row.
+
+        Raw outputs stand in the order of the rows, those of a row together.
+        """
         return int(table.num_rows)
 
     @abstractmethod

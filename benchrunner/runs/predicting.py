@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.backbones.finite_numbers import check_outputs
 from benchrunner.console.printing import value_text
-from benchrunner.data.rows import Rows
+from benchrunner.data.rows import Half, Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import Diverged, FitError
 from benchrunner.fits.fit import Fit, Prediction, Record
@@ -55,16 +55,20 @@ class Predicted:
         return read_answers(self.folder, self.record)
 
 
-def predict(fit: Fit, split: str, runner: Runner, *, settings: Mapping[str, Any] | None = None) -> Predicted:
+def predict(
+    fit: Fit, split: str, runner: Runner, *, settings: Mapping[str, Any] | None = None, selecting: bool = False
+) -> Predicted:
     """Return a fit's answers to a split, with their scores if the rows have labels. Computed once, then kept.
 
-    `settings` replaces the decoding settings that were tuned on dev. The runner fits first if there are no weights.
+    `settings` replaces the decoding settings that were tuned on dev. `selecting` asks for the rows that select, where
+    the workspace's settings halve dev. The runner fits first if there are no weights.
     """
     task = runner.plugins.tasks.find(fit.task)
-    rows = runner.planner.rows(task, split)
+    rows = runner.planner.rows(task, split, selecting=selecting)
     chosen = decoding_settings(fit, runner) if settings is None else {**task.problem.decoding, **settings}
+    half = "" if rows.half is None else rows.half.name
     prediction = Prediction(
-        fit.id, task.name, split, rows.fingerprint, dict(chosen), identity(task.scoring), rows.limit
+        fit.id, task.name, split, rows.fingerprint, dict(chosen), identity(task.scoring), rows.limit, half
     )
     folder = runner.folder(fit)
     record = folder.prediction_record(prediction.id)
@@ -101,7 +105,7 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
             answers,
             extra_figures,
             timings={"seconds": time.monotonic() - started},
-            baseline=None if fit.method == MAJORITY else lambda: majority_scores(fit, prediction.split, runner),
+            baseline=None if fit.method == MAJORITY else lambda: majority_scores(fit, prediction, runner),
         )
     home = folder.prediction(prediction.id)
     if not folder.is_read_only:
@@ -111,11 +115,11 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
     return Predicted(record, home, parse_answers(lines) if folder.is_read_only else None)
 
 
-def majority_scores(fit: Fit, split: str, runner: Runner) -> Mapping[str, Score]:
-    """Return the scores of the majority answer of a fit's training rows on a split."""
+def majority_scores(fit: Fit, prediction: Prediction, runner: Runner) -> Mapping[str, Score]:
+    """Return the scores of the majority answer of a fit's training rows on the rows of a prediction."""
     task = runner.plugins.tasks.find(fit.task)
     majority = runner.planner.plan(task, "", method=MAJORITY, recipe=fit.recipe)
-    predicted = predict(majority, split, runner)
+    predicted = predict(majority, prediction.split, runner, selecting=prediction.is_selecting)
     return predicted.record.scores
 
 
@@ -170,7 +174,8 @@ def decoding_settings(fit: Fit, runner: Runner) -> Mapping[str, Any]:
 def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any], runner: Runner) -> Mapping[str, Any]:
     """Return a problem's decoding settings, tuned on the task's selection splits and kept in a folder.
 
-    The rows of several splits are tuned on together, so that a threshold serves all of them.
+    The rows of several splits are tuned on together, so that a threshold serves all of them. Of dev splits that are
+    halved, these are the rows that select.
     """
     import numpy as np
 
@@ -179,7 +184,7 @@ def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]
     if not splits or not task.problem.tunes:
         return settings
     try:
-        parts = [runner.planner.rows(task, split) for split in splits]
+        parts = [runner.planner.rows(task, split, selecting=True) for split in splits]
     except DataNotFound:
         return settings | folder.tuned("")  # settings that were tuned earlier, when dev was available
     fingerprints = [rows.fingerprint for rows in parts]
@@ -208,6 +213,9 @@ def _outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
 
     folder = runner.folder(fit)
     problem = runner.plugins.tasks.find(fit.task).problem
+    if rows.half is not None:
+        outputs = np.asarray(_outputs(fit, rows.half.whole, runner))
+        return outputs[_places_of_outputs(rows.half, problem)]
     seen = {"data": rows.fingerprint, "decoding": dict(problem.decoding), "fields": problem.decoded_with}
     file = folder.outputs(identity(seen))
     seal = file.with_suffix(".json")
@@ -225,6 +233,25 @@ def _outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     write_atomically(file, lambda part: part.write_bytes(content.getbuffer()))
     seal_files(seal, of, [file])
     return outputs
+
+
+def _places_of_outputs(half: Half, problem: Problem) -> list[int]:
+    """Return which of the raw outputs for all rows are those of the rows of a half."""
+    places = list[int]()
+    start = 0
+    numbers = set(half.numbers)
+    for row in range(len(half.whole)):
+        end = start + problem.output_count(half.whole.table.slice(row, 1))
+        if row in numbers:
+            places += range(start, end)
+        start = end
+    total = problem.output_count(half.whole.table)
+    if start != total:
+        raise FitError(
+            f"The problem '{problem.name}' counts {start} raw outputs row by row, and {total} for all rows together. "
+            "Its plugin must mend output_count, which tells where the outputs of half of the rows are."
+        )
+    return places
 
 
 def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:

@@ -1,18 +1,21 @@
-"""Test whether two backbones, or two fits, differ in their scores on the same rows.
+"""Test whether two backbones, two fits, or two arms of several pre-trainings differ in their scores on the same rows.
 
-The variance of a difference between two backbones is the sum of a part from the rows and a part from the restarts.
+The variance of a difference is the sum of a part from the rows and a part from the draws: the restarts of a backbone,
+or the pre-trainings of an arm.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Literal, TypeVar, final
 
 import numpy as np
 
+from benchrunner.errors import RequestError
 from benchrunner.metrics import Column, Metric
 from benchrunner.statistics.scored_answers import ScoredAnswers, effective_number, pseudo_values, scored_restarts
 from benchrunner.statistics.single_fits import mcnemar, swap_test
@@ -21,9 +24,9 @@ SMALLEST_P = 1e-12
 """Smallest p-value that `combined_p` returns; smaller values have no meaning with a few hundred rows."""
 
 
-Claim = Literal["backbones", "fits"]
+Claim = Literal["arms", "backbones", "fits"]
 Name = TypeVar("Name", bound=Hashable)
-Method = Literal["mcnemar", "permutation", "rows and restarts", "rows", "equal answers"]
+Method = Literal["mcnemar", "permutation", "rows and pre-trainings", "rows and restarts", "rows", "equal answers"]
 
 
 @final
@@ -40,15 +43,19 @@ class Comparison:
     p: float
     """Two-sided p-value: how probable a difference at least as large is if there is none."""
     claim: Claim
-    """What p and the interval hold for. "backbones": other rows and other restarts, if both have several restarts.
+    """What p and the interval hold for. "arms": other rows, other pre-trainings and other restarts, if `a` and `b` are
+    arms of several pre-trainings each. "backbones": other rows and other restarts, if both have several restarts.
     "fits": these fits on other rows, if `a` or `b` has a single restart; the seeds alone may explain the difference."""
     method: Method
     """How p was computed: "mcnemar" or "permutation" for two single fits, "rows and restarts" for several restarts of
-    both, "rows" if only `a` or only `b` has several restarts, "equal answers" if no answer differs."""
+    both, "rows and pre-trainings" for two arms, "rows" if only `a` or only `b` has several restarts, "equal answers" if
+    no answer differs."""
     rows: int
     """Number of rows."""
     restarts: tuple[int, int]
-    """Numbers of restarts of `a` and of `b`."""
+    """Numbers of restarts of `a` and of `b`, those of all pre-trainings of an arm."""
+    pre_trainings: tuple[int, int] = (1, 1)
+    """Numbers of pre-trainings of `a` and of `b`; several for an arm."""
     confidence: float = 0.95
     """Confidence of the interval from `low` to `high`."""
     parts: tuple[Part, ...] = field(default=(), repr=False, compare=False)
@@ -59,6 +66,14 @@ class Comparison:
         """The true difference that such answers show as clear in 80 of 100 studies."""
         error = math.sqrt(sum(part.variance for part in self.parts))
         return half_width(self.parts, 1 - self.confidence) + NormalDist().inv_cdf(0.8) * error
+
+    def is_equivalent(self, margin: float) -> bool:
+        """Whether the true difference is shown to be `margin` at most: the whole interval lies within ±margin.
+
+        These are two one-sided tests (Schuirmann 1987), each at half of what `confidence` leaves. Where all answers are
+        equal, this says nothing about other rows.
+        """
+        return max(-self.low, self.high) <= margin
 
 
 @final
@@ -102,6 +117,46 @@ def chance_of_better(a: Sequence[float], b: Sequence[float], *, confidence: floa
     return Chance(value, low, high)
 
 
+@final
+@dataclass(frozen=True)
+class Side:
+    """The draws of one side of a test: the restarts of a backbone, or the pre-trainings of an arm."""
+
+    draws: tuple[tuple[ScoredAnswers, ...], ...]
+    """The fits of each draw: a single restart, or all restarts of a pre-training."""
+    is_arm: bool = False
+    """Whether the draws are pre-trainings."""
+
+    @classmethod
+    def of_restarts(cls, restarts: Iterable[ScoredAnswers]) -> Side:
+        """Return the side of a backbone with these restarts."""
+        return cls(tuple((restart,) for restart in restarts))
+
+    @classmethod
+    def of_arm(cls, pre_trainings: Sequence[Sequence[ScoredAnswers]]) -> Side:
+        """Return the side of an arm; a single pre-training shows nothing of others, and is a backbone."""
+        if len(pre_trainings) == 1:
+            return cls.of_restarts(pre_trainings[0])
+        return cls(tuple(map(tuple, pre_trainings)), is_arm=True)
+
+    @property
+    def fits(self) -> list[ScoredAnswers]:
+        """The fits of all draws."""
+        return list(itertools.chain.from_iterable(self.draws))
+
+    def scores(self) -> np.ndarray:
+        """Return the mean score of each draw, (draws,)."""
+        means = []
+        for draw in self.draws:
+            scores = [fit.score for fit in draw]
+            means.append(np.mean(scores))
+        return np.array(means)
+
+    def pseudo_values(self) -> np.ndarray:
+        """Return the mean pseudo-values of each draw's fits, (draws, blocks)."""
+        return np.stack([pseudo_values(draw).mean(axis=0) for draw in self.draws])
+
+
 def paired_test(
     metric: Metric | str,
     gold: Column,
@@ -125,49 +180,84 @@ def paired_test(
     permutation test, which swaps the answers to random rows or clusters, `resamples` times with `seed`. Raises
     `Undefined` if a restart has no score.
     """
-    scored_a = scored_restarts(metric, gold, a, "a", clusters)
-    scored_b = scored_restarts(metric, gold, b, "b", clusters)
-    return compare_scored(scored_a, scored_b, seed=seed, confidence=confidence, resamples=resamples)
+    side_a = Side.of_restarts(scored_restarts(metric, gold, a, "a", clusters))
+    side_b = Side.of_restarts(scored_restarts(metric, gold, b, "b", clusters))
+    return compare_sides(side_a, side_b, seed=seed, confidence=confidence, resamples=resamples)
 
 
-def compare_scored(
-    a: Sequence[ScoredAnswers],
-    b: Sequence[ScoredAnswers],
+def arms_test(
+    metric: Metric | str,
+    gold: Column,
+    a: Sequence[Sequence[Column]],
+    b: Sequence[Sequence[Column]],
+    seed: int = 0,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+    resamples: int | None = None,
+) -> Comparison:
+    """Compare two arms: ways to pre-train, each repeated with several seeds of the pre-training.
+
+    `a` and `b` have a list for each pre-training, with one list of answers for each of its restarts. The mean of an arm
+    is the mean over its pre-trainings. With two or more pre-trainings of both, the test asks about other rows, other
+    pre-trainings and other restarts. An arm with a single pre-training stands for this backbone only, as in
+    `paired_test`, which explains the other arguments.
+    """
+    sides = []
+    for name, arm in (("a", a), ("b", b)):
+        if not len(arm):
+            raise RequestError(f"{name} is empty: give a list for each pre-training, with the answers of its restarts.")
+        pre_trainings = []
+        for number, restarts in enumerate(arm):
+            pre_trainings.append(scored_restarts(metric, gold, restarts, f"{name}[{number}]", clusters))
+        sides.append(Side.of_arm(pre_trainings))
+    return compare_sides(*sides, seed=seed, confidence=confidence, resamples=resamples)
+
+
+def compare_sides(
+    a: Side,
+    b: Side,
     *,
     seed: int = 0,
     confidence: float = 0.95,
     resamples: int | None = None,
     at_least: int = 0,
 ) -> Comparison:
-    """Return the comparison that `paired_test` returns, from answers that are already scored.
+    """Return the comparison that `paired_test` or `arms_test` returns, from answers that are already scored.
 
     `at_least` is a number of permutations for a test in a large family; by default there are fewer for slow metrics.
     """
-    scores_a = np.array([fit.score for fit in a])
-    scores_b = np.array([fit.score for fit in b])
+    scores_a = a.scores()
+    scores_b = b.scores()
     difference = float(scores_a.mean() - scores_b.mean())
-    restarts = (len(a), len(b))
-    several = min(restarts) > 1
+    draws = (len(a.draws), len(b.draws))
+    several = min(draws) > 1
     claim: Claim = "backbones" if several else "fits"
     method: Method = "rows and restarts" if several else "rows"
+    if several and a.is_arm and b.is_arm:
+        claim = "arms"
+        method = "rows and pre-trainings"
+    fits_a = a.fits
+    fits_b = b.fits
+    first = fits_a[0]
     p = 1.0
     parts: list[Part] = []
-    differing = _differing_rows([restart.answers for restart in (*a, *b)])
+    differing = _differing_rows([fit.answers for fit in (*fits_a, *fits_b)])
     if differing:
-        freedom = effective_number(a[0].blocks[differing]) - 1
-        parts = [row_part(pseudo_values(a), pseudo_values(b), freedom, without_interaction=several)]
+        freedom = effective_number(first.blocks[differing]) - 1
+        parts = [row_part(a.pseudo_values(), b.pseudo_values(), freedom, without_interaction=several)]
         if several:
-            parts += restart_parts(scores_a, scores_b)
+            parts += draw_parts(scores_a, scores_b)
         p = combined_p(difference, parts)
     else:
         method = "equal answers"
-    if differing and restarts == (1, 1):
-        if a[0].clusters is None and a[0].right is not None and b[0].right is not None:
+    if differing and draws == (1, 1):
+        if first.clusters is None and first.right is not None and fits_b[0].right is not None:
             method = "mcnemar"
-            p = mcnemar(a[0].right, b[0].right)
+            p = mcnemar(first.right, fits_b[0].right)
         else:
             method = "permutation"
-            p = swap_test(a[0], b[0], seed=seed, resamples=resamples, at_least=at_least)
+            p = swap_test(first, fits_b[0], seed=seed, resamples=resamples, at_least=at_least)
     half = half_width(parts, 1 - confidence)
     return Comparison(
         difference=difference,
@@ -176,8 +266,9 @@ def compare_scored(
         p=p,
         claim=claim,
         method=method,
-        rows=len(a[0].gold),
-        restarts=restarts,
+        rows=len(first.gold),
+        restarts=(len(fits_a), len(fits_b)),
+        pre_trainings=(draws[0] if a.is_arm else 1, draws[1] if b.is_arm else 1),
         confidence=confidence,
         parts=tuple(parts),
     )
@@ -206,10 +297,10 @@ def row_part(
     *,
     without_interaction: bool,
 ) -> Part:
-    """Return the part of the variance that comes from the rows, by the pseudo-values of both backbones.
+    """Return the part of the variance that comes from the rows, by the pseudo-values of both sides.
 
-    `a` and `b` are (restarts, blocks). `without_interaction` subtracts the variation between rows that changes from
-    restart to restart, because the part of the restarts contains it already. The degrees of freedom are the effective
+    `a` and `b` are (draws, blocks). `without_interaction` subtracts the variation between rows that changes from draw
+    to draw, because the part of the draws contains it already. The degrees of freedom are the effective
     number of blocks less one, counted by the rows to which the two backbones do not always give the same answers: the
     other rows tell nothing about the difference.
     """
@@ -222,21 +313,22 @@ def row_part(
 
 
 def _interaction(values: np.ndarray) -> float:
-    """Compute the part of the mean's variance that comes from differences between rows that change with the restart."""
-    restarts, blocks = values.shape
+    """Compute the part of the mean's variance that comes from differences between rows that change with the draw."""
+    draws, blocks = values.shape
     of_rows = values.mean(axis=0)
-    of_restarts = values.mean(axis=1, keepdims=True)
-    rest = values - of_rows - of_restarts + values.mean()
-    freedom = (restarts - 1) * (blocks - 1)
+    of_draws = values.mean(axis=1, keepdims=True)
+    rest = values - of_rows - of_draws + values.mean()
+    freedom = (draws - 1) * (blocks - 1)
     return float((rest**2).sum() / freedom / values.size)
 
 
-def restart_parts(a: np.ndarray, b: np.ndarray) -> list[Part]:
-    """Return the parts of the variance that come from the restarts, by the scores of two or more restarts of each.
+def draw_parts(a: np.ndarray, b: np.ndarray) -> list[Part]:
+    """Return the parts of the variance that come from the draws, by the scores of two or more draws of each side.
 
-    With equal numbers of restarts, there is one part for both backbones, with Welch's degrees of freedom (1947),
-    rounded down. With unequal numbers these degrees of freedom, which are estimated, reject too often (10 % with 10 and
-    2 restarts), so that each backbone is a part of its own.
+    The scores of pre-trainings, which are means over restarts, vary with both, so that restarts are no further part.
+    With equal numbers of draws, there is one part for both sides, with Welch's degrees of freedom (1947), rounded down.
+    With unequal numbers these degrees of freedom, which are estimated, reject too often (10 % with 10 and 2 restarts),
+    so that each side is a part of its own.
     """
     of_a = Part(float(a.var(ddof=1)) / len(a), len(a) - 1)
     of_b = Part(float(b.var(ddof=1)) / len(b), len(b) - 1)

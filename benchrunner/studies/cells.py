@@ -13,6 +13,7 @@ from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
 from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.tasks.task import Task, Term
+from benchrunner.workspace import Settings
 
 if TYPE_CHECKING:
     from benchrunner.statistics import Interval
@@ -88,6 +89,9 @@ class Fitting:
     limit_dev: int | None = None
     """Number of rows of each dev split that are scored, drawn as `limit_train` rows are; None is all rows. The fits
     stay as they are."""
+    select_on_half: bool = False
+    """Whether one half of the rows of each dev split selects, and only the other half is scored. The fits stay as they
+    are."""
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
@@ -98,29 +102,30 @@ class Fitting:
             raise RequestError(f"keep must be selected, all or none, not '{self.keep}'.")
         if self.limit_dev is not None and not (type(self.limit_dev) is int and self.limit_dev > 0):
             raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
+        if type(self.select_on_half) is not bool:
+            raise RequestError(f"select_on_half must be True or False, not {self.select_on_half!r}.")
 
-    @property
-    def dev_rows(self) -> tuple[int | None, str]:
-        """The number of rows of each dev split that are scored, and which rows these are."""
-        return self.limit_dev, "first" if self.limit_dev is None else self.changes.get("sample", "first")
+    def reading(self, settings: Settings) -> Settings:
+        """Return settings for reading data with the rows of dev by which these fits are selected and scored."""
+        sample = "first" if self.limit_dev is None else self.changes.get("sample", "first")
+        return replace(settings, limit_dev=self.limit_dev, sample_dev=sample, halve_dev=self.select_on_half)
 
 
 @final
 class LimitedRunners:
-    """Gives the runner that reads the rows of dev which some fits are scored on. Equal rows have one runner."""
+    """Gives the runner that reads the rows of dev by which some fits are selected and scored, one for equal rows."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
-        self._limited = dict[tuple[int | None, str], Runner]()
+        self._limited = dict[Settings, Runner]()
 
     def of(self, fitting: Fitting) -> Runner:
-        """Return the runner that reads the rows of dev on which fits of these settings are scored."""
-        if fitting.dev_rows not in self._limited:
-            limit, sample = fitting.dev_rows
-            settings = replace(self.runner.workspace.settings, limit_dev=limit, sample_dev=sample)
+        """Return the runner that reads the rows of dev by which fits of these settings are selected and scored."""
+        settings = fitting.reading(self.runner.workspace.settings)
+        if settings not in self._limited:
             workspace = replace(self.runner.workspace, settings=settings)
-            self._limited[fitting.dev_rows] = self.runner.in_workspace(workspace)
-        return self._limited[fitting.dev_rows]
+            self._limited[settings] = self.runner.in_workspace(workspace)
+        return self._limited[settings]
 
 
 @final
@@ -179,7 +184,8 @@ class Figure:
     """A figure of a system over the restarts of the chosen grid point, with its scale."""
 
     best: Score
-    """Score of the selected fit. On dev it is optimistic, because the fit was chosen there."""
+    """Score of the selected fit. On dev it is optimistic, because the fit was chosen there, unless by the other half of
+    dev (`Fitting.select_on_half`)."""
     mean: Score
     """Mean over the restarts: what to expect of a further restart."""
     deviation: float | None = None
@@ -231,8 +237,8 @@ class Figure:
 class Predictions(Protocol):
     """An object that gives the predictions of fits: computed by a runner, or the kept ones of a study."""
 
-    def predict(self, fit: Fit, split: str) -> Predicted:
-        """Return the fit's answers to a split, with their scores."""
+    def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> Predicted:
+        """Return the fit's answers to a split, with their scores: to the rows that are scored, or that select."""
 
 
 @final
@@ -297,6 +303,8 @@ class CellResult:
             limits.append(f"limited to {self.chosen.limit_train} training rows")
         if self.cell.fitting.limit_dev is not None:
             limits.append(f"scored on {self.cell.fitting.limit_dev} rows of dev")
+        if self.cell.fitting.select_on_half:
+            limits.append("selected on one half of dev, scored on the other")
         return tuple(limits)
 
     def predicted(self, fit: Fit, split: str) -> Predicted:

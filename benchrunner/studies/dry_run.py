@@ -16,7 +16,7 @@ from benchrunner.runs.core_shares import automatic_shares
 from benchrunner.runs.inventory.costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
 from benchrunner.runs.references import without_prefix
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Cell, different_fits
+from benchrunner.studies.cells import Cell, LimitedRunners, different_fits
 from benchrunner.studies.planning import check_splits, grid_and_seeds, naming, planned, rows_read
 from benchrunner.studies.study import Study
 from benchrunner.studies.system_commands import PROGRAM, estimate_command
@@ -213,6 +213,7 @@ class _Plan:
     def __init__(self, study: Study, runner: Runner) -> None:
         self._study = study
         self._runner = runner
+        self._runners = LimitedRunners(runner)
         self._built = {system.backbone for system in study.systems if system.make}
         self._stages = {cell.system: cell for cell in study.stages}
         self._titles = {column.name: column.title for column in study.columns}
@@ -224,7 +225,7 @@ class _Plan:
         groups = dict[tuple[PlannedFit, ...], list[Cell]]()
         for cell in cells:
             try:
-                check_splits(cell, self._runner)
+                check_splits(cell, self._runners.of(cell.fitting))
             except DataError as problem:
                 if not self._study.name:
                     raise

@@ -36,7 +36,8 @@ def check_data(study: Study, runners: LimitedRunners) -> None:
     """Read every split that the cells need; raise a `RequestError` that names the part of a study file."""
     known = set()
     for cell in (*study.cells, *study.stages):
-        key = (cell.task.name, cell.scored_splits, cell.fitting.dev_rows)
+        runner = runners.of(cell.fitting)
+        key = (cell.task.name, cell.scored_splits, runner)
         if key in known:
             continue
         known.add(key)
@@ -46,7 +47,7 @@ def check_data(study: Study, runners: LimitedRunners) -> None:
         elif study.name:
             where = f"{study.path}: system {cell.system}: first"
         with naming(where, advice):
-            check_splits(cell, runners.of(cell.fitting))
+            check_splits(cell, runner)
 
 
 def check_splits(cell: Cell, runner: Runner) -> None:

@@ -87,7 +87,7 @@ class Result:
 
     @cached_property
     def figures(self) -> Mapping[Place, Figure]:
-        """The figure of every system in every column that measures something."""
+        """The figure of every system, then of every arm, in every column that measures something."""
         figures = {}
         for column in self.study.columns:
             for system in self.study.names:
@@ -98,6 +98,10 @@ class Result:
                 for system in self.study.names:
                     parts = {name: figures.get((system, name)) for name in column.mean}
                     figures[system, column.name] = _mean(parts)
+        for arm, systems in self.study.arms.items():
+            for column in self.study.columns:
+                if column.is_measured:
+                    figures[arm, column.name] = _of_arm({name: figures[name, column.name] for name in systems})
         return figures
 
     def _figure(self, system: str, column: Column) -> Figure:
@@ -260,3 +264,18 @@ def _mean(parts: Mapping[str, Figure | None]) -> Figure:
     scale = scales.pop() if len(scales) == 1 else 1.0
     means = [(figure.shown(figure.mean.value) or 0.0) / scale for figure in figures]
     return replace(Figure.single(statistics.fmean(means)), scale=scale)
+
+
+def _of_arm(parts: Mapping[str, Figure]) -> Figure:
+    """Return the mean of the figures of an arm's systems, with its deviation between these pre-trainings."""
+    figure = _mean(parts)
+    if figure.mean.value is None:
+        return figure
+    values = []
+    for part in parts.values():
+        if part.mean.value is not None:
+            values.append(part.mean.value)
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    decimals = next(iter(parts.values())).decimals
+    best = Score(None, "nothing selects among pre-trainings")
+    return replace(figure, best=best, values=tuple(values), deviation=deviation, decimals=decimals)

@@ -17,7 +17,10 @@ from benchrunner.tasks.task import Term
 def select(
     cell: Cell, records: Mapping[str, Record], predictions: Predictions, *, runner: Runner | None = None
 ) -> CellResult:
-    """Choose a grid point and a fit by the cell's selection; `records` maps fit ids to records."""
+    """Choose a grid point and a fit by the cell's selection; `records` maps fit ids to records.
+
+    The rows that select choose; figures, flags and notes are of the rows that are scored.
+    """
     lost = {}
     notes = dict[str, None]()
     for fit in cell.fits:
@@ -79,7 +82,7 @@ def _dev_score(fit: Fit, cell: Cell, predictions: Predictions) -> float:
     metric = cell.selection.metric_of(cell.task)
     scores = []
     for split in cell.selection.splits_of(cell.task):
-        value = predictions.predict(fit, split).record.scores[metric].value
+        value = predictions.predict(fit, split, selecting=True).record.scores[metric].value
         if value is None:
             return -math.inf
         scores.append(value)

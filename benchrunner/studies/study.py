@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from benchrunner.console.printing import shortened
-from benchrunner.errors import RequestError, UnknownName, closest_names
-from benchrunner.io.decoding import key_of
+from benchrunner.errors import RequestError, closest_names
+from benchrunner.io.decoding import WHEN_GIVEN, key_of
 from benchrunner.leaderboards.published import PublishedRow
-from benchrunner.parameters.recipes import Grid, NamedRecipe
-from benchrunner.studies.cells import Cell, Fitting, Selection
+from benchrunner.parameters.parameter import Parameter
+from benchrunner.studies.cells import Cell, Fitting
 from benchrunner.tasks.task import Task, Term
 
 MOST_FITS = 1_000_000
 """Largest number of fits in a study: more is a slip of the hand, and planning them would fill the memory."""
 FULL = "full"
 """Name of the scale that every study has: the file with the defaults of its parameters."""
+MARGIN = Parameter(
+    "margin",
+    "say where systems are equivalent: which differ by this many points at most, as shown",
+    None,
+    float,
+    above=0,
+)
 Place = tuple[str, str]
 """A cell of the table: the names of a system and of a column."""
 
@@ -51,6 +58,8 @@ class System:
     """Name of the line that the system is a point of, if the study is a figure."""
     at: float | None = None
     """Place of the system on the figure's axis."""
+    arm: str = field(default="", metadata=WHEN_GIVEN)
+    """Name of the arm of which the system's backbone is one of several pre-trainings; empty without arms."""
 
     @property
     def published_name(self) -> str:
@@ -146,8 +155,10 @@ class Study:
     published: tuple[PublishedRow, ...] = ()
     """Published results; their cells are named by columns."""
     contrasts: tuple[tuple[str, str], ...] = ()
-    """Names of systems that are tested, each with the system that it is compared with; each stands first at most once.
-    Empty means every system against the first."""
+    """Names of systems or arms that are tested, each with the one that it is compared with; each stands first at most
+    once. Empty means every arm against the first, and without arms every system against the first."""
+    margin: float | None = field(default=None, metadata=WHEN_GIVEN)
+    """The largest difference, in points as tables show them, that counts as equivalent; None tests no equivalence."""
     scale: Scale = field(default_factory=Scale)
     axis: str = ""
     """What the axis of a figure shows, along which systems are points; empty for a table."""
@@ -157,11 +168,18 @@ class Study:
     """Whether the table has a row for each system, as papers have; else the columns are its rows."""
 
     def __post_init__(self) -> None:
+        MARGIN.checked(self.margin, "The margin")
         fits = sum(cell.fitting.grid.size * len(cell.fitting.seeds) for cell in self.cells)
         if fits > MOST_FITS:
             raise RequestError(
                 f"A study has at most {MOST_FITS:,} fits, and this one has {shortened(fits)}: use fewer backbones, "
                 "methods, tasks, grid points or restarts."
+            )
+        if len({cell.fitting.select_on_half for cell in self.every_cell}) > 1:
+            raise RequestError(
+                f"{self.name or 'A study'}: either all systems and columns select on half of dev, or none, because "
+                "scores of different rows are not compared. Give select-on-half in the recipe of the whole file, or as "
+                "an option of the command."
             )
 
     @property
@@ -175,9 +193,27 @@ class Study:
         return (*self.stages, *self.cells)
 
     @property
+    def select_on_half(self) -> bool:
+        """Whether one half of the rows of dev selects, and the other is scored."""
+        return any(cell.fitting.select_on_half for cell in self.every_cell)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the systems. In a comparison of several methods, a system is named `BACKBONE (METHOD)`."""
         return tuple(system.name for system in self.systems)
+
+    @property
+    def arms(self) -> dict[str, tuple[str, ...]]:
+        """The arms, each with the names of its systems; empty if systems are compared as they are."""
+        arms = dict[str, tuple[str, ...]]()
+        for system in self.systems:
+            if system.arm:
+                arms[system.arm] = (*arms.get(system.arm, ()), system.name)
+        return arms
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """Return the names of the systems of an arm; a system stands for itself."""
+        return self.arms.get(name, (name,))
 
     @property
     def backbones(self) -> tuple[str, ...]:
@@ -221,8 +257,8 @@ class Study:
 
     @property
     def published_alone(self) -> tuple[PublishedRow, ...]:
-        """The published rows that no system is shown with and that have a figure in the study's columns."""
-        shown = {system.published_name for system in self.systems}
+        """The published rows that no system or arm is shown with and that have a figure in the study's columns."""
+        shown = {system.published_name for system in self.systems} | self.arms.keys()
         columns = {column.name for column in self.columns}
         alone = []
         for row in self.published:
@@ -266,104 +302,6 @@ def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str
     return {known[name.casefold()] for name in requested}
 
 
-def compared(
-    backbones: Sequence[str],
-    tasks: Sequence[Task],
-    grid: Grid | None = None,
-    *,
-    seeds: tuple[int, ...] = (0,),
-    changes: Mapping[str, Any] | None = None,
-    preset: NamedRecipe | None = None,
-    methods: Sequence[str] = (),
-    keep: str = "selected",
-    selection: Selection | None = None,
-    tests: Sequence[str] = (),
-    limit_dev: int | None = None,
-) -> Study:
-    """Build the study of all backbones, with each of the methods, on all tasks.
-
-    No method means each task's own. `tests` are the names of labelled test splits that are scored beside dev, in the
-    tasks that have them. The other arguments are those of `Fitting` and `Cell`.
-    """
-    selection = selection or Selection()
-    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev)
-    _check(backbones, tasks, methods, selection, tests)
-    systems = []
-    columns = []
-    cells = []
-    for backbone in backbones:
-        for method in methods or (None,):
-            name = backbone if method is None or len(methods) < 2 else named_by_method(backbone, method)
-            systems.append(System(name, backbone, method=method))
-    for task in tasks:
-        scored = tuple(split for split in task.named("test") if split in tests)
-        of_task = list(_columns(task, scored))
-        columns += of_task
-        for system in systems:
-            cell = Cell(
-                system.name,
-                task,
-                selection=selection,
-                tests=scored,
-                backbone=system.backbone,
-                method=system.method,
-                fitting=fitting,
-                columns=tuple(column.name for column in of_task),
-            )
-            cells.append(cell)
-    return Study(tuple(systems), tuple(columns), tuple(cells))
-
-
-def _check(
-    backbones: Sequence[str],
-    tasks: Sequence[Task],
-    methods: Sequence[str],
-    selection: Selection,
-    tests: Sequence[str],
-) -> None:
-    """Raise a `RequestError` if nothing is compared, if something is named twice, or if a task does not have it."""
-    names = [task.name for task in tasks]
-    if not backbones or not tasks:
-        raise RequestError("A study needs at least one backbone and one task.")
-    if len(set(backbones)) != len(backbones) or len(set(names)) != len(names):
-        raise RequestError(
-            f"A study may name each backbone and each task only once, not {', '.join((*backbones, *names))}."
-        )
-    if len(set(methods)) != len(methods):
-        raise RequestError(f"A study may name each method only once, not {', '.join(methods)}.")
-    known = dict[str, None]()
-    for task in tasks:
-        if not task.named("dev"):
-            raise RequestError(f"{task.name} has no split of the role 'dev' to select on.")
-        selection.metric_of(task)  # raises an error for a metric that the task does not have
-        known |= dict.fromkeys(task.named("test"))
-    for name in tests:
-        if name not in known:
-            raise UnknownName("labelled test split", name, known, where="in these tasks")
-
-
-def _columns(task: Task, tests: Sequence[str]) -> Iterator[Column]:
-    """Yield a column of every metric on every scored split. Differences are tested by the headline on dev."""
-    dev = task.named("dev")
-    for split in (*dev, *tests):
-        name = row_name(task, split, len(dev) + len(tests))
-        for metric in task.metrics:
-            if not metric.detail:
-                yield Column(
-                    f"{name} {metric.name}",
-                    task.name,
-                    split,
-                    metric.name,
-                    label=task.name,
-                    is_tested=metric is task.metrics[0] and split in dev,
-                )
-
-
 def row_name(task: Task, split: str, splits: int) -> str:
     """Name a task and a split; a task with one scored split needs no name of the split."""
     return f"{task.name} ({split})" if splits > 1 else task.name
-
-
-def named_by_method(backbone: str, method: str) -> str:
-    """Return the name of a backbone with one of the methods that are compared."""
-    return f"{backbone} ({method})".strip()

@@ -14,8 +14,9 @@ from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, STEPS, Gr
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.cells import KEEP, SELECT, Selection
-from benchrunner.studies.study import Study, compared
+from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
 
 _PRECISION = dataclasses.replace(
@@ -64,6 +65,12 @@ class StudyOptions(Declared):
     )
     limit_dev: int | None = parameter(
         None, "score this number of rows of each dev split only, drawn like those of limit-train", int, at_least=1
+    )
+    select_on_half: bool | None = parameter(
+        None,
+        "select by one half of the rows of each dev split, and show scores of the other half, so that the choice does "
+        "not favour systems with more grid points",
+        bool,
     )
     select_by: str | None = parameter(None, "metric that selects, in place of each task's headline", str)
     method: tuple[str, ...] | None = parameter(
@@ -200,6 +207,7 @@ class StudyOptions(Declared):
             selection=self.selection,
             tests=tests,
             limit_dev=self.limit_dev,
+            select_on_half=self.select_on_half or False,
         )
 
     def _grid_and_changes(self, plugins: Plugins) -> tuple[dict[str, Sequence[Any]], dict[str, Any]]:

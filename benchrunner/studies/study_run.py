@@ -130,19 +130,18 @@ class _Run:
 
     def wave(self, cells: Iterable[Cell]) -> list[CellResult]:
         """Plan and run cells, those that are scored on the same rows of dev together; return their results."""
-        groups = dict[tuple[int | None, str], list[Cell]]()
+        groups = dict[Runner, list[Cell]]()
         for cell in cells:
             runner = self._runners.of(cell.fitting)
-            groups.setdefault(cell.fitting.dev_rows, []).append(planned(cell, runner))
+            groups.setdefault(runner, []).append(planned(cell, runner))
         results = []
-        for group in groups.values():
-            results += self._group(group)
+        for runner, group in groups.items():
+            results += self._group(group, runner)
         self.results += results
         return results
 
-    def _group(self, cells: Sequence[Cell]) -> list[CellResult]:
-        """Run planned cells that are scored on the same rows of dev; return their results."""
-        runner = self._runners.of(cells[0].fitting)
+    def _group(self, cells: Sequence[Cell], runner: Runner) -> list[CellResult]:
+        """Run planned cells that are scored on the same rows of dev, which the runner reads; return their results."""
         fits = different_fits(cells)
         runner.observers.call("before_study", fits=fits)
         self._keeper.planned(cells)
@@ -196,6 +195,7 @@ def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: Not
     """Predict dev; if that fails, return a record that says so, so that the study goes on."""
     try:
         for split in splits:
+            predictions.predict(fit, split, selecting=True)
             predictions.predict(fit, split)
     except (FitError, RequestError) as error:  # for example, its max_length is too short for a question of dev
         return replace(record, status="diverged" if isinstance(error, Diverged) else "failed", reason=str(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, final
 
@@ -15,7 +15,7 @@ from benchrunner.runs.predicting import decoding_settings, raw_outputs
 from benchrunner.runs.runner import Runner
 from benchrunner.statistics import Chance, Comparison, Interval, chance_of_better, expected_best, holm
 from benchrunner.statistics.intervals import FEW_CLUSTERS, interval_of_scored
-from benchrunner.statistics.paired_test import compare_scored, half_width
+from benchrunner.statistics.paired_test import Side, compare_sides, half_width
 from benchrunner.statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.study import Column, Place, Study
@@ -40,19 +40,27 @@ class SystemDifference:
     adjusted_p: float
     """The p-value after Holm's correction for all tests of the study."""
     chance: Chance | None = None
-    """The probability that a new fit of the system beats one of the first system; None without several fits of both.
-    Fits without a score are the worst."""
+    """The probability that a new fit of the system beats one of the other; None without several fits of both. Fits
+    without a score are the worst."""
+    margin: float | None = None
+    """The largest difference that counts as equivalent, on the scale of the metric's values; None if none is given."""
 
     @property
     def is_clear(self) -> bool:
         """Whether the difference survives Holm's correction."""
         return self.adjusted_p < ALPHA
 
+    @property
+    def is_equivalent(self) -> bool | None:
+        """Whether the corrected interval lies within the margin; None without a margin."""
+        return None if self.margin is None else self.comparison.is_equivalent(self.margin)
+
     def as_json(self) -> dict[str, Any]:
         """Return the test as JSON values."""
         facts = {**vars(self.comparison), "adjusted_p": self.adjusted_p, "is_clear": self.is_clear}
         del facts["parts"]
-        return {**facts, "detectable": self.comparison.detectable, "chance_of_better": self.chance}
+        facts |= {"detectable": self.comparison.detectable, "chance_of_better": self.chance}
+        return {**facts, "is_equivalent": self.is_equivalent}
 
 
 @final
@@ -81,9 +89,10 @@ class StudyStatistics:
     intervals: Mapping[Place, Interval] = field(default_factory=dict)
     """Interval of the mean score over other examples, for these restarts; on the scale of the metric's values."""
     tests: Mapping[Place, SystemDifference] = field(default_factory=dict)
-    """Tests of the study's contrasts; without any, of every system against the first with a figure in the column."""
+    """Tests of the study's contrasts; without any, of every arm or system against the first with figures in the column.
+    Systems that belong to arms are tested only where a contrast names them."""
     firsts: Mapping[Place, str] = field(default_factory=dict)
-    """The system with which a figure is compared."""
+    """The arm or the system with which a figure is compared."""
     trials: Mapping[Place, Sequence[float]] = field(default_factory=dict)
     """The best score to expect of 1, 2, ... trials, which are the finished fits of all grid points."""
     clusters: Mapping[str, Clusters] = field(default_factory=dict)
@@ -134,26 +143,53 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
         if units is not None:
             name = cells[place].cell.task.clusters
             clusters[place[1]] = Clusters(name, int(units.max()) + 1, len(units), effective_number(units))
-    firsts = _compared_with(study, scored)
-    tests, untested = differences_with_holm(scored, _pairs(study, cells, scored, firsts))
-    for column in study.columns:
-        for system in study.names:
-            place = (system, column.name)
-            if place in tests:
-                chance = _chance(cells[place], cells[firsts[place], column.name], column)
-                tests[place] = replace(tests[place], chance=chance)
-    known = {_pair(place, (firsts[place], place[1]), cells): test for place, test in tests.items()}
+    sides = _sides(study, scored)
+    firsts = _compared_with(study, sides)
+    fits = {place: _fits(study, place, cells) for place in sides}
+    tests, untested = differences_with_holm(sides, _pairs(study, fits, firsts))
+    columns = {column.name: column for column in study.columns}
+    for place, test in tests.items():
+        name, column = place[0], columns[place[1]]
+        cell = cells[study.members(name)[0], column.name]
+        scale = cell.figures[column.term(cell.cell.task)].scale
+        margin = None if study.margin is None else study.margin / scale
+        first = (firsts[place], column.name)
+        chance = None
+        if place in cells and first in cells:
+            chance = _chance(cell, cells[first], column)
+        tests[place] = replace(test, chance=chance, margin=margin)
+    known = {_pair(place, firsts[place], fits): test for place, test in tests.items()}
     for place, name in firsts.items():  # systems with the same fits have the same test
-        first = (name, place[1])
-        if first in scored and _pair(place, first, cells) in known:
-            tests[place] = known[_pair(place, first, cells)]
+        if (name, place[1]) in fits and _pair(place, name, fits) in known:
+            tests[place] = known[_pair(place, name, fits)]
     return StudyStatistics(intervals, tests, firsts, trials, clusters, absent | untested)
 
 
-def _chance(cell: CellResult, first: CellResult, column: Column) -> Chance | None:
-    """Estimate the chance that a new fit of a cell beats one of the first system's cell; None for single fits."""
+def _sides(study: Study, scored: Mapping[Place, Sequence[ScoredAnswers]]) -> dict[Place, Side]:
+    """Return what can be compared in each column: the arms whose systems all have answers, then the systems."""
+    sides = {}
+    for column in study.columns:
+        for arm, systems in study.arms.items():
+            places = [(system, column.name) for system in systems]
+            if scored.keys() >= set(places):
+                sides[arm, column.name] = Side.of_arm([scored[place] for place in places])
+    for place, restarts in scored.items():
+        sides[place] = Side.of_restarts(restarts)
+    return sides
+
+
+def _fits(study: Study, place: Place, cells: Mapping[Place, CellResult]) -> list[str]:
+    """List the ids of the fits of a system, or of all systems of an arm, in a column."""
+    ids = []
+    for system in study.members(place[0]):
+        ids += [fit.id for fit in cells[system, place[1]].restarts]
+    return ids
+
+
+def _chance(cell: CellResult, other: CellResult, column: Column) -> Chance | None:
+    """Estimate the chance that a new fit of a cell beats one of another system's cell; None for single fits."""
     sides = []
-    for side in (cell, first):
+    for side in (cell, other):
         values = side.figures[column.term(side.cell.task)].values
         lost = len(side.chosen_fits) - len(side.restarts)
         sides.append([*values, *[-math.inf] * lost])
@@ -179,9 +215,9 @@ def _has_interval(cell: CellResult, column: Column, term: Term) -> bool:
 
 
 def differences_with_holm(
-    scored: Mapping[K, Sequence[ScoredAnswers]], pairs: Iterable[tuple[K, K]]
+    sides: Mapping[K, Side], pairs: Iterable[tuple[K, K]]
 ) -> tuple[dict[K, SystemDifference], dict[K, str]]:
-    """Test pairs of a system and the first system, with Holm's correction over the tests that can find a difference.
+    """Test pairs of systems or arms, with Holm's correction over the tests that can find a difference.
 
     Where all answers of two systems are equal, nothing is tested. The second value has the reasons why there is no
     test.
@@ -191,9 +227,9 @@ def differences_with_holm(
     comparisons: dict[K, Comparison] = {}
     absent = {}
     for key, first in pairs:
-        if key in scored and first in scored:
+        if key in sides and first in sides:
             try:
-                comparisons[key] = compare_scored(scored[key], scored[first], at_least=resamples)
+                comparisons[key] = compare_sides(sides[key], sides[first], at_least=resamples)
             except Undefined as reason:
                 absent[key] = first_line(reason)
     tested = {key: comparison for key, comparison in comparisons.items() if comparison.parts}
@@ -228,48 +264,50 @@ def _corrected(comparison: Comparison, tests: int, *, is_clear: bool) -> Compari
     return replace(comparison, low=low, high=high, confidence=1 - alpha)
 
 
-def _compared_with(study: Study, scored: Iterable[Place]) -> dict[Place, str]:
-    """Map each figure to the system that it is compared with: as the study's contrasts say, else the column's first."""
+def _compared_with(study: Study, sides: Iterable[Place]) -> dict[Place, str]:
+    """Map each figure that is tested to the arm or the system that it is compared with.
+
+    The study's contrasts say which. Without any, it is the column's first: of the arms, or of the systems without arms.
+    """
     contrasts = dict(study.contrasts)
+    tested = set(study.arms or study.names)
     firsts = dict[str, str]()
     compared = {}
-    for system, column in scored:
-        first = firsts.setdefault(column, system)
-        if system in contrasts:
-            compared[system, column] = contrasts[system]
-        elif not contrasts and system != first:
-            compared[system, column] = first
+    for name, column in sides:
+        if name in contrasts:
+            compared[name, column] = contrasts[name]
+        elif not contrasts and name in tested:
+            first = firsts.setdefault(column, name)
+            if name != first:
+                compared[name, column] = first
     return compared
 
 
 def _pairs(
-    study: Study, cells: Mapping[Place, CellResult], scored: Collection[Place], firsts: Mapping[Place, str]
+    study: Study, fits: Mapping[Place, Sequence[str]], firsts: Mapping[Place, str]
 ) -> Iterator[tuple[Place, Place]]:
-    """Yield which figures are compared: each with that of the system that `firsts` names, unless the fits are the same.
+    """Yield which figures are compared: each with that of `firsts`, unless the fits are the same.
 
-    The fits of several systems are the same where the method does not read the backbone; these are tested once. These
-    pairs are the family of tests over which Holm corrects.
+    `fits` has the ids of the fits of everything that can be compared. The fits of several systems are the same where
+    the method does not read the backbone; these are tested once. These pairs are the family of tests over which Holm
+    corrects.
     """
     tested = {column.name for column in study.columns if column.is_tested}
     known = set[tuple[str, ...]]()
     for place, name in firsts.items():
-        column = place[1]
-        first = (name, column)
-        if column not in tested or first not in scored or _fits(cells[place]) == _fits(cells[first]):
+        first = (name, place[1])
+        if place[1] not in tested or first not in fits or fits[place] == fits[first]:
             continue
-        pair = _pair(place, first, cells)
+        pair = _pair(place, name, fits)
         if pair not in known:
             known.add(pair)
             yield place, first
 
 
-def _pair(place: Place, first: Place, cells: Mapping[Place, CellResult]) -> tuple[str, ...]:
-    """Return what tells a test from others: the column, and the fits of both systems."""
-    return (place[1], *_fits(cells[place]), "", *_fits(cells[first]))
-
-
-def _fits(cell: CellResult) -> list[str]:
-    return [fit.id for fit in cell.restarts]
+def _pair(place: Place, first: str, fits: Mapping[Place, Sequence[str]]) -> tuple[str, ...]:
+    """Return what tells a test from others: the column, and the fits of both sides."""
+    column = place[1]
+    return (column, *fits[place], "", *fits[first, column])
 
 
 def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from benchrunner.errors import PluginError, RequestError
@@ -48,6 +48,24 @@ def check_names(path: Path, kind: str, names: list[str]) -> None:
     _check_repeated(path, kind, names)
 
 
+def check_arms(path: Path, arms: Mapping[str, str], series: Collection[str]) -> None:
+    """Raise a `RequestError` if only some systems have an arm, or if an arm has the name of something else.
+
+    `arms` maps each system of the file to its arm; `series` are the names of lines of a figure.
+    """
+    if not any(arms.values()):
+        return
+    for system, arm in arms.items():
+        if not arm:
+            raise RequestError(
+                f"{path}: system {system}: arm: is missing, and others have one. Give every system an arm, which "
+                "may have a single system, or none."
+            )
+        if arm in arms or arm in series:
+            kind = "system" if arm in arms else "series"
+            raise RequestError(f"{path}: system {system}: arm: a {kind} is called '{arm}': give the arm another name.")
+
+
 def _check_repeated(path: Path, kind: str, names: list[str]) -> None:
     for name, count in Counter(names).items():
         if count > 1:
@@ -55,9 +73,17 @@ def _check_repeated(path: Path, kind: str, names: list[str]) -> None:
 
 
 def _check_backbones(path: Path, systems: Iterable[System]) -> None:
-    """Raise a `RequestError` if two different commands build the same backbone."""
+    """Raise a `RequestError` if two different commands build one backbone, or if it stands twice in one arm."""
     built = dict[str, System]()
+    of_arms = dict[tuple[str, str], System]()
     for system in systems:
+        if system.arm:
+            twin = of_arms.setdefault((system.arm, system.backbone), system)
+            if twin is not system:
+                raise RequestError(
+                    f"{path}: '{twin.name}' and '{system.name}' of the arm {system.arm} are the same backbone "
+                    f"{system.backbone}: the systems of an arm are different pre-trainings, and restarts are an option."
+                )
         if system.make:
             first = built.setdefault(system.backbone, system)
             if first.make != system.make:

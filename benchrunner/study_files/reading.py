@@ -14,8 +14,9 @@ from benchrunner.console.printing import shortened
 from benchrunner.errors import PluginError, RequestError, UnknownName
 from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.parameters.parameter import NAME, Parameter
-from benchrunner.studies.study import FULL, Column, Scale, Study, System, choose, named_by_method
-from benchrunner.study_files.checks import as_request, check_names, check_study
+from benchrunner.studies.backbones_by_tasks import named_by_method
+from benchrunner.studies.study import FULL, MARGIN, Column, Scale, Study, System, choose
+from benchrunner.study_files.checks import as_request, check_arms, check_names, check_study
 from benchrunner.study_files.parameters import SEPARATORS, MissingValue, Values, parameter_values, refuse
 from benchrunner.study_files.tables import (
     FileTable,
@@ -94,6 +95,7 @@ def read_study_file(
         values=shown,
         published=tuple(_published(*place, file.source) for place in places(path, "published", file.published)),
         contrasts=contrasts,
+        margin=MARGIN.checked(file.margin, f"{path}: margin"),
         scale=Scale(scale, chosen.about),
         axis=file.axis,
         board=file.board,
@@ -140,6 +142,7 @@ class _NamedSystem:
 
     name: str
     series: str
+    arm: str
     method: str | None
     table: SystemTable
     values: Values
@@ -155,6 +158,7 @@ def _every_system(file: FileTable, values: Values, path: Path) -> list[_NamedSys
         if len(named) > MOST_SYSTEMS:
             raise RequestError(f"{place}: name: a study file has at most {MOST_SYSTEMS:,} systems.")
     check_names(path, "system", [system.name for system in named])
+    check_arms(path, {system.name: system.arm for system in named}, {system.series for system in named})
     return named
 
 
@@ -186,9 +190,13 @@ def _named_systems(place: str, table: SystemTable, values: Values) -> Iterator[_
     for own in _combinations(table, values, place):
         name, methods = own.text(table.name, f"{place}: name"), _methods(table, own, place)
         series = own.text(table.series, f"{place}: series")
+        arm = own.text(table.arm, f"{place}: arm")
         for method in methods:
-            full_name = name if len(methods) == 1 else named_by_method(name, method or "")
-            yield _NamedSystem(full_name, series, method, table, own, place)
+            full_names = [name, arm]
+            if len(methods) > 1:
+                full_names = [named_by_method(text, method or "") if text else "" for text in full_names]
+            full_name, full_arm = full_names
+            yield _NamedSystem(full_name, series, full_arm, method, table, own, place)
 
 
 def _methods(table: SystemTable, values: Values, place: str) -> list[str | None]:
@@ -244,41 +252,52 @@ def _system(named: _NamedSystem) -> tuple[SystemTable, System]:
         extra=table.extra,
         series=table.series,
         at=_number(table.at, f"{place}: at") if table.at else None,
+        arm=named.arm,
     )
 
 
 def _contrasts(
-    texts: Iterable[str], values: Values, named: Iterable[_NamedSystem], systems: Iterable[System], path: Path
+    texts: Iterable[str], values: Values, named: Sequence[_NamedSystem], systems: Iterable[System], path: Path
 ) -> tuple[tuple[str, str], ...]:
-    """Read which systems are tested against which, from texts such as `one - other`.
+    """Read which systems or arms are tested against which, from texts such as `one - other`.
 
     Two series are compared point by point. Pairs with a system that is not run are left out.
     """
     known = set[str]()
     for entry in named:
-        known |= {entry.name, entry.series}
-    points = dict[str, dict[float | None, str]]()  # system or series -> place on the axis -> system
+        known |= {entry.name, entry.series, entry.arm}
+    known.discard("")
+    arm_of = {entry.name: entry.arm for entry in named}
+    points = dict[str, dict[float | None, str]]()  # system, arm or series -> place on the axis -> system or arm
     for system in systems:
         points.setdefault(system.series, {})[system.at] = system.name
         points[system.name] = {None: system.name}
+        points[system.arm] = {None: system.arm}
     pairs = dict[str, str]()
     for template in texts:
         sides = _sides(values.text(template, f"{path}: contrast"), known)
         if sides is None and "{" not in template:  # a name with a parameter may be of systems that other values make
+            arms = dict.fromkeys(entry.arm for entry in named if entry.arm)
+            kinds = f"ARM - ARM or SYSTEM - SYSTEM; the arms are {', '.join(arms)}" if arms else "SYSTEM - SYSTEM"
             raise RequestError(
-                f"{path}: contrast: '{template}' is not SYSTEM - SYSTEM; the systems are "
+                f"{path}: contrast: '{template}' is not {kinds}; the systems are "
                 f"{', '.join(entry.name for entry in named)}."
             )
-        first, second = sides or ("", "")
+        if sides is None:
+            continue
+        first, second = sides
         for at, name in points.get(first, {}).items():
             other = points.get(second, {}).get(at)
-            if other is not None and name in pairs:
+            if other is None:
+                continue
+            if other == arm_of.get(name) or name == arm_of.get(other):
+                raise RequestError(f"{path}: contrast: of {name} and {other}, one is an arm that contains the other.")
+            if name in pairs:
                 raise RequestError(
                     f"{path}: contrast: {name} stands on the left twice, and a figure has one mark. Turn one contrast "
                     f"round: '{other} - {name}'."
                 )
-            if other is not None:
-                pairs[name] = other
+            pairs[name] = other
     return tuple(pairs.items())
 
 

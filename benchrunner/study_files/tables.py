@@ -2,6 +2,7 @@
 
     title = "Is a wide model better?"
     contrast = ["256 wide - 128 wide"]                          # what is tested; else all systems against the first
+    margin = 1.0                                                # points within which systems are equivalent
 
     [parameters]
     corpus = {about = "text to learn from", kind = "list"}      # no default, so a value is required
@@ -114,6 +115,7 @@ class SystemTable:
     extra: bool = False
     series: str = ""
     at: str = ""
+    arm: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,7 @@ class FileTable:
     columns: tuple[ColumnTable, ...] = field(metadata=key_of("column"))
     published: tuple[PublishedTable, ...] = ()
     contrast: tuple[str, ...] = ()
+    margin: float | None = None
     axis: str = ""
     board: str = ""
 

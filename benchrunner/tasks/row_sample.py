@@ -48,8 +48,8 @@ def _whole_groups(chosen: Rows, rows: Rows, metric: Metric, sample: str) -> Rows
         raise RequestError(
             f"A stratified sample parts the groups of rows of {metric.name}: leave --sample out, or --limit-dev."
         )
-    sizes = Counter(_groups(rows, metric))
-    groups = _groups(chosen, metric)
+    sizes = Counter(groups_of_rows(rows, metric.columns))
+    groups = groups_of_rows(chosen, metric.columns)
     counts = Counter(groups)
     kept = [row for row, group in enumerate(groups) if counts[group] == sizes[group]]
     if not kept:
@@ -57,13 +57,12 @@ def _whole_groups(chosen: Rows, rows: Rows, metric: Metric, sample: str) -> Rows
             f"The first {len(chosen):,} rows hold no whole group of rows that {metric.name} scores: use a larger "
             "--limit-dev."
         )
-    lines = None if chosen.lines is None else [chosen.lines[row] for row in kept]
-    return replace(chosen, table=chosen.table.take(kept), lines=lines)
+    return chosen.taken(kept)
 
 
-def _groups(rows: Rows, metric: Metric) -> list[str]:
-    """Return what tells the group of each row from other groups."""
-    return [repr(values) for values in rows.table.select(metric.columns).to_pylist()]
+def groups_of_rows(rows: Rows, columns: Sequence[str]) -> list[str]:
+    """Return for each row what tells its group from others: rows of a group have equal values in these columns."""
+    return [repr(values) for values in rows.table.select(columns).to_pylist()]
 
 
 def limited_rows(
@@ -83,9 +82,7 @@ def limited_rows(
             f"A stratified sample groups rows by their label, which rows of the problem '{problem.name}' do not have. "
             "Leave --sample out to take the first rows."
         )
-    chosen = stratified_sample(strata, limit, seed=seed, option=option)
-    lines = None if rows.lines is None else [rows.lines[row] for row in chosen]
-    return Rows(rows.table.take(chosen), rows.origin, lines, rows.notes)
+    return rows.taken(stratified_sample(strata, limit, seed=seed, option=option))
 
 
 def stratified_sample(strata: Sequence[Hashable], size: int, *, seed: int, option: str = "--limit-train") -> list[int]:

@@ -51,7 +51,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Term:
-    """A figure that enters an average: a metric of a task on a split."""
+    """The name of a figure: which metric of which task, on which split."""
 
     task: str
     split: str
@@ -148,7 +148,8 @@ class Task:
     rows of every split have them; a user's own questions may lack them."""
     clusters: str = ""
     """Column whose equal values mark rows that belong together, such as the questions about one article. Intervals and
-    tests then speak of other articles instead of other questions. Empty if rows are independent of each other."""
+    tests then speak of other articles instead of other questions; a note says where rows lack this column. Empty if
+    rows are independent of each other."""
 
     def __post_init__(self) -> None:
         is_text = isinstance(self.name, str)
@@ -171,6 +172,8 @@ class Task:
             raise PluginError(f"{self.name}: metrics is a tuple, such as (ACCURACY,), not {value_text(self.metrics)}.")
         if not isinstance(self.recipe, Recipe):
             raise PluginError(f"{self.name}: the recipe is {value_text(self.recipe)}, not a Recipe.")
+        if not isinstance(self.clusters, str):
+            raise PluginError(f"{self.name}: clusters is the name of a column, not {value_text(self.clusters)}.")
 
     def _check_selection(self) -> None:
         if isinstance(self.select_on, str):
@@ -288,6 +291,11 @@ class Task:
         notes = rows.notes
         if workspace.settings.official_counts and split.rows is not None and len(rows) != split.rows:
             notes += (f"{len(rows):,} rows, where the official count is {split.rows:,}",)
+        if split.role == "dev" and self.clusters and self.clusters not in rows.table.column_names:
+            notes += (
+                f"no column '{self.clusters}', which says what rows belong together: intervals and tests take every "
+                "row for independent of the others, and are too sure of themselves if it is not",
+            )
         return Rows(rows.table, rows.origin, rows.lines, notes)
 
 

@@ -58,6 +58,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "backbones behind --tasks": (["compare", "--tasks", "mood", "words", "other"], "all words that follow --tasks"),
     "tasks alone": (["compare", "--tasks", "mood", "--restarts", "2"], "Give the backbones: 'benchrunner compare B1"),
     "file to check": (["check", "absent.zip"], "absent.zip: there is no such file or folder."),
+    "file to score, before the data": (["score", "mood", "absent.tsv", "--data", "."], "absent.tsv: cannot be read"),
     "file to score": (["score", "mood", "absent.tsv", *HERE], "absent.tsv: cannot be read: No such file"),
     "gold": (["score", "mood", "data/mood/dev.tsv", "--gold", "absent.tsv"], "--gold absent.tsv: there is no such"),
     "split": (["score", "mood", "x", "--split", "devel", *HERE], "mine/mood has no split 'devel'; it has train, dev"),

@@ -9,9 +9,10 @@ import pytest
 
 from benchrunner.statistics import Comparison, Interval
 from benchrunner.statistics.paired_test import Claim, Part
+from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.formats import as_html, as_table, as_text
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.comparison.remarks import conclusions, remarks
+from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.result import Computing, Result
 from benchrunner.studies.study_statistics import StudyStatistics, SystemDifference
 from inline import mood

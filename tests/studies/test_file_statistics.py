@@ -143,3 +143,53 @@ def test_contrasts_that_are_not_run_leave_the_first_system(guessers: Kitchen) ->
     printed = guessers.json("--study", "study.toml", "--quiet", "--systems", "good,bad")
     assert [(test["system"], test["with"]) for test in printed["comparisons"]] == [("bad", "good")] * 2
     assert printed["contrasts"] == []
+
+
+EQUIVALENT = """margin = 45
+contrast = ["close - bad", "alike - good", "bad - good"]
+
+[[system]]
+name = "close"  # 2, 4 and 6 of 24 rows are right, as those of bad, and one more with seed 2
+backbone = "tiny/words"
+recipe = {lr = "2.2"}
+
+[[system]]
+name = "alike"  # as good in every answer
+backbone = "tiny/words"
+recipe = {lr = "20.01"}
+
+[recipe]
+"""
+
+
+def test_a_margin_says_which_systems_are_equivalent(guessers: Kitchen) -> None:
+    (guessers.folder / "study.toml").write_text(GUESSERS.replace("[recipe]\n", EQUIVALENT, 1))
+    options = ("--study", "study.toml", "--quiet", "--columns", "right")
+    printed = guessers.json(*options)
+    said = printed["conclusion"]
+    assert printed["margin"] == 45 and said in " ".join(printed["notes"])
+    tests = {test["system"]: test for test in printed["comparisons"]}
+    close = tests["close"]
+    interval = f"{100 * close['low']:+.1f} to {100 * close['high']:+.1f}"
+    assert f" close and bad are equivalent within 45 points on right (interval {interval})." in said
+    assert " It is not shown that bad and good are equivalent within 45 points on right." in said
+    assert [test["is_equivalent"] for test in tests.values()] == [True, True, False]
+    printed = guessers.json(*options, "--margin", "1")
+    assert "not shown that close and bad are equivalent within 1 point on right" in printed["conclusion"]
+    printed = guessers.json(*options, "--restarts", "1", "--margin", "99")
+    assert " These fits of bad and good are equivalent within 99 points on right (" in printed["conclusion"]
+    equal = " All answers of alike and good are equal on right: they are equivalent on these rows, which shows nothing"
+    assert equal in printed["conclusion"]
+
+
+def test_without_a_margin_nothing_is_said_of_equivalence(guessers: Kitchen) -> None:
+    printed = guessers.json("--study", "study.toml", "--quiet", "--columns", "right")
+    assert "equivalent" not in printed["conclusion"]
+    assert (printed["margin"], printed["comparisons"][0]["is_equivalent"]) == (None, None)
+
+
+@pytest.mark.parametrize("margin", ["0", "-1", "nan", "one"])
+def test_a_margin_is_a_number_above_0(margin: str, kitchen: Kitchen, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        kitchen("--study", "study.toml", "--margin", margin)
+    assert "--margin must be a number above 0, not " in capsys.readouterr().err

@@ -1,15 +1,19 @@
 """Selection on dev: the rule, the metric and the splits that select, and the notes about them."""
 
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchrunner import FitError
 from benchrunner.metrics import Score
+from benchrunner.results import Fit
+from benchrunner.runs.predicting import Predicted
 from benchrunner.studies.cells import Selection, selected_fit
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.remarks import footnotes
-from benchrunner.studies.selection import _figure
+from benchrunner.studies.selection import _figure, _scores
 from chancy import ACCURACY, chancy, compare_rates
 from rate_methods import metric_dependent, restart_dependent, split_dependent
 
@@ -70,3 +74,16 @@ def test_a_mean_over_restarts_leaves_no_score_out() -> None:
     figure = _figure(scores[0], scores, 100.0)
     assert figure.mean == Score(None, "1 of 3 restarts: it answers nothing")
     assert (figure.values, figure.deviation) == ((0.9, 0.7), None)
+
+
+def test_only_a_test_split_may_have_no_score(tmp_path: Path) -> None:
+    class Failing:
+        def predict(self, fit: Fit, split: str) -> Predicted:
+            raise FitError("a question is too long\nfor this fit")
+
+    (result,) = compare_rates(chancy(tmp_path), seeds=(0,)).cells
+    cell = replace(result.cell, tests=("test",))
+    absent = Score(None, "a question is too long")
+    assert _scores(selected_fit(result), "test", cell, Failing()) == {"accuracy": absent, "matthews": absent}
+    with pytest.raises(FitError, match="too long"):
+        _scores(selected_fit(result), "dev", cell, Failing())

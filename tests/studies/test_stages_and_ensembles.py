@@ -9,7 +9,7 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.command_line.main import main
 from benchrunner.fits.computing import Computing
-from benchrunner.results import Runner, discover
+from benchrunner.results import Runner, discover, read_study
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner_kit.testing import tiny_family
@@ -45,6 +45,24 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
     assert figure["mean"] == pytest.approx(100 * np.mean(probabilities.argmax(axis=1) == gold))
     out = kitchen.done("--study", "study.toml", "--quiet")
     assert f"{figure['mean']:.1f} (3 together)" in out
+
+
+def test_stages_and_ensembles_select_on_half_of_dev(kitchen: Kitchen) -> None:
+    code, out, err = staged(kitchen, "--json", "--select-on-half")
+    assert code == 0, err
+    result = json.loads(out)
+    (figure,) = [cell for cell in result["figures"] if cell["system"] == "three together"]
+    rows = result["notes"]
+    assert (round(figure["mean"] * 12 / 100, 6) % 1, len(figure["together"])) == (0, 3), "a share of 12 rows"
+    assert any("mood: selected on 12 rows of dev, and scored on the other 12" in note for note in rows)
+    runner = Runner(
+        kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), Computing(device="cpu")
+    )
+    assert read_study(result["kept_as"], runner).study.stages[0].fitting.select_on_half
+    text = STAGED.replace('limit-train = "24"}', 'limit-train = "24", select-on-half = "false"}')
+    (kitchen.folder / "study.toml").write_text(text.replace("title =", 'recipe = {select-on-half = "true"}\ntitle ='))
+    code, _, err = kitchen("--study", "study.toml")
+    assert code == 2 and "either all systems and columns select on half of dev, or none" in err
 
 
 def test_a_study_says_how_to_submit_without_fitting_again(kitchen: Kitchen) -> None:

@@ -7,10 +7,13 @@ import pytest
 
 from benchrunner import RequestError
 from benchrunner.errors import DataError
-from benchrunner.results import compared
+from benchrunner.results import Runner, compared
 from benchrunner.runs.predicting import predict
-from benchrunner.studies.cells import Selection, selected_fit
+from benchrunner.studies.cells import LimitedRunners, Selection, selected_fit
 from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.planning import check_data
+from benchrunner.studies.study import System
+from benchrunner.studies.study_run import _of_log
 from chancy import ACCURACY, chancy, compare_rates
 from inline import mood, runner
 
@@ -22,6 +25,16 @@ def test_a_faulty_dev_file_is_reported_before_anything_is_fitted(content: str | 
     with pytest.raises(DataError, match=r"dev\.tsv"):
         compare_rates(made)
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_data_is_read_before_backbones_are_built(split: str, tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    study = compared(("words",), [made.plugins.tasks.find("mood")])
+    check_data(study, LimitedRunners(made))
+    (tmp_path / "data" / "mood" / f"{split}.tsv").unlink()
+    with pytest.raises(DataError, match=rf"{split}\.tsv"):
+        check_data(study, LimitedRunners(Runner(made.plugins, made.workspace)))
 
 
 @pytest.mark.parametrize(("keep", "left"), [("selected", 1), ("all", 6), ("none", 0)])
@@ -72,3 +85,12 @@ def test_a_task_without_a_dev_split_cannot_be_selected_on() -> None:
     splits = {name: split for name, split in mood().splits.items() if name != "dev"}
     with pytest.raises(RequestError, match="mine/mood has no split of the role 'dev'"):
         compared(("words",), (mood(splits=splits),))
+
+
+@pytest.mark.parametrize(("content", "reason"), [(None, "there is no file"), ('{"step": 1}\n', "has no 'loss'")])
+def test_a_log_without_the_figure_gives_the_reason(content: str | None, reason: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    if content is not None:
+        log.write_text(content)
+    figure = _of_log(System("words", "words", figures=log), "loss")
+    assert figure.mean.value is None and reason in figure.mean.reason

@@ -11,6 +11,7 @@ from benchrunner.engine import Outcome
 from benchrunner.results import Grid, Result, compared
 from benchrunner.statistics import chance_of_better, example_interval
 from benchrunner.statistics.intervals import share_interval
+from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.comparison.remarks import footnotes
 from benchrunner.studies.study_statistics import differences_with_holm
@@ -21,11 +22,11 @@ SYSTEMS = ("first", "second", "third")
 COLUMN = "mine/mood accuracy"
 
 
-def answers(*shares: float, seed: int = 0, rows: int = 200) -> list[ScoredAnswers]:
+def answers(*shares: float, seed: int = 0, rows: int = 200) -> Side:
     """Draw restarts that answer such shares of the rows rightly."""
     generator = np.random.default_rng(seed)
     right = [(generator.random(rows) < share).astype(int).tolist() for share in shares]
-    return [ScoredAnswers(ACCURACY, [1] * rows, restart) for restart in right]
+    return Side.of_restarts(ScoredAnswers(ACCURACY, [1] * rows, restart) for restart in right)
 
 
 def test_equal_answers_are_not_in_the_family_of_tests() -> None:

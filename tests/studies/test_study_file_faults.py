@@ -10,6 +10,11 @@ from study_texts import COLUMN, HEAD, SYSTEM, write_study
 
 NUMBER = '[parameters.n]\nabout = "count"\ndefault = "x"\n'
 MANY_VALUES = ", ".join(f'{name} = "{",".join(map(str, range(1000)))}"' for name in "abcd")
+ARMS = HEAD + "".join(
+    f'[[system]]\nname = "{name}"\nbackbone = "tiny/{name}"\narm = "{arm}"\n'
+    for name, arm in (("a1", "a"), ("a2", "a"), ("b1", "b"))
+)
+"""Two arms, of two systems and of one."""
 NESTED_TEMPLATES = 't0 = ""\n' + "".join(f't{n} = "{{t{n - 1}}} {{t{n - 1}}}"\n' for n in range(1, 41))
 
 
@@ -20,6 +25,8 @@ def study_text(*, before: str = "", system: str = "", column: str = "") -> str:
 
 FAULTS = {
     "unknown key": (study_text(before='abuot = "x"\n'), "abuot: is not a key of this table. Did you mean about?"),
+    "margin of nothing": (study_text(before="margin = 0\n"), "mine.toml: margin must be a number above 0, not 0.0."),
+    "margin of a word": (study_text(before='margin = "1"\n'), "mine.toml: margin: expected a number, found text"),
     "method of a column": (study_text(column='methode = "probe"\n'), "methode: is not a key of this table. Did you"),
     "empty systems": (HEAD + "system = []\n" + COLUMN, "a study needs at least one [[system]]"),
     "system without a name": (HEAD + '[[system]]\nbackbone = "b"\n' + COLUMN, "[[system]] 1 (?): name: is missing"),
@@ -113,6 +120,27 @@ FAULTS = {
             system="[[system]]\n".join(["", *(f'name = "{name}"\nbackbone = "tiny/words"\n' for name in "abc")])
         ),
         "contrast: a stands on the left twice, and a figure has one mark. Turn one contrast round: 'c - a'.",
+    ),
+    "arm of some systems": (ARMS + SYSTEM + COLUMN, "system one: arm: is missing, and others have one. Give every"),
+    "arm of a system's name": (
+        ARMS.replace('arm = "b"', 'arm = "a1"') + COLUMN,
+        "system b1: arm: a system is called 'a1': give the arm another name.",
+    ),
+    "arm of a series' name": (
+        ARMS.replace('arm = "b"', 'arm = "b"\nseries = "a"\nat = "1"') + COLUMN,
+        "system a1: arm: a series is called 'a': give the arm another name.",
+    ),
+    "one backbone twice in an arm": (
+        ARMS.replace("tiny/a2", "tiny/a1") + COLUMN,
+        "'a1' and 'a2' of the arm a are the same backbone tiny/a1: the systems of an arm are different pre-trainings",
+    ),
+    "contrast with no arm": (
+        'contrast = ["a - c"]\n' + ARMS + COLUMN,
+        "'a - c' is not ARM - ARM or SYSTEM - SYSTEM; the arms are a, b; the systems are a1, a2, b1.",
+    ),
+    "contrast of an arm with its system": (
+        'contrast = ["a2 - a"]\n' + ARMS + COLUMN,
+        "contrast: of a2 and a, one is an arm that contains the other.",
     ),
     "scale called full": (study_text(before='[scale.full]\nabout = "x"\n'), "scale.full: is the file itself"),
     "scale of no parameter": (

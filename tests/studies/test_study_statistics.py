@@ -12,6 +12,7 @@ from benchrunner import ACCURACY
 from benchrunner.results import Grid, Result, Runner, compared, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner.statistics import example_interval, paired_test, restart_interval
+from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.study_statistics import StudyStatistics, differences_with_holm
 from benchrunner.tasks.task import Term
@@ -56,7 +57,7 @@ def chancy_runner(made: Runner) -> Runner:
     return Runner(made.plugins, made.workspace)
 
 
-Scored = dict[tuple[str, Term], list[ScoredAnswers]]
+Scored = dict[tuple[str, Term], Side]
 
 
 def simulated_studies(count: int, *, gain: float = 0.0, tasks: int = 8, restarts: int = 3) -> Iterator[Scored]:
@@ -74,7 +75,9 @@ def simulated_studies(count: int, *, gain: float = 0.0, tasks: int = 8, restarts
                 right = seeds + hard + draw.normal(0, 0.6, (restarts, 300)) > 0
                 answers = np.where(right, gold, 1 - gold).tolist()
                 term = Term(f"mine/{task}", "dev", "accuracy")
-                scored[backbone, term] = [ScoredAnswers(ACCURACY, gold.tolist(), restart) for restart in answers]
+                scored[backbone, term] = Side.of_restarts(
+                    ScoredAnswers(ACCURACY, gold.tolist(), restart) for restart in answers
+                )
         yield scored
 
 
@@ -103,8 +106,8 @@ def test_holms_correction_is_over_all_tests() -> None:
     assert min(test.adjusted_p for test in tests.values()) == pytest.approx(3 * smallest)
     key = min(tests, key=lambda key: tests[key].comparison.p)
     ours, theirs = scored["b", key[1]], scored["a", key[1]]
-    sides = [restart.answers for restart in ours], [restart.answers for restart in theirs]
-    plain = paired_test(ACCURACY, ours[0].gold, *sides, confidence=1 - 0.05 / 3)
+    sides = [restart.answers for restart in ours.fits], [restart.answers for restart in theirs.fits]
+    plain = paired_test(ACCURACY, ours.fits[0].gold, *sides, confidence=1 - 0.05 / 3)
     corrected = tests[key].comparison
     assert (corrected.p, corrected.confidence) == (plain.p, plain.confidence)
     assert (corrected.low, corrected.high) == pytest.approx((plain.low, plain.high))

@@ -8,7 +8,6 @@ another hash seed starts a fresh process with `subprocess`.
 
 import atexit
 import contextlib
-import functools
 import gc
 import importlib
 import json
@@ -125,6 +124,10 @@ class _Server:
         )
         atexit.register(self.close)
 
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
     def ask(self, request: dict[str, Any]) -> Any:
         assert self._process.stdin is not None and self._process.stdout is not None
         print(json.dumps(request), file=self._process.stdin, flush=True)
@@ -139,9 +142,14 @@ class _Server:
         self._home.cleanup()
 
 
-@functools.cache
+_servers = list[_Server]()
+
+
 def _server() -> _Server:
-    return _Server()
+    """Return the server; a new one if a test has ended it, so that the next tests do not fail as well."""
+    if not _servers or not _servers[-1].is_alive:
+        _servers.append(_Server())
+    return _servers[-1]
 
 
 # The server's side
@@ -197,6 +205,7 @@ def _become(request: dict[str, Any]) -> None:
         os.dup2(stream, number)
         os.close(stream)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a suite under nohup ignores it
     imported_with = os.environ.get("OMP_NUM_THREADS")
     os.environ.clear()
     os.environ.update(request["env"])

@@ -146,10 +146,9 @@ def main() -> int:
     """Run the command line of the inline plugins, or with INSTALLED that of the installed ones."""
     from benchrunner.command_line.main import main
     from benchrunner.results import discover
-    from inline import mood, own, pairs
+    from inline import mood, pairs, plugins as inline_plugins
 
-    extra = [] if "INSTALLED" in os.environ else [("own", own(register_tasks=[mood(), pairs()]))]
-    plugins = discover(extra=extra, installed=not extra)
+    plugins = discover() if "INSTALLED" in os.environ else inline_plugins(register_tasks=[mood(), pairs()])
     count = os.environ.get("COUNT")
     count_changes(Path(os.environ["ROOT"]), int(os.environ.get("KILL_AT", 0)), Path(count) if count else None)
     return main(plugins=plugins)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from benchrunner import Recipe, Score, Task, Term
 from benchrunner.results import Fit
+from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.cells import Candidate, CellResult, Figure
 from benchrunner.studies.result import Result
-from benchrunner.studies.study import compared
 
 
 def made_result(tasks: Sequence[Task], backbones: Sequence[str], *, best: float = 0.948, mean: float = 0.931) -> Result:

@@ -127,6 +127,14 @@ ONE, TWO, THREE = Term("x/one", "dev", "accuracy"), Term("x/two", "dev", "f1"), 
 MEAN = Average("mean", ((ONE,), (TWO, THREE)))
 
 
+def test_dev_rows_without_the_column_of_clusters_say_so(tmp_path: Path) -> None:
+    rows = RowsFrom(lambda where: {"a": ["fine"], "label": ["glad"]})
+    task = mood(splits={role: Split(role, (rows,)) for role in ("train", "dev")}, clusters="autor")
+    assert task.load("train", workspace(tmp_path)).notes == ()
+    (note,) = task.load("dev", workspace(tmp_path)).notes
+    assert note.startswith("no column 'autor', which says what rows belong together")
+
+
 def test_figures_in_one_group_are_averaged_first() -> None:
     assert MEAN.of({ONE: 10.0, TWO: 20.0, THREE: 40.0}) == 20.0
 

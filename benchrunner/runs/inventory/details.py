@@ -105,7 +105,7 @@ def _outcome(run: RunDetails) -> Values:
     outcome: Values = {"status": "unfinished" if run.record is None else run.record.status}
     for prediction, record in run.predictions:
         for metric, score in record.scores.items():
-            outcome[f"{prediction.task} {prediction.split} {metric}"] = score.value
+            outcome[f"{prediction.task} {prediction.place} {metric}"] = score.value
     return outcome
 
 

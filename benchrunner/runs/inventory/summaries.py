@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import DamagedFile, UnknownName, described
+from benchrunner.fits.fit import SELECTING
 from benchrunner.io.locks import is_held
 from benchrunner.io.seals import read_sealed
 from benchrunner.parameters.recipes import RECIPE_FIELDS
@@ -131,7 +132,8 @@ def _summary(folder: os.DirEntry[str], tasks: Mapping[str, Task]) -> RunSummary:
 def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -> tuple[str, str, float | None]:
     """Return metric, split and value of the newest prediction of the first dev split; one of all rows comes first.
 
-    For a task that is not installed, this is the first metric of the newest prediction with scores.
+    The half of dev that selects has no value that is shown. For a task that is not installed, this is the first metric
+    of the newest prediction with scores.
     """
     homes: dict[str, dict[str, os.DirEntry[str]]] = {}
     for file in files:
@@ -145,7 +147,7 @@ def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -
         split = str(prediction["split"])
         is_wanted = prediction["task"] == name and (task is None or split == task.named("dev")[0])
         order = (prediction.get("limit_dev") is None, _date(home["record.json"]))
-        if not is_wanted or order <= newest:
+        if not is_wanted or prediction.get("half") == SELECTING or order <= newest:
             continue
         scores = _json(home["record.json"])["scores"]
         if scores:

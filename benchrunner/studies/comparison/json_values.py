@@ -8,8 +8,9 @@ from typing import Any
 from benchrunner.io.decoding import as_json as plain_json
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.cells import CellResult
+from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
-from benchrunner.studies.comparison.remarks import conclusions, remarks
+from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Study
 
@@ -54,12 +55,15 @@ def _study_json(study: Study) -> dict[str, Any]:
         "parameters": study.values,
         "axis": study.axis or None,
         "systems": study.systems,
+        "arms": study.arms,
         "columns": study.columns,
         "contrasts": study.contrasts,
+        "margin": study.margin,
         "backbones": study.backbones,
         "methods": study.methods,
         "seeds": None if fitting is None else fitting.seeds,
         "limit_dev": None if fitting is None else fitting.limit_dev,
+        "select_on_half": study.select_on_half,
         "recipe": None if fitting is None else fitting.preset,
     }
 
@@ -83,7 +87,7 @@ def _figures(result: Result) -> Iterator[dict[str, Any]]:
             "interval_over_examples": ends,
             "best_on_dev": figure.shown(figure.best.value),
             "together": figure.members,
-            "published": result.study.published_figure(published_names[system], column),
+            "published": result.study.published_figure(published_names.get(system, system), column),
             **behind,
             "reason": figure.mean.reason or None,
         }
@@ -145,7 +149,7 @@ def _averages_json(result: Result, system: str) -> dict[str, Any]:
 
 
 def _comparisons(result: Result) -> Iterator[dict[str, Any]]:
-    """Yield the tests between systems."""
+    """Yield the tests between systems or arms."""
     columns = {column.name: column for column in result.study.columns}
     for place, test in result.statistics.tests.items():
         system, column = place
@@ -153,7 +157,7 @@ def _comparisons(result: Result) -> Iterator[dict[str, Any]]:
             "system": system,
             "with": result.statistics.firsts[place],
             "column": column,
-            **vars(columns[column].term(result.cell_at[place].cell.task)),
+            **vars(columns[column].term(result.cell_at[result.study.members(system)[0], column].cell.task)),
             **test.as_json(),
         }
 

@@ -101,12 +101,14 @@ def layout(result: Result, published: PublishedChoice, *, best: bool = False) ->
 def _systems_down(result: Result, *, best: bool) -> Layout:
     """Lay out systems as rows; the interval and a published figure stand below the measured figure.
 
-    Rows that are only published come last.
+    Rows of arms follow those of the systems; rows that are only published come last.
     """
     study = result.study
     lines = list[Line]()
     for system in study.systems:
         lines += _system_lines(result, system, best=best)
+    for arm in study.arms:
+        lines += _system_lines(result, System(arm, ""), best=best)
     for row in study.published_alone:
         figures = [_published_text(study, row.name, column) or ABSENT for column in study.columns]
         lines.append(Line((f"paper: {row.name}", *figures), "published", begins_group=True))

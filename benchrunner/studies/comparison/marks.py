@@ -12,7 +12,7 @@ from benchrunner.studies.study import Place
 from benchrunner.studies.study_statistics import SystemDifference
 
 CLEAR, CLEAR_FITS = "*", "(*)"
-"""Marks of a clear difference: between systems, and between single fits only."""
+"""Marks of a clear difference: between systems or arms, and between single fits only."""
 
 
 @final
@@ -70,4 +70,4 @@ def clear_mark(test: SystemDifference | None) -> str:
     """Return the mark of a figure with this test; nothing if there is no test or no clear difference."""
     if test is None or not test.is_clear:
         return ""
-    return CLEAR if test.comparison.claim == "backbones" else CLEAR_FITS
+    return CLEAR_FITS if test.comparison.claim == "fits" else CLEAR

@@ -1,24 +1,20 @@
-"""What is said below a study's table: conclusion, legend, what was run, and what the table cannot show."""
+"""What is said below a study's table: conclusions, legend, what was run, and what the table cannot show."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, NamedRecipe
 from benchrunner.studies.cells import ABSENT, CellResult
+from benchrunner.studies.comparison.conclusions import conclusions, grouped
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column, Place, Study
-from benchrunner.studies.study_statistics import SystemDifference
-
-K = TypeVar("K")
-SHOWN = 3
-"""Number of differences that a conclusion names. With three or more systems and tasks down it names one for each."""
 
 
 def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, run_ids: bool = False) -> Iterator[str]:
@@ -36,25 +32,17 @@ def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, r
     yield from footnotes(result, published)
 
 
-def _grouped(pairs: Iterable[tuple[K, str]]) -> dict[K, list[str]]:
-    """Map what is said to the different names that it is said about."""
-    groups = dict[K, list[str]]()
-    for said, name in pairs:
-        names = groups.setdefault(said, [])
-        if name not in names:
-            names.append(name)
-    return groups
-
-
 def _about(study: Study) -> Iterator[str]:
     """Yield what a study file says about itself, its published figures and its columns."""
     if study.about:
         yield " ".join(study.about.split())
     if study.scale.about:
         yield f"scale {study.scale.name}: {' '.join(study.scale.about.split())}"
+    for arm, systems in study.arms.items():
+        yield f"{arm}: mean ± deviation of the pre-trainings {', '.join(systems)}"
     shown = {column.name for column in study.columns}
     rows = [row for row in study.published if shown & row.cells.keys()]
-    for source, names in _grouped((row.source, row.name) for row in rows).items():
+    for source, names in grouped((row.source, row.name) for row in rows).items():
         if source:
             of_rows = "" if source == study.source else f" ({', '.join(names)})"
             yield f"paper{of_rows}: {source}"
@@ -64,81 +52,6 @@ def _about(study: Study) -> Iterator[str]:
     for column in study.columns:
         if column.note:
             yield f"{column.name}: {column.note}"
-
-
-def conclusions(result: Result) -> list[str]:
-    """Say for each system, in one sentence, where it is better or worse than the system that it is compared with.
-
-    Empty if nothing was tested. A last sentence follows where other seeds may reverse the conclusion.
-    """
-    study, statistics = result.study, result.statistics
-    if not statistics.tests:
-        return []
-    pairs = statistics.by_pair()
-    if not study.systems_down:
-        for system in study.names[1:]:
-            pairs.setdefault((system, study.names[0]), {})
-    shown = SHOWN if study.systems_down or len(study.names) == 2 else 1
-    sentences = []
-    for (system, first), tests in pairs.items():
-        sentences.append(_sentence(result, system, first, tests, shown=shown))
-    if any(test.comparison.claim == "fits" for test in statistics.tests.values()):
-        sentences.append(
-            "With one restart this is about these fits: other seeds may reverse it, so give --restarts 3 or more."
-        )
-    return sentences
-
-
-def _sentence(result: Result, system: str, first: str, tests: Mapping[str, SystemDifference], *, shown: int) -> str:
-    """Say where a system is better or worse than the first; `shown` is the number of differences that are named."""
-    if not tests:
-        return f"Nothing is known about a difference between {system} and {first}: no figure could be tested."
-    better = {}
-    worse = {}
-    every = {}
-    for column in result.study.columns:
-        if column.name in tests:
-            test, scale = tests[column.name], result.figures[system, column.name].scale
-            difference = test.comparison.difference * scale
-            name = _named(column, test, scale)
-            every[name] = difference
-            if test.is_clear and difference > 0:
-                better[name] = difference
-            elif test.is_clear and difference < 0:
-                worse[name] = difference
-    kind = "column" if result.study.systems_down else "task"
-    count = f"{len(tests)} {kind}{'s' * (len(tests) > 1)}"
-    if not better and not worse:
-        return f"No clear difference between {system} and {first} on {count} ({_largest(every, shown)})."
-    if len(tests) == 1:
-        return f"{system} is {'better' if better else 'worse'} than {first} ({_largest(every, shown)})."
-    parts = []
-    if better:
-        parts.append(f"better than {first} on {len(better)} ({_largest(better, shown)})")
-    if worse:
-        than = "worse" if better else f"worse than {first}"
-        parts.append(f"{than} on {len(worse)} ({_largest(worse, shown)})")
-    unclear = len(tests) - len(better) - len(worse)
-    rest = f"; on the other {unclear} the difference may be chance" if unclear else ""
-    return f"Of {count}, {system} is {' and '.join(parts)}{rest}."
-
-
-def _named(column: Column, test: SystemDifference, scale: float) -> str:
-    """Write a difference with its interval, in points as tables show it."""
-    paired = test.comparison
-    if not paired.parts:
-        return f"{column.title}: all answers are equal"
-    low, high = paired.low * scale, paired.high * scale
-    said = f"{column.title} {paired.difference * scale:+.1f}, 95 % interval {low:+.1f} to {high:+.1f}"
-    return said if test.is_clear else f"{said}; likely to be seen from {paired.detectable * scale:.1f}"
-
-
-def _largest(differences: Mapping[str, float], shown: int) -> str:
-    """Join the largest differences."""
-    ordered = sorted(differences, key=lambda text: abs(differences[text]), reverse=True)
-    if len(ordered) > shown:
-        ordered[shown:] = ["..."]
-    return "; ".join(ordered)
 
 
 def caption(result: Result) -> Iterator[str]:
@@ -168,7 +81,7 @@ def _presets(result: Result) -> Iterator[str]:
         preset = cell.cell.fitting.preset
         if preset is not None:
             used.append((_preset_note(preset), cell.cell.system))
-    for note, systems in _grouped(used).items():
+    for note, systems in grouped(used).items():
         yield note if len(systems) == len(result.study.names) else f"{', '.join(systems)}: {note}"
 
 
@@ -201,7 +114,7 @@ def _recipe_text(result: Result) -> str:
                 forms.setdefault(name, own_form)
                 chosen.append((name, str(value)))
     parts = ["/".join(methods)] if methods else []
-    values = _grouped(chosen)
+    values = grouped(chosen)
     for name, form in forms.items():
         if name in values:
             parts.append(form.format("/".join(values[name])))
@@ -271,9 +184,7 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
         if task.method_reason and result.study.methods == ():
             yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
     yield from _notes(result)
-    for clusters, columns in _grouped(
-        (clusters, name) for name, clusters in result.statistics.clusters.items()
-    ).items():
+    for clusters, columns in grouped((clusters, name) for name, clusters in result.statistics.clusters.items()).items():
         if clusters.are_few:
             yield (
                 f"{', '.join(columns)}: the {clusters.rows:,} rows are of {clusters.number} different values of "
@@ -283,7 +194,7 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
     without_interval = []
     for (system, column), reason in result.statistics.absent.items():
         without_interval.append((reason, f"{system} on {column}"))
-    for reason, places in _grouped(without_interval).items():
+    for reason, places in grouped(without_interval).items():
         more = f" and {len(places) - 2} more" if len(places) > 2 else ""
         yield f"no interval for {', '.join(places[:2])}{more}: {reason}"
     if not result.study.systems_down:
@@ -293,7 +204,12 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
 
 
 def _unequal_trials(result: Result) -> Iterator[str]:
-    """Say where the systems that are compared chose among different numbers of grid points, which favours the most."""
+    """Say where the systems that are compared chose among different numbers of grid points, which favours the most.
+
+    Where one half of dev chose and the other is scored, the choice favours none.
+    """
+    if result.study.select_on_half:
+        return
     points_of: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for column in result.study.columns:
         points = []
@@ -307,7 +223,8 @@ def _unequal_trials(result: Result) -> Iterator[str]:
         listed = ", ".join(f"{system} {count}" for system, count in chosen_among)
         yield (
             f"{', '.join(dict.fromkeys(columns))}: the systems chose among different numbers of grid points "
-            f"({listed}); the choice on dev favours the system with more of them, by chance alone"
+            f"({listed}); the choice on dev favours the system with more of them, by chance alone: --select-on-half "
+            "scores other rows than those that chose"
         )
 
 
@@ -315,7 +232,7 @@ def _notes(result: Result) -> Iterator[str]:
     """Yield each note about cells once, with all places that it is about."""
     places = dict[str, list[tuple[str, str]]]()
     for column in result.study.columns:
-        for system in result.study.names:
+        for system in (*result.study.names, *result.study.arms):
             for note, name in _notes_at((system, column.name), column, result):
                 places.setdefault(note, []).append((name, system))
     for note, about in places.items():
@@ -329,19 +246,19 @@ def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[st
         yield f"no figure: {figure.mean.reason}", column.name
     if cell is None:
         return
-    for reason, fits in _grouped((reason, fit) for fit, reason in cell.lost.items()).items():
+    for reason, fits in grouped((reason, fit) for fit, reason in cell.lost.items()).items():
         names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
         yield f"{names} no scores: {reason}", column.title
     if result.study.systems_down:  # such a table has no letters
         for flag, count in cell.flagged.items():
             yield f"{flag} in {count} of {len(cell.restarts)} restart(s)", column.title
     if 0 < cell.collapsed < len(cell.chosen_fits):
-        yield _collapsed_note(cell, result.statistics.tests.get(place)), column.title
+        yield _collapsed_note(cell, place, result), column.title
     for note in cell.notes:
         yield note, column.title
 
 
-def _collapsed_note(cell: CellResult, test: SystemDifference | None) -> str:
+def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
     """Say which share of fits collapses, and what can be said instead of the difference of the means."""
     from benchrunner.statistics.intervals import share_interval
 
@@ -351,10 +268,11 @@ def _collapsed_note(cell: CellResult, test: SystemDifference | None) -> str:
         f"{cell.collapsed} of {fits} restarts learned nothing or have no score (95 % interval of their share: "
         f"{100 * share.low:.0f} to {100 * share.high:.0f} %), so that a mean of few restarts says little"
     )
+    test = result.statistics.tests.get(place)
     if test is not None and test.chance is not None:
         chance = test.chance
         said += (
-            f"; a new fit beats one of the first system with a chance of {100 * chance.value:.0f} % "
+            f"; a new fit beats one of {result.statistics.firsts[place]} with a chance of {100 * chance.value:.0f} % "
             f"({100 * chance.low:.0f} to {100 * chance.high:.0f} %)"
         )
     return said
@@ -362,7 +280,7 @@ def _collapsed_note(cell: CellResult, test: SystemDifference | None) -> str:
 
 def _where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:
     """Name columns with their systems in few words: columns with the same systems are named together."""
-    columns_of = _grouped((tuple(systems), column) for column, systems in _grouped(about).items())
+    columns_of = grouped((tuple(systems), column) for column, systems in grouped(about).items())
     places = []
     for systems, columns in columns_of.items():
         listed = ", ".join(columns)

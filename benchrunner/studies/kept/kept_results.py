@@ -16,13 +16,14 @@ from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.inventory import fits_of
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.backbones_by_tasks import compared, named_by_method
 from benchrunner.studies.cells import Candidate, Cell, CellResult, LimitedRunners
 from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.kept_study import KeptStudy, find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
-from benchrunner.studies.study import Place, Study, compared, named_by_method
+from benchrunner.studies.study import Place, Study
 from benchrunner.tasks.task import Task, Term
 
 System = tuple[str, str]

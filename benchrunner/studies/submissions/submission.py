@@ -22,6 +22,7 @@ from benchrunner.metrics import Score
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.cells import Fitting, LimitedRunners
 from benchrunner.studies.comparison.json_values import as_json as result_json
 from benchrunner.studies.result import Result
 from benchrunner.studies.study_options import StudyOptions
@@ -38,6 +39,9 @@ from benchrunner.studies.submissions.submission_answers import (
 from benchrunner.studies.submissions.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
 from benchrunner.tasks.task import Task, Term
 from benchrunner.workspace import Workspace
+
+_WITHOUT_FITTING = ("precision", "keep", "select_on_half")
+"""Options that may be given for finished runs, which are not fitted again."""
 
 
 @final
@@ -56,6 +60,8 @@ class Submission:
     """The study whose selected fits answer; None if finished runs or the majority answer."""
     figures: tuple[DevFigure, ...] = ()
     """Figures on dev of the fits or runs that answer, each with the published figures that measure the same."""
+    select_on_half: bool = False
+    """Whether the figures on dev are of the half of its rows that did not select."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the submission, and the result of its study, as JSON values."""
@@ -66,6 +72,7 @@ class Submission:
             "manifest": self.manifest.content(),
             "faults": self.faults,
             "result": None if self.result is None else result_json(self.result),
+            "select_on_half": self.select_on_half,
             **submission_figures.as_json(self.figures),
         }
 
@@ -93,9 +100,13 @@ def write_submission(
     Without `official_counts` in the workspace's settings, files have as many rows as their splits, as demo data needs.
     `path` is the archive, or a folder that gets an archive with the board's usual name. `on_result` is called with the
     study's result before the test splits are answered. `published` are the published figures that stand beside the
-    figures on dev; None means those that the leaderboards show by default.
+    figures on dev; None means those that the leaderboards show by default. Where half of dev selected the finished
+    runs, `options` say so with `select_on_half`: figures on dev are then of the other half.
     """
     options = options or StudyOptions()
+    select_on_half = options.select_on_half or False
+    if ensemble and select_on_half:
+        runner = LimitedRunners(runner).of(Fitting(select_on_half=True))
     _check_source(backbone, ensemble, options, executor)
     board.check_takes_files()
     path = submission_path(board, path)
@@ -123,10 +134,12 @@ def write_submission(
     scores = scores_of_runs(ensembles, runner) if result is None else scores_of_result(result)
     for pair, value in values.items():
         limit_dev = options.limit_dev if value.fit and not value.filled else None
-        values[pair] = replace(value, dev=_dev_scores(pair[0], scores), limit_dev=limit_dev)
+        dev = _dev_scores(pair[0], scores)
+        values[pair] = replace(value, dev=dev, limit_dev=limit_dev, select_on_half=select_on_half and bool(dev))
     manifest, faults = _written(board, path, values, has_official_rows=has_official_rows)
     published = published or choose_published(runner.plugins.leaderboards.values())
-    return Submission(board, path, manifest, faults, result, dev_figures(answered, scores, published))
+    figures = dev_figures(answered, scores, published)
+    return Submission(board, path, manifest, faults, result, figures, select_on_half)
 
 
 def _written(
@@ -160,7 +173,7 @@ def _check_source(
     """Raise a `RequestError` unless a backbone or runs are given; runs take no options that say how to fit."""
     if (backbone is None) == (not ensemble):
         raise RequestError("A submission needs either a backbone or the runs of an ensemble.")
-    names = [name for name in (*options.recipe, *options.changes()) if name not in ("precision", "keep")]
+    names = [name for name in (*options.recipe, *options.changes()) if name not in _WITHOUT_FITTING]
     if executor:
         names.append("executor (or jobs)")
     if ensemble and names:

@@ -188,8 +188,8 @@ def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeyp
 
     result, _ = run()
     measured = [column for column in read.columns if column.is_measured]
-    assert len(result["cells"]) == len(read.systems) * len(measured)
-    assert all(cell["mean"] is not None for cell in result["cells"]), result["notes"]
+    assert len(result["figures"]) == len(read.systems) * len(measured)
+    assert all(figure["mean"] is not None for figure in result["figures"]), result["notes"]
     again, progress = run()
     assert again == result
     assert "it was finished before" in progress or not read.commands

@@ -103,6 +103,7 @@ BROKEN: dict[str, tuple[type[Problem], str]] = {
     "an answer too few": (decoded(lambda usual, *given: usual(*given)[:-1]), "decode gives 5 answers for 6 rows"),
     "decode crashes": (decoded(raising(IndexError("no such"))), r"decode outputs ends in IndexError: no such \(.*:\d+"),
     "gathers too few": (made("gather", lambda usual, raw, *more: raw[1:]), "gather gives 5 raw outputs, where"),
+    "counts six outputs of any rows": (made("output_count", lambda usual, table: 6), "6 for all rows, and 36 row by"),
     "mean of losses": (lost(lambda usual, raw, batch: usual(raw, batch) / len(raw)), "the loss of a batch is .* add"),
     "loss of the wrong sign": (
         lost(lambda usual, raw, batch: raw.square().sum() * 0.01 - usual(raw, batch)),

@@ -107,7 +107,7 @@ def test_a_new_package_is_installed_tested_and_shown(kind: str, environment: Pat
     told(sys.executable, "-m", "pip", "--python", python, "install", *away, "-e", ".")
     assert " passed" in told(python, "-m", "pytest", "-q")
     mypy = ("--follow-imports", "silent", "--cache-dir", environment / "mypy")
-    told(python, "-m", "mypy", *mypy, ".", MYPYPATH=str(ROOT))
+    told(python, "-m", "mypy", *mypy, ".", MYPYPATH=os.pathsep.join((str(ROOT), str(ROOT / "plugins" / "kit"))))
     listed = json.loads(told(python, "-m", "benchrunner", "list", "--json"))
     assert name in [plugin["name"] for plugin in listed["plugins"]]
     offers = SCAFFOLDS[kind].offers

@@ -66,7 +66,7 @@ def _near_majority(section: Section, values: Sequence[float]) -> float | None:
 def differences_chart(result: Result) -> Markup | None:
     """Draw the tested differences with their intervals; None if nothing was tested."""
     tests, firsts = result.statistics.tests, result.statistics.firsts
-    names = result.study.names
+    names = (*result.study.names, *result.study.arms)
     if not tests:
         return None
     titles = {column.name: column.title for column in result.study.columns}

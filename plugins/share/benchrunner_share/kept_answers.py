@@ -19,23 +19,25 @@ class KeptAnswers:
     def __init__(self, runner: Runner, private: Private) -> None:
         self._runner = runner
         self._private = private
-        self._rows: dict[tuple[str, str], Rows] = {}
+        self._rows: dict[tuple[str, str, bool], Rows] = {}
         self._majority: dict[tuple[object, ...], Fit] = {}
         self._kept_majority: list[Fit] | None = None
 
-    def rows(self, task: Task, split: str) -> Rows:
-        """Load the rows of a split once."""
-        key = (task.name, split)
+    def rows(self, task: Task, split: str, *, selecting: bool = False) -> Rows:
+        """Load the rows of a split that are scored, or that select, once."""
+        key = (task.name, split, selecting)
         if key not in self._rows:
-            self._rows[key] = self._runner.planner.rows(task, split)
+            self._rows[key] = self._runner.planner.rows(task, split, selecting=selecting)
         return self._rows[key]
 
-    def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
+    def find(
+        self, fit: Fit, task: Task, split: str, *, selecting: bool = False
+    ) -> tuple[Prediction, predicting.Predicted]:
         """Return the newest kept prediction of a fit on a split, if possible one with the tuned settings.
 
         Raises a `FitError` if there is none.
         """
-        kept = self._find(fit, task, split)
+        kept = self._find(fit, task, split, selecting=selecting)
         if kept is None:
             raise FitError(
                 f"The fit {fit.id} has no kept answers to {task.name} ({split}) as {self.rows(task, split).origin} is "
@@ -43,13 +45,17 @@ class KeptAnswers:
             )
         return kept
 
-    def _find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted] | None:
+    def _find(
+        self, fit: Fit, task: Task, split: str, *, selecting: bool
+    ) -> tuple[Prediction, predicting.Predicted] | None:
         folder = self._runner.folder(fit)
-        data = self.rows(task, split).fingerprint
+        rows = self.rows(task, split, selecting=selecting)
+        asked = (rows.fingerprint, "" if rows.half is None else rows.half.name)
         tuned = {**task.problem.decoding, **folder.tuned("")}
         kept = []
         for prediction, date, path in folder.predictions(task.name, split):
-            if prediction.data == data and (record := folder.prediction_record(prediction.id)) is not None:
+            given = (prediction.data, prediction.half)
+            if given == asked and (record := folder.prediction_record(prediction.id)) is not None:
                 order = (prediction.settings == tuned, date)
                 kept.append((order, prediction, predicting.Predicted(record, path)))
         if not kept:
@@ -66,7 +72,7 @@ class KeptAnswers:
                 f"The fit {fit.id} has no kept outputs, from which metrics of {task.name} are computed. Repeat the "
                 "command of the study, then share it again."
             )
-        rows = self.rows(task, prediction.split)
+        rows = self.rows(task, prediction.split, selecting=prediction.is_selecting)
         outputs = predicting.raw_outputs(fit, rows, self._runner)
         return task.problem.extra_figures(outputs, rows.table, prediction.settings)
 
@@ -95,8 +101,13 @@ class KeptAnswers:
             self._kept_majority = list(inventory.fits_of(predicting.MAJORITY, self._runner.workspace.runs))
         for fit in (planned, *self._kept_majority):
             is_same = (fit.data, fit.problem, fit.recipe) == (planned.data, planned.problem, planned.recipe)
-            if is_same and all(self._find(fit, task, split) is not None for split in splits):
+            if is_same and all(self._has_answered(fit, task, split) for split in splits):
                 return fit
         for split in splits:
-            predict(planned, split, self._runner)
+            for selecting in (True, False):
+                predict(planned, split, self._runner, selecting=selecting)
         return planned
+
+    def _has_answered(self, fit: Fit, task: Task, split: str) -> bool:
+        """Whether predictions of a fit are kept, of the rows of a split that select and of those that are scored."""
+        return all(self._find(fit, task, split, selecting=selecting) is not None for selecting in (True, False))

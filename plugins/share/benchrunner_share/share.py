@@ -12,7 +12,7 @@ from typing import Any, final
 
 from benchrunner import BenchrunnerError, DataError, RequestError, read_json_object
 from benchrunner.engine import write_folder_atomically
-from benchrunner.results import Result, Runner, command_line
+from benchrunner.results import Result, Runner, cells, command_line
 from benchrunner_share.documents.claims import Claims
 from benchrunner_share.documents.contents import MANIFEST, REPORT, STUDY, manifest
 from benchrunner_share.documents.derived_files import derived_files
@@ -68,6 +68,7 @@ def share_study(
                 f"The study scores only {limit:,} rows of each dev split (--limit-dev), which are not the rows of "
                 "other people's scores. Repeat it without --limit-dev, which fits nothing again, and share that."
             )
+        runner = cells.LimitedRunners(runner).of(cell.cell.fitting)
     private = Private(runner.workspace)
     shared = shared_result(study, private, _names(study, runner, private))
     claims = Claims(
@@ -123,7 +124,8 @@ def _names(result: Result, runner: Runner, private: Private) -> dict[str, str]:
         suffix = f" ({system.method})"  # a system of `compare --method A,B` is named by both
         if system.name == system.backbone + suffix:
             names[system.name] = names[system.backbone] + suffix
-        names.setdefault(system.name, private.without(system.name))
+        for name in (system.name, system.arm):
+            names.setdefault(name, private.without(name))
     return names
 
 

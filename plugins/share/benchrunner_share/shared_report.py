@@ -23,7 +23,8 @@ def shared_result(result: Result, private: Private, names: Mapping[str, str]) ->
     systems = []
     cells = []
     for system in result.study.systems:
-        systems.append(replace(system, name=names[system.name], backbone=names[system.backbone]))
+        arm = names[system.arm] if system.arm else ""
+        systems.append(replace(system, name=names[system.name], backbone=names[system.backbone], arm=arm))
     for cell in result.cells:
         asked = replace(cell.cell, system=names[cell.cell.system], backbone=names[cell.cell.backbone])
         lost = {}
@@ -32,5 +33,6 @@ def shared_result(result: Result, private: Private, names: Mapping[str, str]) ->
             lost[fit] = f"{status}: {private.remark(reason)}"
         cells.append(replace(cell, cell=asked, lost=lost))
     others = {(names[system], column): figure for (system, column), figure in result.others.items()}
-    study = replace(result.study, systems=tuple(systems))
+    contrasts = tuple((names[name], names[first]) for name, first in result.study.contrasts)
+    study = replace(result.study, systems=tuple(systems), contrasts=contrasts)
     return replace(result, study=study, cells=tuple(cells), others=others)

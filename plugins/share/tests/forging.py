@@ -1,4 +1,4 @@
-"""Forged shared folders: random edits, hidden as a forger would hide them, and a judge that works without the product.
+"""Forged shared folders: random edits, hidden as a forger would hide them.
 
 `python forging.py 20000` draws 20,000 edits; `TMPDIR=/dev/shm` makes that faster.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import math
 import random
 import statistics
 import sys
@@ -20,10 +19,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "support"))
 
+from judging import Files, Judge, NoStudy
 from shared_folders import SharedFolder
 
 from benchrunner import BenchrunnerError
-from benchrunner.parameters.recipes import SPECIAL
 from benchrunner.results import Grid, compared, run_study
 from benchrunner_kit.testing import TinyBackbone
 from benchrunner_share.documents.derived_files import derived_files
@@ -31,17 +30,7 @@ from benchrunner_share.share import share_study
 from chancy import Chancy
 from inline import mood, runner
 
-CLAIMS = ("name", "created", "benchrunner", "url", "left_out_bad_rows")
-"""Keys of the study that nobody can compute."""
-PLAN = ("system", "backbone", "task", "method", "columns", "fitting", "selection", "tests", "candidates", "lost")
-"""Keys of a cell that say what was compared."""
 VALUES = (None, True, False, -1, 0, 1, 3, 0.0, 0.5, 0.987, 1.0, 98.7, 1e308, "", "98.70", "best model", [], {}, [0.987])
-Files = dict[str, Any]
-"""Name of a file -> its JSON value, its lines if they are answers, or its text."""
-
-
-class NoStudy(Exception):
-    """No study looks like this: a folder with it must not be accepted."""
 
 
 def forged_folder(folder: Path) -> SharedFolder:
@@ -61,20 +50,6 @@ def forged_folder(folder: Path) -> SharedFolder:
     return SharedFolder(out, made)
 
 
-def read(folder: Path) -> Files:
-    """Read all files of a folder."""
-    files: Files = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            name, text = path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8")
-            files[name] = text
-            if name.endswith(".jsonl"):
-                files[name] = [json.loads(line) for line in text.splitlines()]
-            elif name.endswith(".json"):
-                files[name] = json.loads(text)
-    return files
-
-
 def written(value: Any, name: str) -> bytes:
     """Write a file as `share` does."""
     if name.endswith(".jsonl") and isinstance(value, list):
@@ -83,184 +58,6 @@ def written(value: Any, name: str) -> bytes:
         return value.encode()
     indent = 2 if name.startswith("every_eval_ever") else 1
     return (json.dumps(value, indent=indent, ensure_ascii=False) + "\n").encode()
-
-
-class Judge:
-    """Computes what a folder must say from its plan and its answers, with a dozen lines of arithmetic of its own."""
-
-    def __init__(self, original: SharedFolder) -> None:
-        self.base = read(original.path)
-        data = original.runner.workspace.data
-        assert data is not None
-        lines = (data / "mood" / "dev.tsv").read_text().splitlines()[1:]
-        self.gold = [line.split("\t")[1] for line in lines]
-
-    def scores(self, answers: list[dict[str, Any]]) -> dict[str, float | None]:
-        """Return accuracy and Matthews' correlation of two classes."""
-        if [line["index"] for line in answers] != list(range(len(self.gold))):
-            raise NoStudy("other rows")
-        given = [line["answer"] for line in answers]
-        if not set(given) <= {"glad", "sad"}:
-            raise NoStudy("other labels")
-        pairs = list(zip(self.gold, given, strict=True))
-        tp, tn = pairs.count(("glad", "glad")), pairs.count(("sad", "sad"))
-        fp, fn = pairs.count(("sad", "glad")), pairs.count(("glad", "sad"))
-        below = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-        matthews = (tp * tn - fp * fn) / math.sqrt(below) if below else 0.0
-        return {"accuracy": (tp + tn) / len(pairs), "matthews": matthews}
-
-    def truth(self, files: Files) -> Files:
-        """Return what an honest sender with this plan, these claims and these answers would have shared."""
-        study, base = files["study.json"], self.base["study.json"]
-        honest: Files = {}
-        records: dict[str, dict[str, Any]] = {}
-        cells = []
-        index: dict[str, Any] = {}
-        majority: dict[str, Any] = {}
-        revisions = {}
-        for of_file in study["result"]["cells"]:
-            cell = {name: copy.deepcopy(of_file[name]) for name in PLAN}
-            fits = [fit for point in cell["candidates"] for fit in point["fits"]]
-            self._check_plan(cell, fits, cells)
-            for fit in fits:
-                revisions[cell["backbone"]] = self._fit(fit, cell, files, honest)
-                baseline = base["majority"][fit][cell["task"]]
-                majority.setdefault(fit, {})[cell["task"]] = baseline
-                if fit not in cell["lost"]:
-                    self._prediction(fit, baseline, cell["task"], files, honest, records, index)
-                self._fit(baseline, cell | {"backbone": ""}, files, honest)
-                self._prediction(baseline, None, cell["task"], files, honest, records, index)
-            cells.append(self._figures(cell, records, base["majority"]))
-        tasks = list(dict.fromkeys(cell["task"] for cell in cells))
-        content = {name: study[name] if name in CLAIMS else base[name] for name in base}
-        for name in ("suppliers", "tasks", "data"):
-            content[name] = {task: base[name][task] for task in tasks}
-        averages: dict[str, Any] = {cell["system"]: {} for cell in cells}
-        content |= {"result": {"cells": cells, "averages": averages}, "revisions": revisions}
-        content |= {"predictions": index, "majority": majority}
-        honest["study.json"] = content
-        for name, text in derived_files(content).items():
-            honest[name] = json.loads(text) if name.endswith(".json") else text
-        for cell in cells:
-            del cell["of"]
-        return copy.deepcopy(honest)
-
-    def _check_plan(self, cell: dict[str, Any], fits: list[str], before: list[dict[str, Any]]) -> None:
-        base_cells = self.base["study.json"]["result"]["cells"]
-        own = [known for known in base_cells if fits and fits[0] in json.dumps(known["candidates"])]
-        own = [known for known in own if known["task"] == cell["task"]]
-        if not own or (cell["method"], cell["tests"]) != ("chancy", []) or cell["fitting"].get("limit_dev"):
-            raise NoStudy("no such cell")
-        order = [fit for point in own[0]["candidates"] for fit in point["fits"]]
-        if fits != [fit for fit in order if fit in fits] or len(set(fits)) < len(fits):
-            raise NoStudy("fits twice or in another order")
-        places = [base_cells.index(own[0]), *[base_cells.index(known["of"]) for known in before]]
-        if len(set(places)) < len(places):
-            raise NoStudy("a cell twice")
-        cell["of"] = own[0]
-        for point in cell["candidates"]:
-            known = next(other for other in own[0]["candidates"] if point["fits"][0] in other["fits"])
-            if set(point) != {"recipe", "fits"} or not set(point["fits"]) <= set(known["fits"]):
-                raise NoStudy("no such grid point")
-            point["recipe"] = {
-                name: point["recipe"].get(name) if name in SPECIAL else value for name, value in known["recipe"].items()
-            }
-
-    def _fit(self, fit: str, cell: dict[str, Any], files: Files, honest: Files) -> str:
-        name = f"fits/{fit}.json"
-        values = self.base[name]["fit"]
-        named = values | {"task": cell["task"], "backbone": cell["backbone"]}
-        claims = {key: files[name][key] for key in ("timings", "numerics")}
-        honest[name] = {"fit": named, **claims}
-        return str(values["revision"])
-
-    def _prediction(
-        self,
-        fit: str,
-        baseline: str | None,
-        task: str,
-        files: Files,
-        honest: Files,
-        records: dict[str, dict[str, Any]],
-        index: dict[str, Any],
-    ) -> None:
-        prediction = self.base["study.json"]["predictions"][fit][task]["dev"]
-        index.setdefault(fit, {}).setdefault(task, {})["dev"] = prediction
-        name = f"predictions/{prediction}.answers.jsonl"
-        lines = files[name] if baseline else self.base[name]
-        scores = self.scores(lines)
-        flags = []
-        if baseline:
-            other = self.base["study.json"]["predictions"][baseline][task]["dev"]
-            floor = self.scores(self.base[f"predictions/{other}.answers.jsonl"])["accuracy"]
-            if len({line["answer"] for line in lines}) == 1:
-                flags.append("constant predictions")
-            if scores["accuracy"] is None or floor is None or scores["accuracy"] <= floor:
-                flags.append("no better than majority")
-        honest[name] = [{"index": line["index"], "answer": line["answer"]} for line in lines]
-        plan = self.base[f"predictions/{prediction}.json"]["prediction"]
-        honest[f"predictions/{prediction}.json"] = {"prediction": plan, "scores": scores, "flags": flags}
-        records[fit, task] = {"scores": scores, "flags": flags}  # type: ignore[index]
-
-    def _figures(self, cell: dict[str, Any], records: Any, majority: Any) -> dict[str, Any]:
-        task, rule = cell["task"], cell["selection"]
-        metric = rule["metric"] or "accuracy"
-        points = []
-        for point in cell["candidates"]:
-            fits = [fit for fit in point["fits"] if fit not in cell["lost"]]
-            if fits:
-                dev = [records[fit, task]["scores"][metric] for fit in fits]
-                points.append((max(dev) if rule["rule"] == "best" else statistics.fmean(dev), dev, fits, point))
-        order = [fit for point in cell["candidates"] for fit in point["fits"] if fit in cell["lost"]]
-        if set(cell["lost"]) != set(order) or not points:
-            raise NoStudy("lost fits of another cell")
-        cell["lost"] = {fit: cell["lost"][fit] for fit in order}
-        _, dev, fits, point = max(points, key=lambda entry: entry[0])  # the first of equal ones
-        selected = fits[dev.index(max(dev))]
-        flagged: dict[str, int] = {}
-        for fit in fits:
-            for flag in records[fit, task]["flags"]:
-                flagged[flag] = flagged.get(flag, 0) + 1
-        scores = []
-        for name in ("accuracy", "matthews"):
-            values = [records[fit, task]["scores"][name] for fit in fits]
-            score = {"split": "dev", "metric": name, "best": records[selected, task]["scores"][name]}
-            score |= {"mean": statistics.fmean(values)}
-            score |= {"deviation": statistics.stdev(values) if len(values) > 1 else None, "restarts": values}
-            score |= {"majority": records[majority[selected][task], task]["scores"][name]}
-            scores.append(score)
-        words = [flag if count == len(fits) else f"{flag} in some restarts" for flag, count in flagged.items()]
-        words += ["some fits have no scores"] if cell["lost"] else []
-        words.append("limited to 30 training rows")
-        asked = len(cell["fitting"]["seeds"])
-        for values in cell["fitting"].get("grid", {}).values():
-            asked *= len(values)
-        count = sum(len(other["fits"]) for other in cell["candidates"])
-        words += [f"{count} of the {asked} fits of the study"] if count < asked else []
-        chosen = {"selected": selected, "chosen": point["recipe"], "scores": scores}
-        lost = cell.pop("lost")
-        return {**cell, **chosen, "flags": dict(sorted(flagged.items())), "warnings": words, "lost": lost}
-
-    def is_honest(self, files: Files) -> bool:
-        """Return whether every file says what follows from plan, claims and answers."""
-        try:
-            honest = self.truth(files)
-        except (NoStudy, KeyError, TypeError, ValueError, AttributeError, IndexError, statistics.StatisticsError):
-            return False
-        return same(honest, {name: value for name, value in files.items() if name != "manifest.json"})
-
-
-def same(one: Any, other: Any) -> bool:
-    """Compare JSON values; figures may differ by 1e-9."""
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=0, abs_tol=1e-9)
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
 
 
 def _leaf(draw: random.Random, value: Any) -> tuple[Any, Any]:

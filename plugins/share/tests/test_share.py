@@ -20,7 +20,9 @@ from benchrunner.results import Computing, Runner, compared, run_study
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.result import Result
 from benchrunner_kit.testing import TinyBackbone
-from benchrunner_share.share import Shared, share_study
+from benchrunner_share.private_texts import Private
+from benchrunner_share.share import Shared, _names, share_study
+from benchrunner_share.shared_report import shared_result
 from benchrunner_share.verifying.verify import verify_folder
 from chancy import chancy
 from inline import mood, runner
@@ -209,6 +211,18 @@ def test_a_report_has_no_texts_and_no_private_names(tmp_path: Path) -> None:
     (shared.folder / "report.html").write_text("<p>99.9</p>")
     [difference] = verify_folder(shared.folder, made.plugins, made.workspace).differences
     assert difference == "'report.html' was changed after the folder was written."
+
+
+def test_arms_and_contrasts_have_the_names_that_are_shared(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = study(made)
+    private = Private(made.workspace)
+    system = replace(result.study.systems[0], arm="/home/alice/long")
+    contrasts = (("/home/alice/long", system.name),)
+    asked = replace(result, study=replace(result.study, systems=(system,), contrasts=contrasts))
+    shared = shared_result(asked, private, _names(asked, made, private))
+    assert list(shared.study.arms) == ["long"]
+    assert shared.study.contrasts == (("long", system.name),)
 
 
 def test_rows_are_shared_on_request(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ FIELDS = {
     "name with escapes": ("name='bad/\\x1b[31m'", "without control characters"),
     "name of 1 MB": ("name='bad/' + 'x' * 10**6", "must be short"),
     "select_on of a text": ("select_on='dev'", "select_on is a tuple"),
+    "clusters of a tuple": ("clusters=('a',)", "clusters is the name of a column"),
 }
 """What is changed in a task -> the field, and what must be said."""
 

@@ -212,6 +212,10 @@ def check_decoding(problem: Problem, raw: np.ndarray, table: pa.Table, findings:
     if len(raw) != expected:
         findings.add(f"gather gives {len(raw)} raw outputs, where output_count says {expected}: mend either of them")
         return False
+    alone = sum(problem.output_count(table.slice(row, 1)) for row in range(table.num_rows))
+    if alone != expected:
+        findings.add(f"output_count says {expected} for all rows, and {alone} row by row: let it be a sum over rows")
+        return False
     before = np.array(raw, copy=True)
     answers = answers_of(problem, raw, table)
     if len(answers) != table.num_rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, final
 
@@ -38,10 +38,12 @@ class Computation:
 class Answers(Protocol):
     """Where the documents of a study take rows, answers and records from."""
 
-    def rows(self, task: Task, split: str) -> Rows:
-        """Return the rows of a split."""
+    def rows(self, task: Task, split: str, *, selecting: bool = False) -> Rows:
+        """Return the rows of a split that are scored, or that select."""
 
-    def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
+    def find(
+        self, fit: Fit, task: Task, split: str, *, selecting: bool = False
+    ) -> tuple[Prediction, predicting.Predicted]:
         """Return the prediction of a fit on a split, with its answers and scores."""
 
     def figures(self, fit: Fit, task: Task, prediction: Prediction) -> Figures:
@@ -68,6 +70,7 @@ class StudyDocuments:
         self._tasks = dict[str, Task]()
         self._splits = dict[str, dict[str, None]]()
         self._index = dict[str, dict[str, dict[str, str]]]()
+        self._selecting = dict[str, dict[str, dict[str, str]]]()
         self._majority = dict[str, dict[str, str]]()
         self._majority_fits = dict[tuple[str, str], Fit]()
         self._revisions = dict[str, str]()
@@ -103,14 +106,23 @@ class StudyDocuments:
         known = self._index.setdefault(fit.id, {}).setdefault(task.name, {})
         for split in splits:
             if split not in known:
-                prediction, predicted = self._answers.find(fit, task, split)
-                known[split] = prediction.id
-                yield prediction_name(prediction.id), json_text(prediction_json(prediction, predicted.record))
-                figures = self._answers.figures(fit, task, prediction)
-                try:
-                    yield answers_name(prediction.id), answers_text(predicted.answers, figures)
-                except ValueError as error:  # JSON has no NaN
-                    raise FitError(f"The answers of the fit {fit.id} cannot be shared: {error}.") from None
+                known[split] = yield from self._prediction(fit, task, split)
+                if self._answers.rows(task, split).half is not None:
+                    selecting = self._selecting.setdefault(fit.id, {}).setdefault(task.name, {})
+                    selecting[split] = yield from self._prediction(fit, task, split, selecting=True)
+
+    def _prediction(
+        self, fit: Fit, task: Task, split: str, *, selecting: bool = False
+    ) -> Generator[tuple[str, str], None, str]:
+        """Yield the documents of a prediction, and return its id."""
+        prediction, predicted = self._answers.find(fit, task, split, selecting=selecting)
+        yield prediction_name(prediction.id), json_text(prediction_json(prediction, predicted.record))
+        figures = self._answers.figures(fit, task, prediction)
+        try:
+            yield answers_name(prediction.id), answers_text(predicted.answers, figures)
+        except ValueError as error:  # JSON has no NaN
+            raise FitError(f"The answers of the fit {fit.id} cannot be shared: {error}.") from None
+        return prediction.id
 
     def content(self, result: Result) -> dict[str, Any]:
         """Return the content of `study.json`."""
@@ -129,6 +141,7 @@ class StudyDocuments:
             "data": data,
             "result": result_json(result, self._beside),
             "predictions": self._index,
+            "selecting": self._selecting,
             "majority": self._majority,
         }
         checked_texts(content)

@@ -20,13 +20,13 @@ class OwnData:
 
     def __init__(self, content: Mapping[str, Any], plugins: Plugins, workspace: Workspace, findings: Findings) -> None:
         leaves_out = workspace.settings.leave_out_bad_rows or content["left_out_bad_rows"] is True
-        settings = dataclasses.replace(workspace.settings, leave_out_bad_rows=leaves_out)
-        self._workspace = dataclasses.replace(workspace, settings=settings)
-        self.runner = Runner(plugins, self._workspace)
+        halves = any(cell["fitting"].get("select_on_half") is True for cell in content["result"]["cells"])
+        settings = dataclasses.replace(workspace.settings, leave_out_bad_rows=leaves_out, halve_dev=halves)
+        self.runner = Runner(plugins, dataclasses.replace(workspace, settings=settings))
         """Plans and computes majority answers in the runs folder of the workspace, which is a temporary one."""
         self._content = content
         self._findings = findings
-        self._rows: dict[tuple[str, str], Rows | None] = {}
+        self._rows: dict[tuple[str, str, bool], Rows | None] = {}
         self.tasks: dict[str, Task] = {}
         """Installed tasks by name."""
         self.absent = set[str]()
@@ -71,16 +71,19 @@ class OwnData:
                 f"{place}: the answers are to another revision of the data than {rows.origin}{columns}."
             )
 
-    def rows(self, task: str, split: str) -> Rows | None:
-        """Load the rows of a split on this machine, once; if that fails, note that and return None."""
-        key = (task, split)
+    def rows(self, task: str, split: str, *, selecting: bool = False) -> Rows | None:
+        """Load the rows of a split that are scored, or that select, on this machine, once.
+
+        If that fails, note that and return None.
+        """
+        key = (task, split, selecting)
         if key not in self._rows:
-            self._rows[key] = self._load(task, split) if task in self.tasks else None
+            self._rows[key] = self._load(task, split, selecting=selecting) if task in self.tasks else None
         return self._rows[key]
 
-    def _load(self, task: str, split: str) -> Rows | None:
+    def _load(self, task: str, split: str, *, selecting: bool) -> Rows | None:
         try:
-            return self.tasks[task].load(split, self._workspace)
+            return self.runner.planner.rows(self.tasks[task], split, selecting=selecting)
         except RequestError as error:
             what = "there is no copy of the data here" if isinstance(error, DataNotFound) else "no rows can be read"
             reason = " ".join(str(error).split())

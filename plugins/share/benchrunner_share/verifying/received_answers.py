@@ -32,34 +32,37 @@ class ReceivedAnswers:
         self._data = data
         self._fits = fits
         self._content = content
-        self._scored: dict[tuple[str, str, str], Scored | UnreadableFile] = {}
+        self._scored: dict[tuple[str, str, str, bool], Scored | UnreadableFile] = {}
         self._own: dict[tuple[str, Recipe], Fit] = {}
         self.scores = 0
         """Number of scores that were computed again."""
         self.answers = 0
         """Number of answers that were scored again."""
 
-    def rows(self, task: Task, split: str) -> Rows:
-        """Return the verifier's rows of a split."""
-        rows = self._data.rows(task.name, split)
+    def rows(self, task: Task, split: str, *, selecting: bool = False) -> Rows:
+        """Return the verifier's rows of a split that are scored, or that select."""
+        rows = self._data.rows(task.name, split, selecting=selecting)
         if rows is None:
             raise UnreadableFile(f"{quoted(task.name)} ({quoted(split)}) has no rows here")
         return rows
 
-    def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
+    def find(
+        self, fit: Fit, task: Task, split: str, *, selecting: bool = False
+    ) -> tuple[Prediction, predicting.Predicted]:
         """Return a prediction with its answers: those of the folder, or the majority answers of the own rows."""
-        prediction, record = self.scored(fit, task, split)
+        prediction, record = self.scored(fit, task, split, selecting=selecting)
         if fit.method == predicting.MAJORITY:
-            answers = self._majority(fit, task, split).answers
+            answers = self._majority(fit, task, split, selecting=selecting).answers
         else:
-            answers, _ = read_answers(self._folder, prediction.id, len(self.rows(task, split)), task.problem)
+            count = len(self.rows(task, split, selecting=selecting))
+            answers, _ = read_answers(self._folder, prediction.id, count, task.problem)
         return prediction, predicting.Predicted(record, self._folder.path, answers)
 
     def figures(self, fit: Fit, task: Task, prediction: Prediction) -> Figures:
         """Return the figures beside the answers of the folder, or those of the majority answer."""
         if not task.scores_extra_figures:
             return {}
-        rows = self.rows(task, prediction.split)
+        rows = self.rows(task, prediction.split, selecting=prediction.is_selecting)
         if fit.method == predicting.MAJORITY:
             outputs = predicting.raw_outputs(self._own_majority(fit, task), rows, self._data.runner)
             return task.problem.extra_figures(outputs, rows.table, prediction.settings)
@@ -101,16 +104,17 @@ class ReceivedAnswers:
             self._own[key] = planner.plan(task, "", method=predicting.MAJORITY, recipe=fit.recipe)
         return self._own[key]
 
-    def _majority(self, fit: Fit, task: Task, split: str) -> predicting.Predicted:
-        return predict(self._own_majority(fit, task), split, self._data.runner)
+    def _majority(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> predicting.Predicted:
+        return predict(self._own_majority(fit, task), split, self._data.runner, selecting=selecting)
 
-    def scored(self, fit: Fit, task: Task, split: str) -> Scored:
+    def scored(self, fit: Fit, task: Task, split: str, *, selecting: bool = False) -> Scored:
         """Return a prediction and its record, scored again once; raise an `UnreadableFile` if that is not possible."""
-        key = (fit.id, task.name, split)
+        selecting = selecting and self.rows(task, split).half is not None
+        key = (fit.id, task.name, split, selecting)
         if key not in self._scored:
             try:
                 with understood(f"the prediction of {fit.id} on {quoted(task.name)} ({quoted(split)})"):
-                    self._scored[key] = self._score(fit, task, split)
+                    self._scored[key] = self._score(fit, task, split, selecting=selecting)
             except UnreadableFile as fault:
                 self._scored[key] = fault
         scored = self._scored[key]
@@ -118,27 +122,29 @@ class ReceivedAnswers:
             raise scored
         return scored
 
-    def _score(self, fit: Fit, task: Task, split: str) -> Scored:
-        rows = self.rows(task, split)
-        data = self._content["data"][task.name][split]["fingerprint"]
+    def _score(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> Scored:
+        rows = self.rows(task, split, selecting=selecting)
+        half = "" if rows.half is None else rows.half.name
+        data = rows.fingerprint if selecting else self._content["data"][task.name][split]["fingerprint"]
         if fit.method == predicting.MAJORITY:
-            predicted = self._majority(fit, task, split)
+            predicted = self._majority(fit, task, split, selecting=selecting)
             settings = predicting.decoding_settings(self._own_majority(fit, task), self._data.runner)
-            scoring = self._prediction(fit, task, split).scoring  # other versions of plugins score otherwise
-            prediction = Prediction(fit.id, task.name, split, data, dict(settings), scoring)
+            scoring = self._prediction(fit, task, split, selecting=selecting).scoring  # other versions score otherwise
+            prediction = Prediction(fit.id, task.name, split, data, dict(settings), scoring, rows.limit, half)
             record = replace(predicted.record, id=prediction.id)
         else:
-            prediction = self._prediction(fit, task, split)
-            if (prediction.data, prediction.limit_dev) != (data, None):
+            prediction = self._prediction(fit, task, split, selecting=selecting)
+            if (prediction.data, prediction.limit_dev, prediction.half) != (data, rows.limit, half):
                 raise UnreadableFile(f"{prediction_name(prediction.id)} answers other rows than {STUDY} says.")
             record = self._judged(fit, task, prediction, rows)
         self.scores = self.scores + len(record.scores)
         self.answers = self.answers + len(rows)
         return prediction, record
 
-    def _prediction(self, fit: Fit, task: Task, split: str) -> Prediction:
+    def _prediction(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> Prediction:
         """Read the plan of a prediction; its decoding settings are a claim."""
-        prediction_id = self._content["predictions"].get(fit.id, {}).get(task.name, {}).get(split)
+        index = self._content["selecting" if selecting else "predictions"]
+        prediction_id = index.get(fit.id, {}).get(task.name, {}).get(split)
         if prediction_id is None:
             raise UnreadableFile(f"{fit.id} on {task.name} ({split}): there are no answers in the folder.")
         name = prediction_name(checked_id(prediction_id))
@@ -156,7 +162,7 @@ class ReceivedAnswers:
 
         def baseline() -> Mapping[str, Score]:
             majority = self.majority(fit, task, [prediction.split])
-            return self.scored(majority, task, prediction.split)[1].scores
+            return self.scored(majority, task, prediction.split, selecting=prediction.is_selecting)[1].scores
 
         baseline()  # its faults are not those of metrics
         try:
@@ -175,7 +181,7 @@ class CellAnswers:
         self._answers = answers
         self._task = task
 
-    def predict(self, fit: Fit, split: str) -> predicting.Predicted:
+    def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> predicting.Predicted:
         """Return the record of a prediction that was scored again; selection asks for nothing else."""
-        _, record = self._answers.scored(fit, self._task, split)
+        _, record = self._answers.scored(fit, self._task, split, selecting=selecting)
         return predicting.Predicted(record, Path())

@@ -136,8 +136,10 @@ def _published(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     while prefix := _shared_prefix(tensors):
         tensors = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
     bare = {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
-    copies = [copy for copy, shared in _COPIES.items() if _are_equal(bare.get(copy), bare.get(shared))]
-    left_out = {*copies, *_CONSTANTS}
+    left_out = set(_CONSTANTS)
+    for copy, shared in _COPIES.items():
+        if _are_equal(bare.get(copy), bare.get(shared)):
+            left_out.add(copy)
     return {name: tensor for name, tensor in tensors.items() if name.removeprefix("bert.") not in left_out}
 
 

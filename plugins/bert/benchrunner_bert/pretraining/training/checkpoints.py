@@ -114,12 +114,16 @@ class Checkpoints:
     def sweep(self) -> None:
         """Remove unfinished files of processes that were killed, and old checkpoints that such processes left.
 
-        The caller must hold the run's folder alone.
+        The file `latest` names the newest checkpoint afterwards, if that is in DeepSpeed's format. The caller must hold
+        the run's folder alone.
         """
         for folder in (self.folder, self.folder.parent, self.folder.parent / "exports"):
             for part in folder.glob(".*.part"):
                 shutil.rmtree(part) if part.is_dir() else part.unlink()
         self._remove_old()
+        newest = self.last()
+        if newest is not None and newest.layout is not None:
+            self._name_latest(newest.folder)
 
     def last(self) -> Saved | None:
         """Find the newest checkpoint."""
@@ -158,8 +162,12 @@ class Checkpoints:
             if home.exists():
                 shutil.rmtree(home)
             part.replace(home)
-            write_atomically(self.folder / LATEST, lambda file: file.write_text(home.name, encoding="utf-8"))
+            self._name_latest(home)
         engine.wait()
+
+    def _name_latest(self, home: Path) -> None:
+        """Write the file in which DeepSpeed's tools find the newest checkpoint."""
+        write_atomically(self.folder / LATEST, lambda file: file.write_text(home.name, encoding="utf-8"))
 
     def _remove_old(self) -> None:
         """Remove all but the last few checkpoints, and the file `latest` if it names a removed one."""

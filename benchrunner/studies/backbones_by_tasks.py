@@ -1,0 +1,111 @@
+"""Build the study of some backbones, with each of some methods, on some tasks, as a command line names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from benchrunner.errors import RequestError, UnknownName
+from benchrunner.parameters.recipes import Grid, NamedRecipe
+from benchrunner.studies.cells import Cell, Fitting, Selection
+from benchrunner.studies.study import Column, Study, System, row_name
+from benchrunner.tasks.task import Task
+
+
+def compared(
+    backbones: Sequence[str],
+    tasks: Sequence[Task],
+    grid: Grid | None = None,
+    *,
+    seeds: tuple[int, ...] = (0,),
+    changes: Mapping[str, Any] | None = None,
+    preset: NamedRecipe | None = None,
+    methods: Sequence[str] = (),
+    keep: str = "selected",
+    selection: Selection | None = None,
+    tests: Sequence[str] = (),
+    limit_dev: int | None = None,
+    select_on_half: bool = False,
+) -> Study:
+    """Build the study of all backbones, with each of the methods, on all tasks.
+
+    No method means each task's own. `tests` are the names of labelled test splits that are scored beside dev, in the
+    tasks that have them. The other arguments are those of `Fitting` and `Cell`.
+    """
+    selection = selection or Selection()
+    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev, select_on_half)
+    _check(backbones, tasks, methods, selection, tests)
+    systems = []
+    columns = []
+    cells = []
+    for backbone in backbones:
+        for method in methods or (None,):
+            name = backbone if method is None or len(methods) < 2 else named_by_method(backbone, method)
+            systems.append(System(name, backbone, method=method))
+    for task in tasks:
+        scored = tuple(split for split in task.named("test") if split in tests)
+        of_task = list(_columns(task, scored))
+        columns += of_task
+        for system in systems:
+            cell = Cell(
+                system.name,
+                task,
+                selection=selection,
+                tests=scored,
+                backbone=system.backbone,
+                method=system.method,
+                fitting=fitting,
+                columns=tuple(column.name for column in of_task),
+            )
+            cells.append(cell)
+    return Study(tuple(systems), tuple(columns), tuple(cells))
+
+
+def _check(
+    backbones: Sequence[str],
+    tasks: Sequence[Task],
+    methods: Sequence[str],
+    selection: Selection,
+    tests: Sequence[str],
+) -> None:
+    """Raise a `RequestError` if nothing is compared, if something is named twice, or if a task does not have it."""
+    names = [task.name for task in tasks]
+    if not backbones or not tasks:
+        raise RequestError("A study needs at least one backbone and one task.")
+    if len(set(backbones)) != len(backbones) or len(set(names)) != len(names):
+        raise RequestError(
+            f"A study may name each backbone and each task only once, not {', '.join((*backbones, *names))}."
+        )
+    if len(set(methods)) != len(methods):
+        raise RequestError(f"A study may name each method only once, not {', '.join(methods)}.")
+    known = dict[str, None]()
+    for task in tasks:
+        if not task.named("dev"):
+            raise RequestError(f"{task.name} has no split of the role 'dev' to select on.")
+        selection.metric_of(task)  # raises an error for a metric that the task does not have
+        known |= dict.fromkeys(task.named("test"))
+    for name in tests:
+        if name not in known:
+            raise UnknownName("labelled test split", name, known, where="in these tasks")
+
+
+def _columns(task: Task, tests: Sequence[str]) -> Iterator[Column]:
+    """Yield a column of every metric on every scored split. Differences are tested by the headline on dev."""
+    dev = task.named("dev")
+    for split in (*dev, *tests):
+        name = row_name(task, split, len(dev) + len(tests))
+        for metric in task.metrics:
+            if not metric.detail:
+                yield Column(
+                    f"{name} {metric.name}",
+                    task.name,
+                    split,
+                    metric.name,
+                    label=task.name,
+                    is_tested=metric is task.metrics[0] and split in dev,
+                )
+
+
+def named_by_method(backbone: str, method: str) -> str:
+    """Return the name of a backbone with one of the methods that are compared."""
+    return f"{backbone} ({method})".strip()

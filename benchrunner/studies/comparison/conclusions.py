@@ -1,0 +1,134 @@
+"""Conclusions of a study in sentences: which system is better or worse, and which are equivalent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from benchrunner.studies.result import Result
+from benchrunner.studies.study import Column
+from benchrunner.studies.study_statistics import SystemDifference
+
+K = TypeVar("K")
+SHOWN = 3
+"""Number of differences that a conclusion names. With three or more systems and tasks down it names one for each."""
+
+
+def conclusions(result: Result) -> list[str]:
+    """Say for each system, in one sentence, where it is better or worse than the system that it is compared with.
+
+    Further sentences say which systems are equivalent, if the study has a margin. A last one follows where other seeds
+    may reverse the conclusion. Empty if nothing was tested.
+    """
+    study, statistics = result.study, result.statistics
+    if not statistics.tests:
+        return []
+    pairs = statistics.by_pair()
+    if not study.systems_down:
+        for system in study.names[1:]:
+            pairs.setdefault((system, study.names[0]), {})
+    shown = SHOWN if study.systems_down or len(study.names) == 2 else 1
+    sentences = []
+    for (system, first), tests in pairs.items():
+        sentences.append(_sentence(result, system, first, tests, shown=shown))
+    if study.margin is not None:
+        for (system, first), tests in pairs.items():
+            sentences += _equivalences(result, system, first, tests)
+    if any(test.comparison.claim == "fits" for test in statistics.tests.values()):
+        sentences.append(
+            "With one restart this is about these fits: other seeds may reverse it, so give --restarts 3 or more."
+        )
+    compared = {name for pair in pairs for name in pair}
+    alone = [arm for arm, systems in study.arms.items() if len(systems) == 1 and arm in compared]
+    if alone:
+        sentences.append(
+            f"With one pre-training of {' and of '.join(alone)} this is about that pre-training: others may reverse it."
+        )
+    return sentences
+
+
+def _sentence(result: Result, system: str, first: str, tests: Mapping[str, SystemDifference], *, shown: int) -> str:
+    """Say where a system is better or worse than the first; `shown` is the number of differences that are named."""
+    if not tests:
+        return f"Nothing is known about a difference between {system} and {first}: no figure could be tested."
+    better = {}
+    worse = {}
+    every = {}
+    for column in result.study.columns:
+        if column.name in tests:
+            test, scale = tests[column.name], result.figures[system, column.name].scale
+            difference = test.comparison.difference * scale
+            name = _named(column, test, scale)
+            every[name] = difference
+            if test.is_clear and difference > 0:
+                better[name] = difference
+            elif test.is_clear and difference < 0:
+                worse[name] = difference
+    kind = "column" if result.study.systems_down else "task"
+    count = f"{len(tests)} {kind}{'s' * (len(tests) > 1)}"
+    if not better and not worse:
+        return f"No clear difference between {system} and {first} on {count} ({_largest(every, shown)})."
+    if len(tests) == 1:
+        return f"{system} is {'better' if better else 'worse'} than {first} ({_largest(every, shown)})."
+    parts = []
+    if better:
+        parts.append(f"better than {first} on {len(better)} ({_largest(better, shown)})")
+    if worse:
+        than = "worse" if better else f"worse than {first}"
+        parts.append(f"{than} on {len(worse)} ({_largest(worse, shown)})")
+    unclear = len(tests) - len(better) - len(worse)
+    rest = f"; on the other {unclear} the difference may be chance" if unclear else ""
+    return f"Of {count}, {system} is {' and '.join(parts)}{rest}."
+
+
+def _equivalences(result: Result, system: str, first: str, tests: Mapping[str, SystemDifference]) -> Iterator[str]:
+    """Say where a system and the first are equivalent within the study's margin, with the intervals that show it."""
+    margin = result.study.margin
+    within = f"{system} and {first} are equivalent within {margin:g} point{'s' * (margin != 1)} on"
+    shown = []
+    for column in result.study.columns:
+        test = tests.get(column.name)
+        if test is None:
+            continue
+        title, before, after = column.title, f"It is not shown that {within}", ""
+        if not test.comparison.parts:
+            before = f"All answers of {system} and {first} are equal on"
+            after = ": they are equivalent on these rows, which shows nothing about others"
+        elif test.is_equivalent:
+            before = f"These fits of {within}" if test.comparison.claim == "fits" else within
+            title += f" (interval {_interval(test, result.figures[system, column.name].scale)})"
+        shown.append(((before, after), title))
+    for (before, after), columns in grouped(shown).items():
+        yield f"{before} {', '.join(columns)}{after}."
+
+
+def _interval(test: SystemDifference, scale: float) -> str:
+    """Write the interval of a difference, in points as tables show it."""
+    return f"{test.comparison.low * scale:+.1f} to {test.comparison.high * scale:+.1f}"
+
+
+def _named(column: Column, test: SystemDifference, scale: float) -> str:
+    """Write a difference with its interval, in points as tables show it."""
+    paired = test.comparison
+    if not paired.parts:
+        return f"{column.title}: all answers are equal"
+    said = f"{column.title} {paired.difference * scale:+.1f}, 95 % interval {_interval(test, scale)}"
+    return said if test.is_clear else f"{said}; likely to be seen from {paired.detectable * scale:.1f}"
+
+
+def _largest(differences: Mapping[str, float], shown: int) -> str:
+    """Join the largest differences."""
+    ordered = sorted(differences, key=lambda text: abs(differences[text]), reverse=True)
+    if len(ordered) > shown:
+        ordered[shown:] = ["..."]
+    return "; ".join(ordered)
+
+
+def grouped(pairs: Iterable[tuple[K, str]]) -> dict[K, list[str]]:
+    """Map what is said to the different names that it is said about."""
+    groups = dict[K, list[str]]()
+    for said, name in pairs:
+        names = groups.setdefault(said, [])
+        if name not in names:
+            names.append(name)
+    return groups
