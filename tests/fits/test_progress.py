@@ -1,13 +1,15 @@
 """Progress in notebooks: a bar below the cell, which is empty at the end."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from benchrunner import Recipe
-from benchrunner.fits.progress import Watch
+from benchrunner.fits.progress import Watch, watched
 from benchrunner.results import Event, Fit
 
 FIT = Fit("mine/mood", "<b>words", "finetune", Recipe(), 0, "data", {}, "revision", {})
@@ -44,6 +46,7 @@ def test_a_notebook_shows_a_bar_while_fits_run(cell: Display) -> None:
         watch(FIT, Event("step", 1, 2))
         watch.finished(FIT)
     first, half, last = cell.shown
+    assert half["text/plain"].startswith(" 50%")
     assert 'value="0.5000"' in half["text/html"] and "&lt;b&gt;words" in half["text/html"]
     assert first["text/html"] == last["text/html"] == ""
 
@@ -64,3 +67,23 @@ def test_work_after_the_last_step_is_not_all_done(capsys: pytest.CaptureFixture[
     working, finished = capsys.readouterr().err.splitlines()
     assert working.startswith(" 99%  ") and "left" not in working
     assert finished.startswith("100%, about 0:00:00 left")
+
+
+class Reports:
+    """Where the progress of fits goes now."""
+
+    now: object = "the runner's own"
+
+    @contextmanager
+    def reporting_to(self, report: Any) -> Iterator[None]:
+        self.now = report
+        yield
+        self.now = "the runner's own"
+
+
+def test_fits_report_to_the_bar_only_while_it_is_shown() -> None:
+    reports = Reports()
+    with watched(reports, [(FIT, 1.0)]) as watch:
+        assert reports.now is watch
+    with watched(reports, [(FIT, 1.0)], show=False):
+        assert reports.now == "the runner's own"

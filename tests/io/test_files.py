@@ -1,5 +1,6 @@
 """Files are read strictly: a mistake is an error that names the file, the line and what to do."""
 
+import errno
 import os
 import threading
 from functools import partial
@@ -9,9 +10,11 @@ import pytest
 
 from benchrunner import CheckpointError, DataError, RequestError, read_json_object, read_text
 from benchrunner.engine import first_line
-from benchrunner.io.files import read_regular_file, write_folder_atomically
+from benchrunner.io.file_faults import quoted, shown
+from benchrunner.io.files import is_disk_full, read_regular_file, write_folder_atomically
 from benchrunner.io.json_files import parse_json, read_json, read_toml
 from benchrunner.io.output_places import check_place
+from benchrunner.io.seals import find_sealed
 
 
 def written(folder: Path, content: bytes) -> Path:
@@ -158,6 +161,17 @@ def test_a_file_that_tells_no_size_is_read_to_its_end() -> None:
         read_regular_file(path, 10)
 
 
+def test_a_limit_is_the_size_of_the_largest_file(tmp_path: Path) -> None:
+    path = written(tmp_path, b"12345")
+    assert read_regular_file(path, 5) == b"12345"
+    with pytest.raises(DataError, match="larger than 4 bytes"):
+        read_regular_file(path, 4)
+
+
+def test_below_a_file_there_is_no_sealed_file(tmp_path: Path) -> None:
+    assert find_sealed(written(tmp_path, b"") / "record.json", "") is None
+
+
 def test_a_folder_written_by_three_at_once_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second writer puts its folder there, and the third moves it away before the first has noticed it."""
     place, replace = tmp_path / "folder", Path.replace
@@ -175,3 +189,22 @@ def test_a_folder_written_by_three_at_once_is_kept(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Path, "replace", overtaken)
     write_folder_atomically(place, lambda part: (part / "file").write_text("of the first"))
     assert [path.name for path in tmp_path.iterdir()] == ["moved by the third"]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_full"),
+    [
+        (OSError(errno.ENOSPC, "x"), True),
+        (OSError(errno.EDQUOT, "x"), True),
+        (RuntimeError("write failed: No space left on device (os error 28)"), True),
+        (OSError(errno.EACCES, "x"), False),
+    ],
+)
+def test_a_full_disk_is_told_from_other_errors(error: Exception, is_full: bool) -> None:
+    assert is_disk_full(error) is is_full
+
+
+def test_values_in_messages_are_cut_to_a_width() -> None:
+    assert quoted("x" * 58) == f"'{'x' * 58}'" and quoted("x" * 59) == f"'{'x' * 55}...'"
+    assert shown([1, 2, 3], 9) == "[1, 2, 3]" and shown([1, 2, 3], 8) == "[1, 2..."
+    assert len(shown("x" * 58)) == len(shown("x" * 59)) == 60

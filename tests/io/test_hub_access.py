@@ -104,6 +104,8 @@ def test_a_resolver_that_fails_or_hangs_is_a_failure(access: HubAccess, monkeypa
     assert "(Name or service not known). Use --offline" in str(HubAccess().failure("x"))
     monkeypatch.setattr(socket, "getaddrinfo", hanging)
     assert "(no answer in 0.2 seconds)" in str(HubAccess(answer_seconds=0.2).failure("x"))
+    waiting = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    assert all(thread.daemon for thread in waiting), "the end of the process would wait for the resolver"
     ended.set()
 
 
@@ -124,7 +126,7 @@ def test_any_answer_means_that_the_hub_is_reached(
     with Hub(tmp_path) as hub:  # it answers 404 here
         at(hub.url, monkeypatch)
         assert access.failure("x") is None and access.failure("y") is None
-        assert len(hub.requests) == 1
+        assert [request.split()[0] for request in hub.requests] == ["HEAD"]  # a page of the hub is large
     access.lost("the line was cut")
     assert access.failure("x") == "the line was cut"
     assert capsys.readouterr().err == ""

@@ -125,6 +125,16 @@ def test_a_lock_of_another_machine_is_kept_while_it_lives(tmp_path: Path, monkey
     assert waited == [True] and times[0] - died > 0.5
 
 
+def test_a_lock_that_is_refused_as_invalid_is_a_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def invalid(*_: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(fcntl, "flock", invalid)
+    with held(tmp_path, lambda: None):
+        assert is_held(tmp_path)
+    assert not is_held(tmp_path)
+
+
 def test_other_errors_of_a_lock_are_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise OSError(errno.EIO, "Input/output error")

@@ -66,6 +66,17 @@ def test_a_fifo_whose_reader_ends_is_an_error(tmp_path: Path) -> None:
     thread.join(20)
 
 
+def test_a_stream_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    monkeypatch.setattr(os, "access", lambda path, mode: path != fifo)  # tests may run as root, who may write anywhere
+    for writes in (lambda: check_place(fifo, is_file=True), lambda: write_atomically(fifo, Path.touch)):
+        with pytest.raises(RequestError, match="fifo cannot be written: you have no permission to write to it"):
+            writes()
+    os.close(reader)
+
+
 def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
     loop = tmp_path / "loop"
     loop.symlink_to(loop)

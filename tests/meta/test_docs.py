@@ -100,7 +100,7 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_studies_shown_are_understood(tmp_path: Path) -> None:
-    whole, built = [text for text in blocks("toml", ROOT / "docs" / "studies.md") if "[[system]]" in text]
+    whole, built, arms = [text for text in blocks("toml", ROOT / "docs" / "studies.md") if "[[system]]" in text]
     path = tmp_path / "study.toml"
     path.write_text(whole, encoding="utf-8")
     study = read_study_file(path, {}).study
@@ -113,6 +113,8 @@ def test_the_studies_shown_are_understood(tmp_path: Path) -> None:
     for system in study.systems:
         for words in system.make:
             known.parse_args(words)
+    path.write_text(arms, encoding="utf-8")
+    assert [len(systems) for systems in read_study_file(path, {}).study.arms.values()] == [3, 3]
     assert study.systems[1].make[0][:6] == ("pretrain", "2/256", "--corpus", "a.txt", "b.txt", "--vocab-size=2000")
 
 

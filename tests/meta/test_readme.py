@@ -136,6 +136,6 @@ def test_every_console_block_shows_what_is_printed(tmp_path: Path) -> None:
 
 def masked(text: str) -> str:
     """Leave out figures, ids, and the widths that follow from them."""
-    text = re.sub(r"\b[0-9a-f]{16}\b", "ID", text)
+    text = re.sub(r"\b[0-9a-f]{16}\b|(?<=-)[0-9a-f]{6}\b", "ID", text)
     text = re.sub(r"\d+(?:[.,]\d+)*", "0", text)
     return "".join(re.sub(r"[ ━─]+", " ", line).rstrip() + "\n" for line in text.splitlines())

@@ -101,6 +101,21 @@ def test_a_prefix_of_a_plugin_stands_before_each_part(plugins: Plugins) -> None:
     assert with_family("pair:a,own:b,run:c", "others", plugins) == "pair:others:a,own:b,run:c"
 
 
+def test_a_plugin_that_only_combines_offers_no_backbones() -> None:
+    pairs = plugin(register_backbones=[PairFamily()])
+    plugins = discover(extra=[("own", own()), ("pairs", pairs)], installed=False)
+    with pytest.raises(RequestError, match=r"'pairs' offers no backbones: .* Plugins with backbones: own\."):
+        with_family("words", "pairs", plugins)
+
+
+def test_a_combination_that_was_checked_is_not_loaded_again(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(Pair, "load", lambda pair, workspace, seed: loaded.append(pair.name))
+    for _ in range(2):
+        runner.planner.backbone("pair:tiny/words,other/words")
+    assert loaded == ["pair:tiny/words,other/words"]
+
+
 def test_list_shows_the_form(plugins: Plugins, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "backbones"], plugins=plugins) == 0
     assert "pair:A,B, several of these as one backbone" in capsys.readouterr().out

@@ -16,6 +16,7 @@ from benchrunner import Split, TextTable, Workspace, hookimpl
 from benchrunner.command_line.main import main
 from benchrunner.engine import Backbone, BackboneFamily, Method
 from benchrunner.errors import CheckpointError, RequestError, UnknownName
+from benchrunner.parameters.recipes import GRIDS
 from benchrunner.plugins.distributions import source_hash
 from benchrunner.results import Plugins, discover
 from benchrunner_kit.testing import TinyBackbone, tiny_family
@@ -248,6 +249,21 @@ def test_an_unknown_backbone_is_answered_with_known_ones(tmp_path: Path) -> None
     with pytest.raises(CheckpointError, match=r"a folder with config.json and weights is expected"):
         plugins.backbone_search.find(str(tmp_path), WORKSPACE)
     assert plugins.backbone_search.find("words", WORKSPACE)[0].name == "tiny/words"
+
+
+def test_a_grid_is_found_by_its_name() -> None:
+    plugins = found()
+    assert {name: plugins.grid(name) for name in GRIDS} == GRIDS
+    with pytest.raises(UnknownName, match=r"There is no grid 'papr'. Did you mean paper"):
+        plugins.grid("papr")
+
+
+def test_an_empty_name_is_not_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    TinyBackbone().load(WORKSPACE, seed=0).save(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert found().backbone_search.find(".", WORKSPACE)[0].name == "."
+    with pytest.raises(UnknownName, match="There is no backbone ''"):
+        found().backbone_search.find("", WORKSPACE)
 
 
 def test_a_failing_family_does_not_hide_one_that_knows_the_name(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from types import ModuleType
 
 import pytest
 
-from benchrunner import Split, hookimpl
+from benchrunner import Split, Workspace, hookimpl
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.distributions import installed_version, source_hash
+from benchrunner.runs.planner import Planner
 from inline import mood
 
 
@@ -90,16 +91,22 @@ def test_modules_of_one_local_installation_have_one_version(tmp_path: Path, monk
     assert installed_version("one_k", plugin) != before
 
 
-LIBRARY = "def hits(gold, predicted): return 1.0\nclass Base: pass\n"
-PLUGIN = """
+LIBRARY = "import deeper_k\ndef hits(gold, predicted): return deeper_k.one()\nclass Base: pass\n"
+IMPORTS = """
+from benchrunner import Metric
+def metric(use): return Metric("hits", use)
+def imports(gold, predicted):
+    from library_k.inside import hits
+    from .beside import other
+    return hits(gold, predicted)
+"""
+"""A metric whose library is first imported when it is computed."""
+PLUGIN = f"""
+{IMPORTS}
 import functools
 import library_k
-from benchrunner import Metric, TextTable
-def metric(use): return Metric("hits", use)
+from benchrunner import TextTable
 def calls(gold, predicted): return library_k.hits(gold, predicted)
-def imports(gold, predicted):
-    from library_k import hits
-    return hits(gold, predicted)
 class Source(TextTable, library_k.Base): pass
 """
 
@@ -109,13 +116,15 @@ def test_a_library_of_a_metric_or_source_is_a_supplier(
     use: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site-packages"
-    plugin = module_of(site, "plugin_k", monkeypatch, plugin_k=PLUGIN, library_k=LIBRARY)
+    files = {"plugin_k": IMPORTS if use == "imports" else PLUGIN, "library_k": LIBRARY, "deeper_k": "def one(): ..."}
+    plugin = module_of(site, "plugin_k", monkeypatch, **files)
     monkeypatch.setitem(sys.modules, "plugin_k", plugin)
-    monkeypatch.setitem(sys.modules, "library_k", plugin.library_k)
-    info = site / "a_library-1.5.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: a-library\nVersion: 1.5\n")
-    (info / "RECORD").write_text("library_k.py,,\n")
+    assert "library_k" not in sys.modules or use != "imports", "it counts before the metric is computed first"
+    for name in ("library", "deeper"):  # what the library needs is the library's affair
+        info = site / f"a_{name}-1.5.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: a-{name}\nVersion: 1.5\n")
+        (info / "RECORD").write_text(f"{name}_k.py,,\n")
     value = eval(use, vars(plugin))
     task = mood()
     if use == "Source":
@@ -128,3 +137,6 @@ def test_a_library_of_a_metric_or_source_is_a_supplier(
     suppliers = {supplier.title: supplier.version for supplier in plugins.suppliers_of(plugins.tasks.find("mood"))}
     assert suppliers.pop("plugin (plugin)").startswith("0+source.")
     assert suppliers == {"library_k (a-library)": "1.5"}
+    planner = Planner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache"))
+    fitted_with = planner.suppliers(plugins.tasks.find("mood"), plugins.methods.find("majority"), None)
+    assert fitted_with["library_k (a-library)"] == "1.5", "another version makes another fit"

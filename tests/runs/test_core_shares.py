@@ -1,14 +1,16 @@
 """Fits on a CPU share its cores: how many run at the same time, and with how many threads each."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from benchrunner import Recipe, Workspace
 from benchrunner.fits.executor import FitCost
 from benchrunner.fits.progress import silent
-from benchrunner.results import Computing, Fit, FitRunner
+from benchrunner.results import Computing, Fit, FitRunner, Record
 from benchrunner.runs import core_shares
 from benchrunner.runs.core_shares import CoreShares, automatic_shares
 from benchrunner.runs.local_executor import Local
@@ -124,3 +126,17 @@ def test_named_jobs_share_the_cores_alike(monkeypatch: pytest.MonkeyPatch) -> No
     assert set(CoreShares.of(fits, 2).threads.values()) == {2}
     assert set(CoreShares.of(fits, 8).threads.values()) == {1}
     assert CoreShares.of(fits, 2).text.startswith("2 at a time with 2 threads each")
+
+
+def test_a_fit_in_this_process_has_the_threads_of_its_share(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(core_shares, "available_cores", lambda: 6)
+    threads: list[int] = []
+
+    def run(fit: Fit) -> Record:
+        threads.append(torch.get_num_threads())
+        return Record(fit.id, "done")
+
+    here = replace(machine({}), workspace=Workspace(tmp_path / "runs", tmp_path / "cache"), run=run)
+    before = torch.get_num_threads()
+    assert [record.status for _, record in Local(2).run([fit_of(0)], here)] == ["done"]
+    assert (threads, torch.get_num_threads()) == ([3], before)

@@ -22,6 +22,8 @@ def test_costs_are_read_from_records(tmp_path: Path) -> None:
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "record.json").write_text("{")
     assert list(finished_costs(tmp_path)) == [COST]
+    write_sealed(path, {**record, "status": "diverged"})
+    assert list(finished_costs(tmp_path)) == [], "it may have ended early"
 
 
 def test_fits_of_the_same_task_count_first() -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from benchrunner import ACCURACY, PEARSON, Classify, PluginError, Regress, Score, roc_auc
-from benchrunner.runs.answering import answer
+from benchrunner.runs.answering import Answered, answer
+from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import majority_scores, predict, raw_outputs
 from benchrunner.tasks.prediction_files import scores_of_file
 from benchrunner_kit.testing import check_task
@@ -14,18 +15,27 @@ from inline import QUICK, mood, runner
 AREA = roc_auc(("glad", "sad"), "glad")
 
 
+def test_probabilities_are_written_by_the_labels_as_they_are(tmp_path: Path) -> None:
+    task = mood(problem=Classify(("fröhlich", "sad")))
+    rows = runner(tmp_path).planner.rows(mood(), "test")
+    answered = Answered(task, rows, ["sad"], {"probabilities": [[0.25, 0.75]]}, {}, "fit")
+    table = '{"fröhlich": 0.25, "sad": 0.75}'
+    assert answered.as_text(probabilities=True) == f"index\tprediction\tprobabilities\n0\tsad\t{table}\n"
+
+
 def test_a_record_and_answers_have_the_area_of_the_outputs(tmp_path: Path) -> None:
     task = mood(metrics=(AREA, ACCURACY))
     fit_runner = runner(tmp_path, register_tasks=[task])
     fit = fit_runner.planner.plan(task, "words", recipe=QUICK)
-    scores = predict(fit, "dev", fit_runner).record.scores
+    predicted = predict(fit, "dev", fit_runner)
+    scores = predicted.record.scores
     rows = fit_runner.planner.rows(task, "dev")
     probabilities = Classify(("glad", "sad")).extra_figures(raw_outputs(fit, rows, fit_runner), rows.table, {})
     gold = rows.table.column("label").to_pylist()
     assert scores["roc_auc"].value == AREA.compute(gold, probabilities["probabilities"])
     assert scores["roc_auc"].value > 0.5
     assert answer([fit.id], fit_runner, split="dev").scores == scores
-    assert majority_scores(fit, "dev", fit_runner)["roc_auc"] == Score(0.5)
+    assert majority_scores(fit, read_prediction(predicted.folder), fit_runner)["roc_auc"] == Score(0.5)
 
 
 def test_a_file_of_answers_has_no_area(tmp_path: Path) -> None:

@@ -13,12 +13,14 @@ import pytest
 import forked
 import inline
 from benchrunner import MATTHEWS, Classify, Metric, Score, Workspace
+from benchrunner.backbones.backbone import OneBackbone
 from benchrunner.engine import Job, Method, Outcome
 from benchrunner.errors import CheckpointError, DamagedFile, FitError, RequestError
 from benchrunner.results import Computing, Executor, Fit, Runner, compared, discover, run_study
 from benchrunner.runs.answering import answer
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
+from benchrunner_kit.testing import TinyBackbone, tiny_family
 from inline import QUICK, files, mood, own, plugin, runner
 
 
@@ -113,6 +115,20 @@ def test_a_prediction_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     assert not list(folder.rglob("*.part"))
 
 
+def test_only_a_finished_fit_loses_its_checkpoint(tmp_path: Path) -> None:
+    """A process may be killed after it wrote the record, and before it removed the checkpoint."""
+    made, fit = with_method(tmp_path, Moody())
+    made.run(fit)
+    folder = made.folder(fit)
+    folder.checkpoint.mkdir()
+    predict(fit, "dev", made)
+    assert not folder.checkpoint.exists()
+    folder.checkpoint.mkdir()
+    (folder.path / "record.json").unlink()
+    folder.sweep()
+    assert folder.checkpoint.exists()
+
+
 def test_rows_without_labels_have_answers_and_no_scores(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, Moody())
     predicted = predict(fit, "test", made)
@@ -180,6 +196,15 @@ def test_a_failing_observer_is_reported_once_and_stops_nothing(
         f"The observer {hook} of plugin 'bad' failed: {name}: {error}"
         for hook in ("before_fit", "on_progress", "after_fit")
     ]
+
+
+def test_an_observer_that_refuses_too_late_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def after_fit(fit: Fit) -> None:
+        raise RequestError("no room")
+
+    made, fit = with_method(tmp_path, Moody(), after_fit=after_fit)
+    assert made.run(fit).status == "done"
+    assert capsys.readouterr().err == "The observer after_fit of plugin 'own' failed: RequestError: no room\n"
 
 
 def test_observers_and_executors_get_copies_of_lists(tmp_path: Path) -> None:
@@ -328,6 +353,16 @@ def test_a_fit_is_a_backbone_with_its_head_for_equal_problems(tmp_path: Path) ->
     assert again.suppliers == first.suppliers, "the code that loads the encoder has a part in this fit as well"
 
 
+def test_layers_that_a_backbone_lacks_are_not_redrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = runner(tmp_path)
+    task, fit, recipe = made.plugins.tasks.find("mood"), fine_tuned(made), QUICK.changed(redraw_layers=3)
+    for name in ("words", f"run:{fit.id}"):
+        with pytest.raises(RequestError, match="redraw-layers 3 is more layers than this encoder has, 1"):
+            made.planner.plan(task, name, recipe=recipe)
+    monkeypatch.setattr(TinyBackbone, "layer_count", lambda backbone, workspace: None)  # unknown before it is loaded
+    assert Runner(made.plugins, made.workspace).planner.plan(task, "words", recipe=recipe).recipe.redraw_layers == 3
+
+
 def test_what_cannot_be_started_from_says_why(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, Moody([ValueError("not today")]))
     task = made.plugins.tasks.find("mood")
@@ -366,7 +401,10 @@ def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("id\ttext\n" + "".join(f"7\t{text}\n" for text in texts))
     (tmp_path / "mine.csv").write_text('"id","a"\n' + "".join(f'7,"{text}"\n' for text in texts))
     for name in ("mine.txt", "mine.tsv", "mine.csv"):
-        assert answer([fit.id], made, file=tmp_path / name).answers == ["sad", "glad", "sad"], name
+        answered = answer([fit.id], made, file=tmp_path / name)
+        assert answered.answers == ["sad", "glad", "sad"], name
+        assert answered.as_text() == "index\tprediction\n0\tsad\n1\tglad\n2\tsad\n"
+        assert "probabilities" not in answered.as_json()
     assert answer([str(made.folder(fit).path)], made, file=tmp_path / "mine.txt").answers == ["sad", "glad", "sad"]
 
 
@@ -382,6 +420,65 @@ def test_export_uses_the_backbone_layout_and_never_overwrites(tmp_path: Path) ->
     made.run(baseline)
     with pytest.raises(RequestError, match="method 'majority' leaves no model"):
         export(baseline.id, tmp_path / "other", made)
+
+
+class Converting(OneBackbone):  # type: ignore[misc]
+    """Knows trainers' folders with a file `known`; a file `odd` makes it fail, and a file `half` makes it refuse."""
+
+    def convert(self, source: Path, target: Path) -> bool:
+        if (source / "odd").exists():
+            raise ValueError("what is this?")
+        if (source / "half").exists():
+            raise CheckpointError(f"{source}: its last file is missing.")
+        if (source / "known").exists():
+            target.mkdir()
+            self.backbone.load(Workspace(source, source), seed=0).save(target)
+        return (source / "known").exists()
+
+
+def test_the_family_that_knows_a_trainers_folder_exports_it(tmp_path: Path) -> None:
+    tiny = tiny_family("other/words")
+    made = runner(tmp_path, register_backbones=[Converting(tiny.backbone, tiny.saved)])
+    source = tmp_path / "trainer"
+    source.mkdir()
+    for file, reason in (
+        ("", "trainer is neither a finished fit .it has no fit.json. nor a trainer's checkpoint"),
+        ("odd", "The plugin 'own' failed on .*trainer: ValueError: what is this"),
+        ("half", "trainer: its last file is missing"),
+    ):
+        (source / (file or "unknown")).touch()
+        with pytest.raises(CheckpointError, match=reason):
+            export(str(source), tmp_path / "out", made)
+        (source / (file or "unknown")).unlink()
+    (source / "known").touch()
+    export(str(source), tmp_path / "out", made)
+    assert made.plugins.backbone_search.find(str(tmp_path / "out"), made.workspace)[0].name == str(tmp_path / "out")
+
+
+@pytest.mark.parametrize(("answers", "found"), [(["glad"], "1 answers"), (3, "3")])
+def test_a_problem_answers_every_row(answers: Any, found: str, tmp_path: Path) -> None:
+    class Short(Classify):
+        def decode(self, outputs: Any, table: Any, settings: Any) -> Any:
+            return answers
+
+    made = runner(tmp_path, register_tasks=[mood(problem=Short(("glad", "sad")))])
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
+    with pytest.raises(FitError, match=f"The problem of mine/mood decoded {found}, where 24 rows want an answer each"):
+        predict(fit, "dev", made)
+
+
+def test_a_method_predicts_as_many_numbers_as_the_head_has(tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, Moody(answers=np.zeros((24, 3))))
+    with pytest.raises(FitError, match="moody gave 3 numbers for each row, where 2 were expected"):
+        predict(fit, "dev", made)
+
+
+def test_a_method_that_cannot_predict_leaves_a_traceback(tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, Moody(answers=ValueError("no idea")))
+    trace = made.folder(fit).path / "traceback.txt"
+    with pytest.raises(FitError) as raised:
+        predict(fit, "dev", made)
+    assert str(raised.value) == f"ValueError: no idea (see {trace})" and "no idea" in trace.read_text()
 
 
 TWO = """

@@ -281,12 +281,15 @@ os.write(connection.fileno(), b"\\x00\\x10\\x00\\x00half of a message")  # of 1 
 os.kill(os.getpid(), signal.SIGKILL)
 """
 """A worker that dies within a message, while a process that it started keeps the connection open."""
+SILENT = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+"""A worker that dies before its first message."""
 
 
-def test_a_worker_killed_within_a_message_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("code", [HALF, SILENT], ids=["half", "silent"])
+def test_a_worker_that_is_killed_is_told(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def started(device: str) -> workers.Worker:
         ours, theirs = Pipe()
-        words = [sys.executable, "-c", HALF, str(theirs.fileno())]
+        words = [sys.executable, "-c", code, str(theirs.fileno())]
         process = subprocess.Popen(words, pass_fds=(theirs.fileno(),), start_new_session=True)
         theirs.close()
         return workers.Worker(process, ours, device)
@@ -298,7 +301,8 @@ def test_a_worker_killed_within_a_message_is_told(tmp_path: Path, monkeypatch: p
     began = time.monotonic()
     with pytest.raises(FitError, match=f"A worker process died while it ran the fit {fit.id}"), pool:
         list(pool.run([fit], made.fit_runner))
-    os.killpg(pool._workers[0].process.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pool._workers[0].process.pid, signal.SIGKILL)
     assert time.monotonic() - began < 50
 
 

@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from benchrunner.features.flat_batch import collate
+from benchrunner.errors import Diverged
+from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.problem import HeadShape
 from benchrunner.training.inference import predict
@@ -30,6 +31,14 @@ def test_sequence_heads_keep_unit_order_and_token_heads_do_not() -> None:
     torch.testing.assert_close(together, alone)
     batch = collate(data, units, CPU)
     assert LinearHead(12, HeadShape("token", 3), seed=1)(encoder, batch).shape == (len(batch.tokens), 3)
+
+
+def test_outputs_that_are_not_finite_are_counted() -> None:
+    def model(batch: FlatBatch) -> torch.Tensor:
+        return torch.tensor([[1.0, 2.0]] * 7 + [[1.0, torch.nan], [torch.inf, 1.0]])
+
+    with pytest.raises(Diverged, match="the outputs of 2 of 9 sequences are not finite numbers"):
+        predict(model, features(9), CPU, level="sequence", precision="fp32", micro_tokens=10_000)
 
 
 @pytest.mark.parametrize("micro_tokens", [1, 30, 10_000])

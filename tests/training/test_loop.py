@@ -22,6 +22,7 @@ from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.problems.tag import Tag
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Speed, Training
+from benchrunner.training.optimizer import Optimizer
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_kit.testing.tiny_encoder import VOCABULARY
 from tiny_fits import CPU, RECIPE, Model, difference, features, fitted
@@ -47,6 +48,7 @@ def test_every_tenth_step_and_the_last_report_their_figures(tmp_path: Path) -> N
         figures = seen[line["step"]]
         assert figures.keys() == {"loss", "lr", "examples_per_second"}
         assert (figures["loss"], figures["lr"]) == (line["loss"], line["lr"])
+        assert figures["examples_per_second"] > 0
 
 
 def test_the_speed_counts_the_examples_of_each_lap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,6 +69,24 @@ def test_a_batch_computed_in_parts_is_the_same_batch(tmp_path: Path, micro_token
     parts = fitted(tmp_path / "parts", RECIPE.changed(micro_tokens=micro_tokens))
     assert parts.losses == pytest.approx(whole.losses, abs=2e-6)
     assert difference(whole, parts) < 1e-5
+
+
+def test_a_step_has_the_gradients_of_its_own_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a learning rate of 0, one batch has the same gradients in every epoch."""
+    gradients: list[torch.Tensor] = []
+    step = Optimizer.step
+
+    def noted(optimizer: Optimizer, number: int, lr: float) -> None:
+        gradient = optimizer.named["head.output.weight"].grad
+        assert gradient is not None
+        gradients.append(gradient.clone())
+        step(optimizer, number, lr)
+
+    monkeypatch.setattr(Optimizer, "step", noted)
+    fitted(tmp_path, RECIPE.changed(lr=0, batch_size=60))
+    assert len(gradients) == 3 and gradients[0].abs().max() > 1e-3
+    for later in gradients[1:]:
+        torch.testing.assert_close(later, gradients[0], atol=1e-6, rtol=1e-4)
 
 
 def tree_tags(words: list[str]) -> list[str]:
@@ -215,6 +235,25 @@ def test_a_loss_that_is_not_a_number_ends_the_fit_with_its_step(tmp_path: Path, 
     assert steps == [1, 2, 3, 4, 5]
     assert [line["step"] for line in fit.lines] == [1, 2, 3, 4, 5, 6]
     assert fit.lines[-1]["loss"] in ("nan", "inf")
+
+
+def test_a_loss_on_the_cpu_is_read_at_every_step(tmp_path: Path) -> None:
+    steps: list[int] = []
+    fitted(tmp_path, wrap=not_finite_at(6, math.nan), report=lambda step, *_: steps.append(step), log_steps=10)
+    assert steps == [1, 2, 3, 4, 5], "the fit ends at once, and not at the next line of the log"
+
+
+def test_a_weight_that_no_example_reads_is_finite_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    step, unused = Optimizer.step, np.setdiff1d(np.arange(VOCABULARY), features(60).tokens)[0]
+
+    def poisoned(optimizer: Optimizer, number: int, lr: float) -> None:
+        step(optimizer, number, lr)
+        with torch.no_grad():
+            optimizer.named["encoder.word.weight"][unused] = math.nan
+
+    monkeypatch.setattr(Optimizer, "step", poisoned)
+    training = fitted(tmp_path, narrow=False).training
+    assert training.diverged == 24 and "after the last of 24 steps, the weights" in training.divergence_reason
 
 
 def test_a_fit_that_ends_well_did_not_diverge(tmp_path: Path) -> None:
