@@ -1,42 +1,90 @@
 """Audit the fine-tuned baselines of BabyLM 2026's multilingual track with the gold labels of their own repository.
 
-`python benchmarks/babylm_audit.py CHECKOUT` reads a checkout of github.com/babylm-org/babylm-eval: each task in each
-language is a task of benchrunner here, and its prediction files are audited. docs/audit.md shows the output.
+`python benchmarks/babylm_audit.py CHECKOUT` reads a checkout of github.com/babylm-org/babylm-eval. There, each task in
+each language becomes a task of benchrunner, and its prediction files are audited. docs/audit.md shows the output.
 """
 
 import argparse
-import functools
 import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import final
 
-from benchrunner import ACCURACY, Classify, RowsFrom, Split, Task, Workspace
+import pyarrow as pa
+
+from benchrunner import ACCURACY, Classify, Rows, Source, Split, Task, Workspace, hookimpl
 from benchrunner.results import Runner, discover
 from benchrunner_audit.audit import AuditedFile, audit_files
 from benchrunner_audit.question import question_of_task
 
 BATCH = 8
-"""The baselines answer whole batches of this size only: the rows of the last, smaller batch have no answer."""
+"""The baselines answer whole batches of this size only: the rows of a last, smaller batch have no answer."""
 
 
-def labelled_rows(file: Path, multiple: int, workspace: Workspace) -> dict[str, list[str]]:
-    """Read the labels of the first rows of a file, as many as are a multiple of a number; texts are not needed."""
-    lines = file.read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines[: len(lines) // multiple * multiple]]
-    return {"a": ["-" for _ in rows], "label": [str(row["label"]) for row in rows]}
+@final
+@dataclass(frozen=True)
+class Labels(Source):
+    """The gold labels of the first rows of a file; audits need no texts."""
+
+    file: Path
+    multiple: int = 1
+    """As many rows as are a multiple of this are read."""
+
+    def where(self, workspace: Workspace) -> str:
+        return str(self.file)
+
+    def read(self, workspace: Workspace) -> Rows:
+        labels = self.texts()
+        return Rows(pa.table({"a": ["-"] * len(labels), "label": labels}), str(self.file))
+
+    def texts(self) -> list[str]:
+        """Return the labels as texts."""
+        lines = self.file.read_text(encoding="utf-8").splitlines()
+        kept = lines[: len(lines) // self.multiple * self.multiple]
+        return [str(json.loads(line)["label"]) for line in kept]
 
 
 def task_of(language: str, name: str, data: Path) -> Task:
-    """Return a task of one language, with the labels of its training rows as the label set."""
-    train, valid = (data / language / name / f"{name}_{language}.{part}.jsonl" for part in ("train", "valid"))
-    labels = tuple(sorted(set(labelled_rows(train, 1, Workspace(Path(), Path()))["label"])))
-    splits = {
-        "train": Split("train", (RowsFrom(functools.partial(labelled_rows, train, 1)),)),
-        "dev": Split("dev", (RowsFrom(functools.partial(labelled_rows, valid, BATCH)),)),
-    }
-    return Task(f"{language}/{name}", f"{name} in {language}", Classify(labels), splits, (ACCURACY,))
+    """Return a task in one language. Its labels are those of its training rows."""
+    folder = data / language / name
+    train = Labels(folder / f"{name}_{language}.train.jsonl")
+    dev = Labels(folder / f"{name}_{language}.valid.jsonl", BATCH)
+    splits = {"train": Split("train", (train,)), "dev": Split("dev", (dev,))}
+    problem = Classify(tuple(sorted({*train.texts(), *dev.texts()})))
+    return Task(f"{language}/{name}", f"{name} in {language}", problem, splits, (ACCURACY,))
 
 
-def reported(path: Path) -> float:
-    """Return the accuracy that the repository reports beside a prediction file."""
-    return float(json.loads((path.parent / "all_results.json").read_text(encoding="utf-8"))["eval_accuracy"])
+def is_as_reported(file: AuditedFile) -> bool:
+    """Say whether the repository reports the accuracy that was computed here."""
+    record = json.loads((file.path.parent / "all_results.json").read_text(encoding="utf-8"))
+    computed = file.scores["accuracy"].value if file.scores else None
+    return computed is not None and abs(computed - record["eval_accuracy"]) < 1e-6
+
+
+def main() -> None:
+    """Print how many files of each task have which flag."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkout", type=Path)
+    folder = parser.parse_args().checkout / "multilingual" / "finetune"
+    files = dict[str, list[Path]]()
+    for path in sorted(folder.glob("results/*/*/*/predictions.txt")):
+        language, name = path.parts[-3:-1]
+        files.setdefault(f"{language}/{name}", []).append(path)
+    tasks = [task_of(*name.split("/"), data=folder / "data" / "multilingual") for name in files]
+    plugins = discover(extra=[("tasks", SimpleNamespace(register_tasks=hookimpl(lambda: tasks)))], installed=False)
+    runner = Runner(plugins, Workspace(Path("runs"), Path("cache")))
+    total = Counter[str]()
+    for task in tasks:
+        audit = audit_files(files[task.name], question_of_task(task, "dev", runner), runner)
+        reported = sum(is_as_reported(file) for file in audit.files)
+        counts = {"files": len(audit.files), "accuracy as reported": reported, **audit.counts}
+        counts["invalid"] = sum(bool(file.fault) for file in audit.files)
+        total.update(counts)
+        print(f"{task.name}: {', '.join(f'{name} {count}' for name, count in counts.items())}")
+    print(f"all: {', '.join(f'{name} {count}' for name, count in total.items())}")
+
+
+if __name__ == "__main__":
+    main()
