@@ -46,14 +46,15 @@ class Labels(Source):
         return [str(json.loads(line)["label"]) for line in kept]
 
 
-def task_of(language: str, name: str, data: Path) -> Task:
-    """Return a task in one language. Its labels are those of its training rows."""
+def task_of(full_name: str, data: Path) -> Task:
+    """Return the task LANGUAGE/NAME. Its labels are all that its rows have."""
+    language, _, name = full_name.partition("/")
     folder = data / language / name
     train = Labels(folder / f"{name}_{language}.train.jsonl")
     dev = Labels(folder / f"{name}_{language}.valid.jsonl", BATCH)
     splits = {"train": Split("train", (train,)), "dev": Split("dev", (dev,))}
     problem = Classify(tuple(sorted({*train.texts(), *dev.texts()})))
-    return Task(f"{language}/{name}", f"{name} in {language}", problem, splits, (ACCURACY,))
+    return Task(full_name, f"{name} in {language}", problem, splits, (ACCURACY,))
 
 
 def is_as_reported(file: AuditedFile) -> bool:
@@ -72,7 +73,7 @@ def main() -> None:
     for path in sorted(folder.glob("results/*/*/*/predictions.txt")):
         language, name = path.parts[-3:-1]
         files.setdefault(f"{language}/{name}", []).append(path)
-    tasks = [task_of(*name.split("/"), data=folder / "data" / "multilingual") for name in files]
+    tasks = [task_of(name, folder / "data" / "multilingual") for name in files]
     plugins = discover(extra=[("tasks", SimpleNamespace(register_tasks=hookimpl(lambda: tasks)))], installed=False)
     runner = Runner(plugins, Workspace(Path("runs"), Path("cache")))
     total = Counter[str]()
