@@ -155,8 +155,8 @@ class Study:
     published: tuple[PublishedRow, ...] = ()
     """Published results; their cells are named by columns."""
     contrasts: tuple[tuple[str, str], ...] = ()
-    """Pairs of systems or arms that are tested; a positive difference is in favour of the first. Empty means all pairs of
-    arms, and without arms all pairs of systems."""
+    """Pairs of systems or arms that are tested; a positive difference is in favour of the first. Empty means all pairs
+    of arms, and without arms all pairs of systems."""
     margin: float | None = field(default=None, metadata=WHEN_GIVEN)
     """The largest difference, in points as tables show them, that counts as equivalent; None tests no equivalence."""
     scale: Scale = field(default_factory=Scale)

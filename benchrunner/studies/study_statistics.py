@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar, final
+from typing import Any, Literal, NamedTuple, TypeVar, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, Undefined, first_line
@@ -43,6 +43,11 @@ class Pairing(NamedTuple):
     def places(self) -> tuple[Place, Place]:
         """The figures that are compared."""
         return (self.system, self.column), (self.other, self.column)
+
+
+Standing = Literal["best", "tied", "better", "worse", "mixed", ""]
+"""What tests say of a figure: clearly better than all others, or not clearly worse than any; with contrasts, clearly
+better or worse than what it is compared with, or better than one and worse than another."""
 
 
 @final
@@ -133,6 +138,29 @@ class StudyStatistics:
             of_pair = pairs.setdefault((system, other), {})
             of_pair[column] = test
         return pairs
+
+    @property
+    def is_ranking(self) -> bool:
+        """Whether all pairs of three or more systems or arms are compared, so that figures are best or tied for best.
+
+        Of two systems, and by contrasts, the first of a pair is better or worse.
+        """
+        return len({name for name, _ in self.ranks}) > 2
+
+    def standing(self, place: Place) -> Standing:
+        """Return what the tests say of a figure; empty if they show nothing."""
+        if self.is_ranking:
+            own = self.ranks.get(place)
+            of_column = [rank for (_, column), rank in self.ranks.items() if column == place[1]]
+            best = sum(rank.is_best for rank in of_column)
+            if own is None or not own.is_best or best == len(of_column):
+                return ""
+            return "best" if best == 1 else "tied"
+        standings = set[Standing]()
+        for (system, _, column), test in self.tests.items():
+            if (system, column) == place and test.is_clear:
+                standings.add("better" if test.comparison.difference > 0 else "worse")
+        return standings.pop() if len(standings) == 1 else "mixed" if standings else ""
 
     def of_place(self, place: Place) -> dict[str, SystemDifference]:
         """Map the systems with which a figure is compared to the differences of the figure from theirs."""
@@ -363,8 +391,8 @@ def corrected_differences(
 def _corrected(comparison: Comparison, tests: int, *, is_clear: bool) -> Comparison:
     """Return a comparison whose interval holds together with those of all tests, and says what the mark says.
 
-    The interval is Bonferroni's. The correction of p-values is less strict, and single fits have a test of their own, so that
-    the interval may contain 0 although the difference is clear, or the reverse: then it ends at 0.
+    The interval is Bonferroni's. The correction of p-values is less strict, and single fits have a test of their own,
+    so that the interval may contain 0 although the difference is clear, or the reverse: then it ends at 0.
     """
     if not comparison.parts:
         return comparison

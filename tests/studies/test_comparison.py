@@ -14,7 +14,7 @@ from benchrunner.studies.comparison.formats import as_html, as_table, as_text
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.result import Computing, Result
-from benchrunner.studies.study_statistics import StudyStatistics, SystemDifference
+from benchrunner.studies.study_statistics import Pairing, StudyStatistics, SystemDifference
 from inline import mood
 from made_results import cells, lines, made_result
 from published_moods import choice
@@ -47,9 +47,8 @@ def with_statistics(
             paired = Comparison(
                 value, value - 0.01, value + 0.01, p, claim, "rows and restarts", 300, (3, 3), parts=parts
             )
-            tests[name, f"{task} accuracy"] = SystemDifference(paired, p)
-    firsts = dict.fromkeys(tests, first)
-    return replace(made, given_statistics=StudyStatistics(intervals, tests, firsts))
+            tests[Pairing(name, first, f"{task} accuracy")] = SystemDifference(paired, p)
+    return replace(made, given_statistics=StudyStatistics(intervals, tests, len(tests)))
 
 
 @pytest.mark.parametrize("best", [False, True])
