@@ -14,7 +14,7 @@ from benchrunner.statistics.intervals import share_interval
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.comparison.remarks import footnotes
-from benchrunner.studies.study_statistics import corrected_differences
+from benchrunner.studies.study_statistics import Pairing, corrected_differences
 from chancy import Chancy, chancy, compare_rates
 from inline import mood, runner
 
@@ -64,9 +64,11 @@ def test_systems_with_the_same_fits_are_tested_once(tmp_path: Path) -> None:
     ]
     study = compared(SYSTEMS, (best.cell.task,))
     statistics = Result(study, tuple(cells), {}, runner=made).statistics
-    second, third = ((name, COLUMN) for name in SYSTEMS[1:])
+    second, third = (Pairing(name, "first", COLUMN) for name in SYSTEMS[1:])
     assert statistics.tests[third] is statistics.tests[second]
+    assert Pairing("third", "second", COLUMN) not in statistics.tests
     assert statistics.family == 1
+    assert statistics.ranks["second", COLUMN] == statistics.ranks["third", COLUMN], "two equal systems tie"
     assert statistics.tests[second].adjusted_p == statistics.tests[second].comparison.p
 
 

@@ -109,7 +109,7 @@ def _shown_tests(result: Result) -> dict[tuple[str, str, str], Any]:
     """
     statistics, figures = result.statistics, result.figures
     if not statistics.is_ranking:
-        return {tuple(pairing): test for pairing, test in statistics.tests.items()}
+        return {(system, other, column): test for (system, other, column), test in statistics.tests.items()}
     highest = dict[str, str]()
     for system, column in statistics.ranks:
         top = highest.setdefault(column, system)
