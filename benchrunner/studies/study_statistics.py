@@ -123,7 +123,7 @@ class StudyStatistics:
     ranks: Mapping[Place, Ranks] = field(default_factory=dict)
     """The ranks in each column, where all pairs of systems or arms are compared."""
     mean_ranks: Mapping[str, MeanRank] = field(default_factory=dict)
-    """The mean rank of each system or arm over the tested columns in which all of them have figures."""
+    """The mean rank of each system or arm over the tested columns in which all that are ranked have figures."""
     trials: Mapping[Place, Sequence[float]] = field(default_factory=dict)
     """The best score to expect of 1, 2, ... trials, which are the finished fits of all grid points."""
     clusters: Mapping[str, Clusters] = field(default_factory=dict)
@@ -210,7 +210,7 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
     of_places = dict[Place, Ranks]()
     for name, of_column in of_columns.items():
         of_places |= {(system, name): rank for system, rank in of_column.items()}
-    means = _mean_ranks(study, sides, of_columns)
+    means = _mean_ranks(sides, of_columns)
     return StudyStatistics(intervals, tests, family, of_places, means, trials, clusters, absent | untested)
 
 
@@ -299,14 +299,13 @@ def _ranks(
     return ranks(names, clear)
 
 
-def _mean_ranks(
-    study: Study, sides: Mapping[Place, Side], of_columns: Mapping[str, Mapping[str, Ranks]]
-) -> dict[str, MeanRank]:
-    """Return the mean ranks over the columns in which all compared systems or arms have ranks."""
+def _mean_ranks(sides: Mapping[Place, Side], of_columns: Mapping[str, Mapping[str, Ranks]]) -> dict[str, MeanRank]:
+    """Return the mean ranks over the columns in which all systems or arms that are ranked anywhere have ranks."""
+    everyone = set[str]().union(*of_columns.values())
     scores = []
     intervals = []
     for column, of_column in of_columns.items():
-        if of_column.keys() == set(study.compared):
+        if of_column and of_column.keys() == everyone:
             scores.append({name: float(sides[name, column].scores.mean()) for name in of_column})
             intervals.append(of_column)
     return mean_ranks(scores, intervals)

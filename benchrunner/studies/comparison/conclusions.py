@@ -28,32 +28,40 @@ def conclusions(result: Result) -> list[str]:
     if not statistics.tests:
         return []
     caveats = list(_caveats(result))
+    room = LINES - _lines(caveats)
     if statistics.is_ranking:
         sentences = [*verdict(result), *(equivalent_pairs(result) if study.margin is not None else ())]
     else:
-        sentences = list(_of_pairs(result))
-    return [*_fitted(sentences, LINES - _lines(caveats)), *caveats]
+        sentences = _of_pairs(result, room)
+    return [*_fitted(sentences, room), *caveats]
 
 
-def _of_pairs(result: Result) -> Iterator[str]:
-    """Say how the systems of each pair differ, the pairs with clear differences first if there are many."""
+def _of_pairs(result: Result, lines: int) -> list[str]:
+    """Say how the systems of each pair differ, and where they are equivalent.
+
+    If this does not fit into so many lines, the pairs without clear differences come last.
+    """
     study = result.study
     pairs = result.statistics.by_pair()
     if not study.systems_down and not study.contrasts:
         for system in study.names[1:]:
             pairs.setdefault((system, study.names[0]), {})
     shown = SHOWN if study.systems_down or len(study.names) == 2 else 1
-    clear = list[str]()
+    differences = []
+    equivalences = list[str]()
     unclear = list[str]()
     for (system, other), tests in pairs.items():
-        is_clear = any(test.is_clear for test in tests.values())
-        of_group = clear if is_clear or len(pairs) <= SHOWN else unclear
-        of_group.append(_sentence(result, system, other, tests, shown=shown))
-    yield from clear
-    yield from unclear
-    if study.margin is not None:
-        for (system, other), tests in pairs.items():
-            yield from _equivalences(result, system, other, tests)
+        sentence = _sentence(result, system, other, tests, shown=shown)
+        differences.append(sentence)
+        if not any(test.is_clear for test in tests.values()):
+            unclear.append(sentence)
+        if study.margin is not None:
+            equivalences += _equivalences(result, system, other, tests)
+    sentences = [*differences, *equivalences]
+    if _lines(sentences) > lines:
+        clear = [sentence for sentence in differences if sentence not in unclear]
+        sentences = [*clear, *equivalences, *unclear]
+    return sentences
 
 
 def _caveats(result: Result) -> Iterator[str]:
