@@ -28,6 +28,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     backbones.required = False  # not with --study; nargs="*" would take no backbones that follow another option
     parser.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
     MARGIN.add_to(parser)
+    parser.add_argument(
+        "--against", metavar="NAME", help="compare every system with this one alone, instead of all pairs of systems"
+    )
+    parser.add_argument(
+        "--contrast",
+        nargs="+",
+        metavar="A-B",
+        help="compare these pairs of systems alone: 'A - B', or A-B where this can be read in one way only",
+    )
     options.add_planning(parser)
     study = parser.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
     study.add_argument(
@@ -59,6 +68,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
+    from benchrunner.studies.contrasts import with_contrasts
+
     if arguments.name is not None:
         check_name(arguments.name)
     if arguments.json and arguments.format not in ("table", "json"):
@@ -74,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     study = _compared(arguments, runner) if arguments.study is None else _study_of_file(arguments, runner)
     if arguments.margin is not None:
         study = dataclasses.replace(study, margin=arguments.margin)
+    study = with_contrasts(study, arguments.against, arguments.contrast or ())
     published = None if arguments.study else options.published(arguments, arguments.backbones)
     if arguments.dry_run:
         return print_plan(study, runner, arguments)

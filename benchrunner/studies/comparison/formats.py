@@ -179,8 +179,9 @@ def _values(figure: Figure, statistics: StudyStatistics, place: Place) -> list[o
     values: list[object] = [figure.mean.value, figure.deviation, len(figure.values), figure.best.value]
     for interval in (statistics.intervals.get(place), figure.over_restarts):
         values += [None, None] if interval is None else [interval.low, interval.high]
-    if place in statistics.tests:
-        test = statistics.tests[place]
+    tests = [test for (system, _, column), test in statistics.tests.items() if (system, column) == place]
+    if len(tests) == 1:  # of all pairs, JSON has the tests
+        [test] = tests
         paired = test.comparison
         values += [paired.difference, paired.low, paired.high, paired.p, test.adjusted_p, paired.claim]
     else:
