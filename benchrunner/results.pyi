@@ -14,10 +14,9 @@ from benchrunner.plugins.discovery import discover as discover
 from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process.interrupts import HeldBack as HeldBack
-from benchrunner.runs import inventory as inventory, predicting as predicting
+from benchrunner.runs import file_scores as file_scores, inventory as inventory, predicting as predicting
 from benchrunner.runs.answering import answer as answer, write_board_files as write_board_files
 from benchrunner.runs.exporting import export as export
-from benchrunner.runs.file_scores import score_file as score_file
 from benchrunner.runs.local_executor import Local as Local
 from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder, send_fits as send_fits
 from benchrunner.runs.predicting import predict as predict

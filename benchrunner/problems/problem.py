@@ -245,7 +245,12 @@ class Problem(ABC):
 
     def is_constant(self, answers: Sequence[Any]) -> bool:
         """Say whether the answers are all equal, so that they may have been given without reading the questions."""
-        return len(answers) > 1 and all(answer == answers[0] for answer in answers)
+        return are_equal(answers)
+
+
+def are_equal(answers: Sequence[Any]) -> bool:
+    """Say whether several answers are all equal; a single answer tells nothing."""
+    return len(answers) > 1 and all(answer == answers[0] for answer in answers)
 
 
 def free_pieces(encoder: Encoder, recipe: Recipe, *, pair: bool, least: int = 1) -> int:

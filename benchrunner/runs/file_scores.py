@@ -1,4 +1,7 @@
-"""Scores of a prediction file, whoever wrote it, by the task's official scorer or by the task's metrics."""
+"""Scores of a prediction file, whoever wrote it, by the task's official scorer or by the task's metrics.
+
+Packages that read prediction files themselves take the functions of reading from here.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,15 @@ from typing import final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
-from benchrunner.leaderboards.leaderboard import labels_by_text
+from benchrunner.leaderboards.leaderboard import labels_by_text as labels_by_text
 from benchrunner.metrics import Score
 from benchrunner.runs.planner import Planner
-from benchrunner.tasks.prediction_files import rows_of, scores_of_file
+from benchrunner.tasks.prediction_files import (
+    parse_answer as parse_answer,
+    read_lines as read_lines,
+    rows_of,
+    scores_of_file,
+)
 from benchrunner.tasks.task import Task
 
 

@@ -23,7 +23,7 @@ from benchrunner.io.identity import identity
 from benchrunner.io.seals import check_seal, seal_files
 from benchrunner.metrics import Score
 from benchrunner.plugin_code import PluginCode, PluginFailure
-from benchrunner.problems.problem import Problem
+from benchrunner.problems.problem import Problem, are_equal
 from benchrunner.runs.folder import RunFolder, answer_lines, parse_answers, read_answers, write_prediction
 from benchrunner.runs.runner import Runner
 from benchrunner.tasks.task import Task
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 MAJORITY = "majority"
 """Name of the baseline method."""
+CONSTANT = "constant predictions"
+NO_BETTER = "no better than majority"
+"""Flags of predictions."""
 
 Baseline = Callable[[], Mapping[str, Score]]
 """Computes the majority's scores on the same rows; called only if there is something to compare."""
@@ -139,14 +142,23 @@ def judged(
     """
     scores = task.scores(rows.table, answers, extra_figures)
     notes = rows.notes
-    flags = list[str]()
+    flags = tuple[str, ...]()
     if baseline is not None:
-        if task.problem.is_constant(answers):
-            flags.append("constant predictions")
-        if scores and _no_better(scores, baseline()):
-            flags.append("no better than majority")
+        flags = flags_of(answers, task.problem, scores, baseline)
         notes += tuple(_tuned_notes(prediction, task))
-    return Record(prediction.id, "done", "", scores, tuple(flags), timings, notes=notes)
+    return Record(prediction.id, "done", "", scores, flags, timings, notes=notes)
+
+
+def flags_of(
+    answers: Sequence[Any], problem: Problem | None, scores: Mapping[str, Score], baseline: Baseline
+) -> tuple[str, ...]:
+    """Return the flags of answers. Answers without a problem are plain texts; without scores, no baseline is asked."""
+    flags = list[str]()
+    if are_equal(answers) if problem is None else problem.is_constant(answers):
+        flags.append(CONSTANT)
+    if scores and _no_better(scores, baseline()):
+        flags.append(NO_BETTER)
+    return tuple(flags)
 
 
 def _no_better(scores: Mapping[str, Score], baseline: Mapping[str, Score]) -> bool:

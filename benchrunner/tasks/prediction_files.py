@@ -1,4 +1,4 @@
-"""Score prediction files of any system against labelled rows, with the task's own metrics."""
+"""Read prediction files of any system, and score them against labelled rows with the task's own metrics."""
 
 from __future__ import annotations
 
@@ -44,26 +44,32 @@ def scores_of_file(
     """
     if task.problem.gold(rows.table) is None:
         raise DataError(f"{rows.origin}: these rows have no labels, so nothing can be scored; choose a labelled split.")
-    answers = _read(path, len(rows), task.problem, spellings or {})
+    answers = []
+    for line, text in read_lines(path, len(rows)):
+        answers.append(parse_answer(path, line, text, task.problem, spellings or {}))
     try:
         return task.scores(rows.table, answers)
     except DataError as error:  # an answer does not fit its row, for example too few tags for the words
         raise DataError(f"{path}: {error}") from None
 
 
-def _read(path: Path, rows: int, problem: Problem, spellings: Mapping[str, str]) -> list[Any]:
-    """Return the file's answers in the order of the rows."""
+def read_lines(path: Path, rows: int | None = None) -> list[tuple[int, str]]:
+    """Return the line number and the text of each answer in a file, in the order of the rows.
+
+    `rows` is the number of rows that want an answer; None if it is unknown: then the file has one for each row.
+    """
     lines = _lines(path)
     indexed = "\t" in lines[0]
-    while not lines[-1] and (indexed or len(lines) > rows):  # with one answer per line, the last answers may be empty
-        lines.pop()
-    answers = _indexed(path, lines, rows) if indexed else dict(enumerate(enumerate(lines, start=1)))
-    if len(answers) != rows:
+    while not lines[-1] and (indexed or (rows is not None and len(lines) > rows)):
+        lines.pop()  # with one answer per line, the last answers may be empty
+    expected = len(lines) - indexed if rows is None else rows
+    answers = _indexed(path, lines, expected) if indexed else dict(enumerate(enumerate(lines, start=1)))
+    if len(answers) != expected:
         count = f"{len(answers):,} answer{'s' * (len(answers) != 1)}{'' if indexed else ', one on each line'}"
-        missing = next((index for index in range(rows) if index not in answers), None)
+        missing = next((index for index in range(expected) if index not in answers), None)
         first = "" if missing is None else f" The first without an answer is row {missing}."
-        raise DataError(f"{path}: {count}; expected {rows:,}, one for each row.{first}")
-    return [_parsed(path, *answers[index], problem, spellings) for index in range(rows)]
+        raise DataError(f"{path}: {count}; expected {expected:,}, one for each row.{first}")
+    return [answers[index] for index in range(expected)]
 
 
 def _lines(path: Path) -> list[str]:
@@ -94,7 +100,8 @@ def _indexed(path: Path, lines: list[str], rows: int) -> dict[int, tuple[int, st
     return answers
 
 
-def _parsed(path: Path, line: int, text: str, problem: Problem, spellings: Mapping[str, str]) -> Any:
+def parse_answer(path: Path, line: int, text: str, problem: Problem, spellings: Mapping[str, str]) -> Any:
+    """Return the answer that a line of a file holds, or raise a `DataError` with the answers that are possible."""
     try:
         return problem.parse(text)
     except ValueError as reason:

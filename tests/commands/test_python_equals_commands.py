@@ -23,13 +23,13 @@ from benchrunner.results import (
     diagnose,
     discover,
     export,
+    file_scores,
     inventory,
     kept_studies,
     list_offers,
     read_study,
     removal,
     run_study,
-    score_file,
     study_of_file,
     write_board_files,
     write_submission,
@@ -206,10 +206,10 @@ def check_is_equal(shell: Shell) -> None:
 def score_is_equal(shell: Shell) -> None:
     Path("answers.txt").write_text("glad\n" * 24)
     task = shell.plugins.tasks.find("mood")
-    scored = score_file(task, Path("answers.txt"), runner(shell).planner)
+    scored = file_scores.score_file(task, Path("answers.txt"), runner(shell).planner)
     printed = shell.json("score", "mood", "answers.txt", "--data", "data")
     assert printed == same_json(scored.scores)
-    by_gold = score_file(task, Path("answers.txt"), runner(shell).planner, gold=Path("data/mood/dev.tsv"))
+    by_gold = file_scores.score_file(task, Path("answers.txt"), runner(shell).planner, gold=Path("data/mood/dev.tsv"))
     assert shell("score", "mood", "answers.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
 
 

@@ -17,6 +17,7 @@ from types import ModuleType
 import benchrunner
 import benchrunner.engine
 import benchrunner.results
+import benchrunner_audit
 import benchrunner_kit
 import benchrunner_kit.testing
 import benchrunner_report
@@ -45,7 +46,8 @@ def pages() -> tuple[Path, ...]:
 
 def commands() -> str:
     """List the commands of the core and of the plugins that most users install, with their help."""
-    extra = [("kit", benchrunner_kit), ("report", benchrunner_report), ("share", benchrunner_share)]
+    extra = [(module.__name__, module) for module in (benchrunner_kit, benchrunner_report, benchrunner_share)]
+    extra += [(benchrunner_audit.__name__, benchrunner_audit)]
     plugins = discover(extra=extra, installed=False)
     [chosen] = [action for action in parser(plugins)._actions if isinstance(action, argparse._SubParsersAction)]
     return table(("command", "what it does"), [(f"`{act.dest}`", act.help or "") for act in chosen._choices_actions])

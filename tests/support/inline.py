@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import benchrunner_audit
 import benchrunner_kit
 import benchrunner_methods
 import benchrunner_report
@@ -35,6 +36,7 @@ from benchrunner.results import Computing, Plugins, Runner, discover
 ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=2, batch_size=8, bilstm_width=32)
 SUITE = Suite("mine")
+AUDIT = ("audit", benchrunner_audit)
 METHODS = ("methods", benchrunner_methods)
 KIT = ("kit", benchrunner_kit)
 REPORT = ("report", benchrunner_report)
@@ -111,7 +113,7 @@ def own(**hooks: Any) -> SimpleNamespace:
 
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
-    found = discover(extra=[("own", own(**hooks)), METHODS, KIT, REPORT, SHARE], installed=False)
+    found = discover(extra=[("own", own(**hooks)), AUDIT, METHODS, KIT, REPORT, SHARE], installed=False)
     assert not found.set_aside, found.set_aside
     return found
 

@@ -25,7 +25,7 @@ from benchrunner.metrics.correlation import PEARSON
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify, Regress
 from benchrunner.problems.span import Span
-from benchrunner.tasks.prediction_files import scores_of_file
+from benchrunner.tasks.prediction_files import read_lines, scores_of_file
 from benchrunner.tasks.task import Scored, Scorer, Split, Task
 
 COLUMNS = {"a": "text", "label": "mood"}
@@ -295,3 +295,11 @@ def test_gold_for_a_task_without_files_is_refused(say: Say, capsys: pytest.Captu
     plugins = inline.plugins(register_tasks=[inline.mood(splits=splits)])
     assert main(["score", "mood", "said.txt", "--gold", "weights.txt"], plugins=plugins) == 2
     assert "mine/mood has no file layout for its split dev; leave --gold out." in capsys.readouterr().err
+
+
+def test_a_file_is_read_without_knowing_the_number_of_rows(tmp_path: Path) -> None:
+    assert read_lines(file(tmp_path, "sad\n\nglad\n\n")) == [(1, "sad"), (2, ""), (3, "glad"), (4, "")]
+    indexed = "index\tprediction\n1\tsad\n0\tglad\n\n"
+    assert read_lines(file(tmp_path, indexed)) == [(3, "glad"), (2, "sad")]
+    with pytest.raises(DataError, match=re.escape(":3: expected an index from 0 to 1, found '2'")):
+        read_lines(file(tmp_path, "index\tprediction\n0\tsad\n2\tglad\n"))

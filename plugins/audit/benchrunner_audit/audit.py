@@ -1,0 +1,207 @@
+"""The audit of prediction files: their flags, their faults, and their scores where the gold labels are there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, final
+
+from benchrunner import DataError, RequestError, Score
+from benchrunner.results import Runner, file_scores, predicting
+from benchrunner_audit.question import Question
+
+UNUSED = "label never used"
+OUTSIDE = "answers out of the label set"
+COPY = "copy"
+SAME = "same answers"
+"""Flags of audits, beside those of `benchrunner.results.predicting`."""
+NAMES = ("*.tsv", "*.txt")
+"""Names of the files that are read from folders."""
+
+
+@final
+@dataclass(frozen=True)
+class Flag:
+    """Something about a file that its reader should know. A file with a flag may still be what its author meant."""
+
+    name: str
+    detail: str = ""
+    """The labels, the number of rows or the other file that the flag is about."""
+
+
+@final
+@dataclass(frozen=True)
+class AuditedFile:
+    """What an audit found about one file."""
+
+    path: Path
+    rows: int | None = None
+    """The number of answers; None if they could not be read, or only the official scorer reads them."""
+    flags: tuple[Flag, ...] = ()
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    """As `benchrunner score --json` gives them; empty without gold labels."""
+    fault: str = ""
+    """Why the file is invalid, in a sentence or two; empty for a valid file."""
+
+    @property
+    def flag_names(self) -> tuple[str, ...]:
+        """The names of the flags."""
+        return tuple(flag.name for flag in self.flags)
+
+
+@final
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found about all files."""
+
+    files: tuple[AuditedFile, ...]
+    notes: tuple[str, ...]
+    """What could not be told and why."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether every file could be read as answers to the question."""
+        return not any(file.fault for file in self.files)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many files have each flag, for the flags that occur."""
+        counts = Counter[str]()
+        for file in self.files:
+            counts.update(file.flag_names)
+        return dict(counts)
+
+
+def audit_files(paths: Sequence[Path], question: Question, runner: Runner, *, names: Sequence[str] = NAMES) -> Audit:
+    """Audit files, and the files below folders whose names fit one of the patterns `names`."""
+    seen = _Seen()
+    files = [_audited(path, question, runner, seen) for path in files_below(paths, names)]
+    return Audit(tuple(files), question.notes)
+
+
+def files_below(paths: Iterable[Path], names: Sequence[str]) -> list[Path]:
+    """List the given files, and those below given folders whose names fit a pattern; each file once."""
+    found = dict[Path, Path]()
+    for path in paths:
+        try:
+            path.stat()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise RequestError(f"{path}: cannot be read: {reason}.") from None
+        inside = _fitting(path, names) if path.is_dir() else [path]
+        if not inside:
+            raise RequestError(f"{path}: no file below this folder is named {' or '.join(names)}. Give --name PATTERN.")
+        for file in inside:
+            found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
+def _fitting(folder: Path, names: Sequence[str]) -> list[Path]:
+    files = []
+    for path in sorted(folder.rglob("*")):
+        fits = any(fnmatchcase(path.name, pattern) for pattern in names)
+        if fits and path.is_file():
+            files.append(path)
+    return files
+
+
+@final
+class _Seen:
+    """The contents and the answers of the files so far, as hashes. Of equal files, the first is named."""
+
+    def __init__(self) -> None:
+        self._contents = dict[bytes, Path]()
+        self._answers = dict[bytes, Path]()
+
+    def contents(self, path: Path) -> tuple[Flag, ...]:
+        """Flag a file that is byte for byte another one."""
+        with path.open("rb") as file:
+            key = hashlib.file_digest(file, "sha256").digest()
+        return _flag_of_equal(COPY, self._contents, key, path)
+
+    def answers(self, path: Path, answers: Sequence[Any]) -> tuple[Flag, ...]:
+        """Flag a file with the answers of another one, however they are written."""
+        key = hashlib.sha256(repr(answers).encode("utf-8", "backslashreplace")).digest()
+        return _flag_of_equal(SAME, self._answers, key, path)
+
+
+def _flag_of_equal(name: str, seen: dict[bytes, Path], key: bytes, path: Path) -> tuple[Flag, ...]:
+    first = seen.setdefault(key, path)
+    return () if first == path else (Flag(name, str(first)),)
+
+
+def _audited(path: Path, question: Question, runner: Runner, seen: _Seen) -> AuditedFile:
+    """Audit one file; a file that cannot be read has a fault."""
+    try:
+        task = question.task
+        if task is not None and task.scorer is not None and task.scorer.recognizes(path):
+            return _officially_scored(path, question, runner, seen)
+        return _audited_answers(path, question, seen)
+    except DataError as fault:
+        return AuditedFile(path, fault=str(fault))
+    except OSError as error:
+        return AuditedFile(path, fault=f"{path}: cannot be read: {error.strerror}.")
+
+
+def _officially_scored(path: Path, question: Question, runner: Runner, seen: _Seen) -> AuditedFile:
+    """Audit a file in the layout of the task's official scorer, which reads it."""
+    assert question.task is not None
+    file = AuditedFile(path, flags=seen.contents(path))
+    if question.rows is None:
+        return file
+    scored = file_scores.score_file(question.task, path, runner.planner, split=question.split)
+    return replace(file, scores=scored.scores)
+
+
+def _audited_answers(path: Path, question: Question, seen: _Seen) -> AuditedFile:
+    """Audit a file that holds an answer for each row."""
+    lines = file_scores.read_lines(path, question.row_count)
+    texts = [text for _, text in lines]
+    answers = list[Any]()
+    faults = list[str]()
+    for line, text in lines:
+        try:
+            answers.append(_answer(path, line, text, question))
+        except DataError as fault:
+            faults.append(str(fault))
+    if faults:
+        names = predicting.flags_of(texts, None, {}, dict)
+        flags = [Flag(name) for name in names]
+        flags += [Flag(OUTSIDE, f"{len(faults):,} of {len(texts):,} rows")] if question.labels else []
+        return AuditedFile(path, len(texts), tuple(flags), fault=faults[0])
+    scores = _scores(path, question, answers)
+    names = predicting.flags_of(answers, question.problem, question.comparable(scores), lambda: question.majority)
+    flags = [Flag(name) for name in names]
+    if predicting.CONSTANT not in names:  # such files lack labels, and are equal, without being copied
+        flags += _unused(answers, question.labels)
+        flags += seen.contents(path) or seen.answers(path, answers)
+    return AuditedFile(path, len(texts), tuple(flags), scores)
+
+
+def _answer(path: Path, line: int, text: str, question: Question) -> Any:
+    if question.problem is None:
+        return text
+    return file_scores.parse_answer(path, line, text, question.problem, question.spellings)
+
+
+def _scores(path: Path, question: Question, answers: Sequence[Any]) -> Mapping[str, Score]:
+    """Score the answers by the task's metrics; nothing without gold labels."""
+    if question.task is None or question.rows is None:
+        return {}
+    try:
+        return question.task.scores(question.rows.table, answers)
+    except DataError as error:  # an answer does not fit its row, for example too few tags for the words
+        raise DataError(f"{path}: {error}") from None
+
+
+def _unused(answers: Sequence[Any], labels: Sequence[str]) -> list[Flag]:
+    """Flag labels that no row has, where an answer is a single label."""
+    if not labels or not all(isinstance(answer, str) for answer in answers):
+        return []
+    given = set(answers)
+    unused = [label for label in labels if label not in given]
+    return [Flag(UNUSED, ", ".join(unused))] if unused else []

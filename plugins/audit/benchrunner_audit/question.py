@@ -1,0 +1,93 @@
+"""What audited files answer: the rows of a task, rows whose labels are known, or rows of which nothing is known."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import final
+
+from benchrunner import Classify, DataNotFound, RequestError, Rows, Score, Task
+from benchrunner.engine import Problem
+from benchrunner.results import Runner, file_scores, predict, predicting
+
+
+@final
+@dataclass(frozen=True)
+class Question:
+    """What is known about the rows that files answer."""
+
+    problem: Problem | None = None
+    """Reads the answers; None if an answer may be any text."""
+    labels: tuple[str, ...] = ()
+    """The labels of the answers, if answers are labels."""
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    """Text in files -> label, where boards and data files spell labels in another way."""
+    task: Task | None = None
+    split: str | None = None
+    rows: Rows | None = None
+    """The rows of the split; None if they are not there."""
+    majority: Mapping[str, Score] = field(default_factory=dict)
+    """The scores of the majority answer of the training rows; empty if there are no such rows, or no gold labels."""
+    notes: tuple[str, ...] = ()
+    """What cannot be told and why, a sentence each."""
+
+    @property
+    def row_count(self) -> int | None:
+        """How many answers a file should have; None if this is unknown."""
+        return None if self.rows is None else len(self.rows)
+
+    def comparable(self, scores: Mapping[str, Score]) -> Mapping[str, Score]:
+        """Return the scores if the majority answer can be compared with them, else nothing.
+
+        A headline metric of probabilities, for example, has a value for the majority answer and none for a file.
+        """
+        for name, score in scores.items():
+            if name not in self.majority or (score.value is None and self.majority[name].value is not None):
+                return {}
+            return scores
+        return {}
+
+
+def question_of_labels(labels: Sequence[str]) -> Question:
+    """Return the question that has these labels and no rows; without labels, an answer may be any text."""
+    if not labels:
+        return Question()
+    if len(set(labels)) != len(labels) or len(labels) < 2 or "" in labels:
+        raise RequestError(f"--labels {','.join(labels)}: give two or more different labels, with commas between them.")
+    return Question(Classify(tuple(labels)), tuple(labels))
+
+
+def question_of_task(task: Task, split: str | None, runner: Runner) -> Question:
+    """Return what a split of a task asks (default: the first dev split), as far as its data is there."""
+    name = split or next(iter(task.named("dev")), task.train)
+    if name not in task.splits:
+        raise RequestError(f"{task.name} has no split '{name}'; it has {', '.join(task.splits)}.")
+    labels = getattr(task.problem, "labels", ())
+    spellings = file_scores.labels_by_text(task, runner.plugins.leaderboards.values())
+    question = Question(task.problem, labels, spellings, task, name)
+    try:
+        rows = runner.planner.rows(task, name)
+    except DataNotFound:
+        without = f"No data for {task.name}, split {name}: nothing is scored, and numbers of rows are not checked."
+        return dataclasses.replace(question, notes=(f"{without} Give it with --data DIR.",))
+    notes = [f"{rows.origin}: {note}" for note in rows.notes]
+    majority: Mapping[str, Score] = {}
+    if task.problem.gold(rows.table) is None:
+        notes.append(f"{rows.origin} has no labels: nothing is scored.")
+    else:
+        try:
+            majority = _majority_scores(task, name, runner)
+        except DataNotFound:
+            notes.append(f"No training rows of {task.name}: nothing is compared with their majority answer.")
+    return dataclasses.replace(question, rows=rows, majority=majority, notes=tuple(notes))
+
+
+def _majority_scores(task: Task, split: str, runner: Runner) -> Mapping[str, Score]:
+    """Score the majority answer of the training rows; nothing is kept."""
+    with tempfile.TemporaryDirectory(prefix="benchrunner-audit-") as folder:
+        passing = runner.in_workspace(dataclasses.replace(runner.workspace, runs=Path(folder)))
+        fit = passing.planner.plan(task, "", method=predicting.MAJORITY, recipe=task.recipe)
+        return predict(fit, split, passing).record.scores
