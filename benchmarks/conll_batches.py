@@ -64,7 +64,7 @@ def design() -> list[Way]:
     same sequences: no sentence of the slice has more than 126 pieces.
     """
     ways = []
-    for context in reversed(RECIPE_FIELDS["context"].choices):
+    for context in map(str, reversed(RECIPE_FIELDS["context"].choices)):
         for length in (128,) if context == "sentence" else (128, 512):
             counted = [(32, "sentences"), (WORDS, "words")]
             if context == "document":

@@ -9,7 +9,7 @@ from typing import Any
 
 from peer_tasks import Description
 
-from benchrunner import BenchrunnerError, Choose, Classify, Regress, Span, Task, metrics
+from benchrunner import BenchrunnerError, Choose, Classify, Regress, Span, Task
 from benchrunner.results import discover
 
 TASKS = ("glue/cola", "glue/sst2", "glue/stsb", "glue/mrpc", "glue/rte", "squad/1.1", "swag/swag")
@@ -58,7 +58,7 @@ def described(task: Task) -> Description:
 def score(task: Task, rows: list[dict[str, Any]], answers: list[Any]) -> float:
     """Score a peer's answers with the task's first metric."""
     gold = [row["answers" if isinstance(task.problem, Span) else "label"] for row in rows]
-    return number(metrics.score(task.metrics[0], gold, answers).value)
+    return number(task.metrics[0].score(gold, answers).value)
 
 
 def number(value: float | None) -> float:

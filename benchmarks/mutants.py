@@ -102,10 +102,10 @@ def _statements(file: Path) -> Iterator[tuple[ast.stmt, str, Source]]:
                 continue
             if isinstance(node, ast.stmt):
                 yield node, function, source
-            is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            inner = node.name if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else function
             for field in BLOCKS:
                 if field != "decorator_list":
-                    yield from inside(getattr(node, field, []), node.name if is_function else function)
+                    yield from inside(getattr(node, field, []), inner)
 
     yield from inside(ast.parse(source.text).body, "")
 

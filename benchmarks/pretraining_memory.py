@@ -15,9 +15,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-COUNTED = {0: lambda n: 16.0, 1: lambda n: 8 + 12 / n, 2: lambda n: 4 + 16 / n, 3: lambda n: 20 / n}
+COUNTED: dict[int, Callable[[int], float]] = {
+    0: lambda n: 16.0,
+    1: lambda n: 8 + 12 / n,
+    2: lambda n: 4 + 16 / n,
+    3: lambda n: 20 / n,
+}
 """Stage -> bytes a parameter of docs/pretraining.md."""
 
 

@@ -143,7 +143,7 @@ def transformers(asked: argparse.Namespace, home: Path, length: int) -> dict[str
         {"input_ids": one.tokens.tolist(), "token_type_ids": one.segments.tolist()} for step in batches for one in step
     ]
 
-    class Clock(TrainerCallback):
+    class Clock(TrainerCallback):  # type: ignore[misc]
         started = stopped = 0.0
 
         def on_step_end(self, *given: Any, **more: Any) -> None:

@@ -86,7 +86,7 @@ def miniature(store: TokenStore, vocabulary: Vocabulary, steps: int, batch_size:
         batch = collate(instances, torch.device("cpu"))
         made = time.process_time()
         sums = model(batch)
-        sums.loss(len(batch.labels), batch_size).backward()  # type: ignore[no-untyped-call]
+        sums.loss(len(batch.labels), batch_size).backward()
         making.append(made - began)
         learning.append(time.process_time() - made)
     for name, seconds in (("made", making), ("learnt from by 2/128", learning)):

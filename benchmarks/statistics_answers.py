@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("--study", default="answers", help="name of the kept study (default: answers)")
     parser.add_argument("--studies", type=int, default=STUDIES, help="number of drawn studies of each cell")
     arguments = parser.parse_args()
-    runner = Runner(discover(), Workspace(arguments.runs, data=arguments.data))
+    runner = Runner(discover(), Workspace(arguments.runs, arguments.runs / "cache", data=arguments.data))
     found = list(every_answers(read_study(arguments.study, runner)))
     for title, measure in (("False differences", rejections), ("True scores in the interval", coverage)):
         print_table(title, [answers.title for answers in found])
@@ -128,8 +128,11 @@ def main() -> None:
             for restarts in RESTARTS:
                 for given in (False, True):
                     name = f"{clusters or 'all'} clusters, {restarts} restarts, {'clusters' if given else 'rows'}"
-                    sizes = {"restarts": restarts, "clusters": clusters, "given": given}
-                    print_row(name, (measure(answers, arguments.studies, **sizes) for answers in found))
+                    rates = (
+                        measure(answers, arguments.studies, restarts=restarts, clusters=clusters, given=given)
+                        for answers in found
+                    )
+                    print_row(name, rates)
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def rejections(kind: Kind, design: Design, *, count: int, given: bool = True) ->
 
 def coverage(kind: Kind, design: Design, *, count: int, given: bool = True) -> Rate:
     """Count the studies whose interval contains the mean score of 4,000 other studies."""
-    truth = np.mean([kind.metric.value(study.gold, study.a[0]) for study in studies(kind, design, 4_000)])
+    truth = float(np.mean([kind.metric.value(study.gold, study.a[0]) for study in studies(kind, design, 4_000)]))
     hits = 0
     for study in studies(kind, design, count):
         clusters = design.clusters if given else None

@@ -32,7 +32,7 @@ RESTARTS = (1, 3)
 SEED_EFFECT = 0.06
 """Deviation of the quality between restarts, about 1.3 points of accuracy; 0 for single fits, of which tests speak."""
 TRUTHS = {"all equal": 0.0, "half better": 0.6, "equal, two with equal answers": 0.0}
-"""Name of a truth -> by how much the second half of the systems is better: 0.6 is about 12 points."""
+"""Name of a truth -> by how much the second half of the systems is better: 0.6 is about 11 points."""
 Name = tuple[int, int]
 """A system and a column."""
 

@@ -41,8 +41,6 @@ def ours(task: str, seed: int, arguments: argparse.Namespace) -> float:
 def trainer(task: str, seed: int, arguments: argparse.Namespace) -> float:
     from transformers import AutoTokenizer, BertForSequenceClassification
 
-    from benchrunner import metrics
-
     runner = peer_trainer.runner(arguments)
     row = runner.plugins.tasks.find(task)
     names = list(getattr(row.problem, "labels", ()))
@@ -70,7 +68,7 @@ def trainer(task: str, seed: int, arguments: argparse.Namespace) -> float:
     outputs = loop.predict(dev).predictions
     answers = [names[one] for one in outputs.argmax(-1)] if names else [float(one) for one in outputs[:, 0]]
     metric = next(one for one in row.metrics if one.name == TASKS[task])
-    value = metrics.score(metric, gold, answers).value
+    value = metric.score(gold, answers).value
     assert value is not None
     return value
 

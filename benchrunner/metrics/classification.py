@@ -136,7 +136,7 @@ RIGHT_CHOICE = Metric.of_rows("accuracy", _is_among)
 """Share of rows whose answer is the gold answer, or one of them if gold is a list, as in `Candidates`."""
 
 
-def f1(positive: str) -> Metric:
+def f1(positive: Any) -> Metric:
     """Give the F1 of one label against all others; 0 where the label is neither present nor predicted."""
     return _of_counts("f1", _first_f1, (positive,))
 

@@ -36,8 +36,8 @@ def check_contrast(contrast: Contrast, arm_of: dict[str, str], place: str) -> No
 def with_contrasts(study: Study, other: str | None, texts: Sequence[str]) -> Study:
     """Return a study that compares all systems or arms with `other`, and the pairs that `texts` name.
 
-    Names are those of the table; of a name such as `bert/mini`, the part after the last slash is enough if only one
-    system ends so. A text is `A - B`, or `A-B` where this can be read in one way only.
+    Names are those of the table; of a name such as `maker/model`, the part after a slash is enough if only one system
+    ends so. A text is `A - B`, or `A-B` where this can be read in one way only.
     """
     if other is None and not texts:
         return study
@@ -84,12 +84,15 @@ def _names(study: Study) -> tuple[str, ...]:
 
 
 def _spelled(study: Study) -> dict[str, str]:
-    """Map every spelling of a name to the name: the whole name, or the part after its last slash if it is unique."""
+    """Map every spelling of a name to the name: the whole name, or the part after a slash of it if this is unique."""
     spelled: dict[str, str] = {}
     short: dict[str, list[str]] = {}
     for name in _names(study):
         spelled[name] = name
-        short.setdefault(name.rpartition("/")[2], []).append(name)
+        _, slash, rest = name.partition("/")
+        while slash:
+            short.setdefault(rest, []).append(name)
+            _, slash, rest = rest.partition("/")
     for ending, names in short.items():
         if len(names) == 1:
             spelled.setdefault(ending, names[0])

@@ -134,21 +134,27 @@ class _Run:
         for cell in cells:
             runner = self._runners.of(cell.fitting)
             groups.setdefault(runner, []).append(planned(cell, runner))
-        results = []
-        for runner, group in groups.items():
-            results += self._group(group, runner)
-        self.results += results
-        return results
+        before = len(self.results)
+        waiting = list(groups)
+        while waiting:
+            runner = waiting.pop(0)
+            later = [cell for other in waiting for cell in groups[other]]
+            self.results += self._group(groups[runner], runner, later)
+        return self.results[before:]
 
-    def _group(self, cells: Sequence[Cell], runner: Runner) -> list[CellResult]:
-        """Run planned cells that are scored on the same rows of dev, which the runner reads; return their results."""
+    def _group(self, cells: Sequence[Cell], runner: Runner, later: Iterable[Cell]) -> list[CellResult]:
+        """Run planned cells that are scored on the same rows of dev, which the runner reads; return their results.
+
+        `later` are the cells that run after these: the weights of their fits are kept until then.
+        """
         fits = different_fits(cells)
         runner.observers.call("before_study", fits=fits)
         self._keeper.planned(cells)
         predictions = NotedPredictions(runner)
         records = self._records(fits, runner, predictions)
         results = [select(cell, records, predictions, runner=runner) for cell in cells]
-        _prune([*self.results, *results], fits, runner)
+        needed = {fit.id for fit in different_fits(later)}
+        _prune([*self.results, *results], [fit for fit in fits if fit.id not in needed], runner)
         majority = self._score_majority(cells, runner, predictions)
         self._keeper.finished(results, predictions.ids, majority)
         selected = [result.selected for result in results if result.selected is not None]

@@ -308,7 +308,7 @@ def test_a_worker_that_is_killed_is_told(code: str, tmp_path: Path, monkeypatch:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["training", "stuck in a step", "encoding"])
-def test_workers_end_with_a_killed_parent(moment: str, start: Start) -> None:
+def test_workers_end_with_a_killed_parent(moment: str, start: Start, tmp_path: Path) -> None:
     command = start(*SEVERAL, "--epochs", "400", hold=moment)
     command.wait_for(f"{moment}-*", 2)
     command.interrupt(to=signal.SIGKILL, group=False)
@@ -316,6 +316,7 @@ def test_workers_end_with_a_killed_parent(moment: str, start: Start) -> None:
     while command.alive():
         assert time.monotonic() < end
         time.sleep(0.05)
+    assert checkpoints(tmp_path) == (2 if moment == "training" else 0)
 
 
 SCRIPT = """

@@ -1,6 +1,7 @@
 """Columns of one task in a study file share one selection among shared fits, unless the file says otherwise."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,18 @@ def test_a_study_file_says_how_dev_selects(tmp_path: Path) -> None:
     assert [(recipe.lr, recipe.bias_correction) for recipe in recipes] == [(4, False), (8, True)]
     with pytest.raises(RequestError, match="the metric of each column selects: leave select-by out"):
         study_of_file(str(tmp_path / "study.toml"), made, options=StudyOptions(select_by="accuracy"))
+
+
+def test_columns_with_other_rows_of_dev_keep_weights(tmp_path: Path) -> None:
+    made = metric_dependent(tmp_path)
+    text = COLUMNS.replace('metric = "matthews"', 'metric = "matthews"\nselect-by = "matthews"')
+    (tmp_path / "study.toml").write_text(text)
+    study = study_of_file(str(tmp_path / "study.toml"), made)
+    whole, limited = study.cells
+    for cells in ((whole, limited), (limited, whole)):
+        first, second = cells
+        fitting = replace(second.fitting, limit_dev=16)
+        result = run_study(replace(study, cells=(first, replace(second, fitting=fitting))), made)
+        chosen = {cell.selected.id for cell in result.cells if cell.selected is not None}
+        kept = {path.parent.parent.name for path in (tmp_path / "runs").glob("*/model/tiny.safetensors")}
+        assert (len(chosen), kept) == (2, chosen)

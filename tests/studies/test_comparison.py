@@ -180,9 +180,9 @@ def test_the_verdict_says_who_is_best_tied_or_unclear() -> None:
     made = ranked({"one": ABOVE, "two": ABOVE, "three": {("a", "c")}, "four": set()}, "a", "b", "c")
     assert conclusions(made) == [
         "Best on 2 of 4 tasks (mine/one, mine/two): a.",
-        "Tied for best on 1 of 4 tasks: a, b (mine/three, a difference is likely to be seen from 1.4).",
-        "Nothing is clear on 1 of 4 tasks: mine/four (a difference under 1.4 points is unlikely to be seen with 300 "
-        "rows and 3 restarts).",
+        "Tied for best on 1 of 4 tasks, mine/three (likely to be seen from 1.4): a, b.",
+        "Nothing is clear on 1 of 4 tasks: mine/four (under 1.4 points with 300 rows). In parentheses, the differences "
+        "that are unlikely to be seen with 3 restarts.",
         "Mean rank over 4 tasks, with its interval: a 1.5 (1.0 to 2.0); clearly behind: b, c.",
     ]
 

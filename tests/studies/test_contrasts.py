@@ -21,6 +21,7 @@ def test_without_options_all_pairs_are_compared() -> None:
 def test_all_are_compared_with_the_system_of_against() -> None:
     assert contrasts(against="b-1") == [("a", "b-1"), ("bert/mini", "b-1")]
     assert contrasts(against="mini") == [("a", "bert/mini"), ("b-1", "bert/mini")]
+    assert contrasts(against="2/64", names=("a", "bert/2/64")) == [("a", "bert/2/64")]
     assert contrasts("a - b-1", "b-1 - a", against="b-1") == [("a", "b-1"), ("bert/mini", "b-1"), ("b-1", "a")]
 
 

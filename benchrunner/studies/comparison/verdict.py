@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from statistics import median
 
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column
@@ -10,7 +11,7 @@ from benchrunner.studies.study_statistics import Pairing, SystemDifference
 
 MOST_GROUPS = 3
 """Number of groups of tied systems that a verdict names, those of most tasks first."""
-MOST_CHARACTERS = 100
+MOST_CHARACTERS = 130
 """Characters of a list of names in a sentence; the first name is always whole."""
 
 Tests = Mapping[Pairing, SystemDifference]
@@ -37,8 +38,7 @@ def verdict(result: Result) -> Iterator[str]:
     if rest:
         yield f"On {_listed(rest)}, other systems are best or tied for best: see the marks."
     if unclear:
-        described = [_unclear(result, column) for column in unclear]
-        yield f"Nothing is clear on {len(unclear)} {of_all}: {_listed(described, '; ')}."
+        yield _nothing_clear(result, unclear, of_all)
     yield from _over_all(result, kind)
 
 
@@ -52,24 +52,26 @@ def _group(result: Result, names: tuple[str, ...], columns: Collection[Column], 
     titles = [column.title for column in columns]
     if len(names) == 1:
         return f"Best on {len(columns)} {of_all} ({_listed(titles)}): {names[0]}."
-    described = []
+    seen = []
     for column in columns:
         least = _detectable(result, column, _between(result.statistics.tests, names, column))
-        described.append(f"{column.title}, a difference is likely to be seen from {least}" if least else column.title)
-    return f"Tied for best on {len(columns)} {of_all}: {_listed(names)} ({_listed(described, '; ')})."
+        seen.append(f"{column.title} (likely to be seen from {least})" if least else column.title)
+    return f"Tied for best on {len(columns)} {of_all}, {_listed(seen)}: {_listed(names)}."
 
 
-def _unclear(result: Result, column: Column) -> str:
-    """Name a column without clear differences, with the smallest difference that its rows and restarts let see."""
-    tests = _between(result.statistics.tests, _ranked(result, column), column)
-    least = _detectable(result, column, tests)
-    if not least:
-        return f"{column.title} (all answers are equal)" if tests else f"{column.title} (nothing could be tested)"
-    paired = tests[0].comparison
-    restarts = max(max(test.comparison.restarts) for test in tests)
+def _nothing_clear(result: Result, columns: Sequence[Column], of_all: str) -> str:
+    """Name the columns without clear differences, with the differences that their rows and restarts let see."""
+    described = []
+    restarts = 1
+    for column in columns:
+        tests = _between(result.statistics.tests, _ranked(result, column), column)
+        points = _detectable(result, column, tests)
+        seen = f"under {points} points with {tests[0].comparison.rows:,} rows" if points else "answers without spread"
+        described.append(f"{column.title} ({seen})")
+        restarts = max([restarts, *(max(test.comparison.restarts) for test in tests)])
     return (
-        f"{column.title} (a difference under {least} points is unlikely to be seen with {paired.rows:,} rows and "
-        f"{restarts} restart{'s' * (restarts > 1)})"
+        f"Nothing is clear on {len(columns)} {of_all}: {_listed(described)}. In parentheses, the differences that are "
+        f"unlikely to be seen with {restarts} restart{'s' * (restarts > 1)}."
     )
 
 
@@ -83,10 +85,16 @@ def _between(tests: Tests, names: Collection[str], column: Column) -> list[Syste
 
 
 def _detectable(result: Result, column: Column, tests: Iterable[SystemDifference]) -> str:
-    """Write the smallest difference that one of some tests is likely to show; empty if none can show any."""
+    """Write the difference that a test in a column is likely to show: the median of some tests; empty if there is none.
+
+    A test of answers without spread would show any difference.
+    """
     scale = result.figures[_ranked(result, column)[0], column.name].scale
-    least = [test.comparison.detectable * scale for test in tests if test.comparison.parts]
-    return f"{min(least):.1f}" if least else ""
+    detectable = []
+    for test in tests:
+        if test.comparison.detectable > 0:
+            detectable.append(test.comparison.detectable * scale)
+    return f"{median(detectable):.1f}" if detectable else ""
 
 
 def _over_all(result: Result, kind: str) -> Iterator[str]:

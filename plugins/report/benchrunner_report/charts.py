@@ -72,6 +72,8 @@ def differences_chart(result: Result) -> Markup | None:
     titles = {column.name: column.title for column in result.study.columns}
     different = {other for _, other, _ in tests}
     first = next(iter(different)) if len(different) == 1 else "the other system"
+    if result.statistics.is_ranking:
+        first = "the best figure"
     drawing = Drawing("differences", f"Differences from {first}", width=WIDTH * 1.5, kind="chart wide")
     bounds = [0.0]
     order = list(titles)
