@@ -62,6 +62,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="table (default), markdown, csv with a line for every score, json with everything, or latex",
     )
     options.add_json(parser, help="print the results as JSON, like --format json")
+    shown.add_argument(
+        "--metrics",
+        choices=("headline", "all"),
+        help="metrics of each task in a table of three or more systems: headline (default) or all",
+    )
     shown.add_argument("--best", action="store_true", help="show the selected restart too; it is optimistic")
     shown.add_argument("--run-ids", action="store_true", help="list the ids of the fits below the table")
 
@@ -91,7 +96,12 @@ def run(arguments: argparse.Namespace) -> int:
         return print_plan(study, runner, arguments)
     result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
     return print_result(
-        result, published=published, form=arguments.format, best=arguments.best, run_ids=arguments.run_ids
+        result,
+        published=published,
+        form=arguments.format,
+        best=arguments.best,
+        every_metric=arguments.metrics == "all",
+        run_ids=arguments.run_ids,
     )
 
 
@@ -145,6 +155,10 @@ def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:
     if arguments.split is not None:
         raise RequestError(
             f"The columns of the study {arguments.study} say which splits are scored: leave --split out."
+        )
+    if arguments.metrics is not None:
+        raise RequestError(
+            f"The columns of the study {arguments.study} say which metrics are shown: leave --metrics out."
         )
     if arguments.published is not None:
         raise RequestError(f"The study {arguments.study} has published figures of its own: leave --published out.")

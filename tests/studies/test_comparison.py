@@ -21,7 +21,7 @@ from benchrunner.studies.result import Computing, Result
 from benchrunner.studies.study_statistics import Pairing, StudyStatistics, SystemDifference
 from inline import mood
 from made_results import cells, lines, made_result
-from published_moods import choice
+from published_moods import MEAN, choice
 
 NAMES = [
     "bert/base-uncased",
@@ -62,8 +62,11 @@ def test_a_table_fits_into_100_columns_with_whole_names(backbones: Sequence[str]
     shown = lines(as_table(with_statistics(made, {"mine/mood": 0.1}), choice(), best=best), 100)
     assert max(map(len, shown)) <= 100
     assert "…" not in "".join(shown)
-    figure = "94.8 93.1 ± 1.2 [91.0, 95.3]" if best else "93.1 ± 1.2 [91.0, 95.3]"
-    assert sum(line.count(figure) for line in shown) == 4 * len(backbones)
+    text = "".join(shown)
+    has_rows_of_systems = len(backbones) > 2 or (best and len(backbones) == 2)  # these show headlines only
+    figures = len(backbones) * (2 if has_rows_of_systems else 4)
+    assert text.count("93.1 ± 1.2") == text.count("[91.0, 95.3]") == figures
+    assert text.count("94.8") == best * text.count("93.1 ± 1.2")
     rows = [cells(line) for line in shown if line[0] in "│┃"]
     columns = "\n".join("".join(column) for column in zip(*rows, strict=True))
     assert all(name in columns for name in backbones)
@@ -91,7 +94,8 @@ def test_many_warnings_are_one_mark_a_cell_with_a_legend() -> None:
     made = replace(made, cells=tuple(replace(cell, flagged=flagged) for cell in made.cells))
     legend = [line for line in remarks(made) if "majority" in line or "constant" in line]
     assert legend == ["a  no better than majority", "b  constant predictions"]
-    assert sum(" ab " in line for line in lines(as_table(made), 100)) == 16
+    table = "".join(lines(as_table(made), 100))
+    assert table.count(" ab ") == 8
 
 
 def test_the_conclusion_says_who_is_better_and_where() -> None:
@@ -196,6 +200,51 @@ def test_the_best_and_those_tied_for_best_have_marks() -> None:
     ]
     fits = Marks.of(ranked({"one": ABOVE}, "a", "b", "c", claim="fits"))
     assert fits.of_place(("a", "mine/one accuracy")) == "(*)"
+
+
+def test_three_systems_are_rows_with_headlines_as_columns() -> None:
+    shown = lines(as_table(ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")), 100)
+    body = [cells(line) for line in shown if line.startswith("│")]
+    assert shown[0].strip() == "dev, mean ± sd [95 %]"
+    interval = ["", "", "", "[1.0, 2.0]"]
+    assert body == [
+        ["a", "93.1 ± 1.2 *", "93.1 ± 1.2 =", "1.5"],
+        interval,
+        ["b", "93.1 ± 1.2", "93.1 ± 1.2 =", "1.5"],
+        interval,
+        ["c", "93.1 ± 1.2", "93.1 ± 1.2", "1.5"],
+        interval,
+        ["majority", "50.0", "50.0", ""],
+    ]
+
+
+def test_a_suite_average_stands_instead_of_mean_ranks() -> None:
+    made = ranked({"mood": ABOVE, "two": ABOVE}, "a", "b", "c")
+    assert as_text("markdown", made).splitlines()[0].endswith(" mean rank |")
+    averaged = made_result([mood(suite=MEAN), mood(name="mine/two")], "abc")
+    averaged = replace(averaged, given_statistics=made.statistics)
+    head = as_text("markdown", averaged).splitlines()[0]
+    assert head == "| backbone | mine/mood accuracy | mine/two accuracy | mean | score |"
+
+
+def test_the_best_group_is_bold_in_markdown_and_latex() -> None:
+    made = ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")
+    markdown, latex = (as_text(form, made, choice("none")) for form in ("markdown", "latex"))
+    assert markdown.count("**93.1 ± 1.2") == latex.count(r"\textbf{93.1 $\pm$ 1.2") == 3
+    assert r"| b | 93.1 ± 1.2 | **93.1 ± 1.2 =** |" in markdown
+    assert r"a & \textbf{93.1 $\pm$ 1.2 *} & \textbf{93.1 $\pm$ 1.2 =}" in latex
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_many_columns_stand_in_groups_below_each_other(width: int) -> None:
+    tasks = [mood(name=f"mine/task-{number}") for number in range(12)]
+    made = with_statistics(made_result(tasks, NAMES), {})
+    shown = lines(as_table(made), width)
+    assert max(map(len, shown)) <= width and "…" not in "".join(shown)
+    assert sum("b/another" in line for line in shown) == {80: 4, 100: 3}[width]
+    assert all(f"mine/task-{number}" in "".join(shown) for number in range(12))
+    assert sum(line.count("[91.0, 95.3]") for line in shown) == 12 * len(NAMES)
+    assert "mine/task-11" in as_text("markdown", made, choice("none")).splitlines()[0]
 
 
 @pytest.mark.parametrize("margin", [None, 1.0])

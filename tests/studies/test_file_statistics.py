@@ -118,7 +118,7 @@ def test_the_table_has_intervals_marks_and_conclusions(guessers: Kitchen) -> Non
     lines = [cells(line) for line in out.splitlines() if line[0] == "│"]
     places = {row[0]: number for number, row in enumerate(lines) if row[0]}
     bad = places["bad"]
-    assert lines[bad][1] == "16.7 ± 8.3 (3)" and lines[places["good"]][2].endswith("(3) =")
+    assert lines[bad][1] == "16.7 ± 8.3 (3) a" and lines[places["good"]][2].endswith("(3) =")
     assert all(cell.startswith("[") and cell.endswith("]") for cell in lines[bad + 1][1:])
     assert lines[places["as good"]][1] == "94.4 ± 9.6 (3) ="
     assert "  =  tied for best: none is clearly better: p < 0.05 after Holm's correction for 2 tests\n" in out

@@ -18,10 +18,7 @@ in parentheses."""
 @final
 @dataclass(frozen=True)
 class Marks:
-    """The marks of clear differences, and the letters of warnings in the order in which they first appear.
-
-    Only a table with tasks down has letters: below a table of systems, notes name the systems and columns.
-    """
+    """The marks of clear differences, and the letters of warnings in the order in which they first appear."""
 
     letters: dict[str, str]
     """Warning -> letter."""
@@ -31,9 +28,8 @@ class Marks:
     def of(cls, result: Result) -> Marks:
         """Give every warning of a study a letter."""
         warnings = dict[str, None]()
-        if not result.study.systems_down:
-            for cell in result.table_cells:
-                warnings |= dict.fromkeys(cell.warnings)
+        for cell in result.table_cells:
+            warnings |= dict.fromkeys(cell.warnings)
         return cls(dict(zip(warnings, "abcdefghijklmnopqrstuvwxyz", strict=False)), result)
 
     def of_place(self, place: Place) -> str:

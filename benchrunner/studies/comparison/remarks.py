@@ -249,9 +249,6 @@ def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[st
     for reason, fits in grouped((reason, fit) for fit, reason in cell.lost.items()).items():
         names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
         yield f"{names} no scores: {reason}", column.title
-    if result.study.systems_down:  # such a table has no letters
-        for flag, count in cell.flagged.items():
-            yield f"{flag} in {count} of {len(cell.restarts)} restart(s)", column.title
     if 0 < cell.collapsed < len(cell.chosen_fits):
         yield _collapsed_note(cell, place, result), column.title
     for note in cell.notes:
