@@ -14,7 +14,7 @@ from benchrunner.io.decoding import as_json
 from benchrunner.io.output_places import check_place as check_place
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
 
     from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.studies.dry_run import DryRun
@@ -45,7 +45,9 @@ def print_json(value: Any) -> None:
     print_data(f"{text}\n")
 
 
-def print_table(table: Table, footnotes: Iterable[str], *, title: str = "", plain_width: int = PLAIN_WIDTH) -> None:
+def print_table(
+    table: RenderableType, footnotes: Iterable[str], *, title: str = "", plain_width: int = PLAIN_WIDTH
+) -> None:
     """Print a table with footnotes below it; `plain_width` is that of lines if standard output is not a terminal."""
     console = new_console(width=None if sys.stdout is not None and sys.stdout.isatty() else plain_width)
     if title:
@@ -65,28 +67,31 @@ def print_result(
     published: PublishedChoice | None = None,
     form: str = "table",
     best: bool = False,
+    every_metric: bool = False,
     run_ids: bool = False,
 ) -> int:
     """Print a study's result, beside published figures; return the exit code: whether every fit finished.
 
-    `form` is one of `FORMATS`. `best` shows the score of the selected restart too, and `run_ids` the ids of the fits.
+    `form` is one of `FORMATS`. `best` shows the score of the selected restart too, `every_metric` all metrics
+    of each task where systems are rows, and `run_ids` the ids of the fits.
     """
-    from benchrunner.studies.comparison.formats import as_text, rich_table
+    from benchrunner.studies.comparison.formats import as_table, as_text
     from benchrunner.studies.comparison.json_values import as_json
-    from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
+    from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, WIDTH
     from benchrunner.studies.comparison.remarks import remarks
 
     published = published or NOTHING_PUBLISHED
     if form == "json":
         print_json(as_json(result, published))
     elif form == "table":
-        shown = layout(result, published, best=best)
         notes = remarks(result, published, run_ids=run_ids)
-        print_table(rich_table(shown), notes, title=result.study.title, plain_width=shown.width)
+        table = as_table(result, published, best=best, every_metric=every_metric)
+        print_table(table, notes, title=result.study.title, plain_width=WIDTH)
         if result.name:
             print_line(f"  kept as the study {result.name}")
     else:
-        print_data(as_text(form, result, published, best=best, run_ids=run_ids) + "\n")
+        text = as_text(form, result, published, best=best, every_metric=every_metric, run_ids=run_ids)
+        print_data(text + "\n")
     return DONE if result.is_complete else FAILED
 
 

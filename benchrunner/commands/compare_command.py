@@ -28,6 +28,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     backbones.required = False  # not with --study; nargs="*" would take no backbones that follow another option
     parser.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
     MARGIN.add_to(parser)
+    parser.add_argument(
+        "--against", metavar="NAME", help="compare every system with this one alone, instead of all pairs of systems"
+    )
+    parser.add_argument(
+        "--contrast",
+        nargs="+",
+        metavar="A-B",
+        help="compare these pairs of systems alone: 'A - B', or A-B where this can be read in one way only",
+    )
     options.add_planning(parser)
     study = parser.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
     study.add_argument(
@@ -53,12 +62,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="table (default), markdown, csv with a line for every score, json with everything, or latex",
     )
     options.add_json(parser, help="print the results as JSON, like --format json")
+    shown.add_argument(
+        "--metrics",
+        choices=("headline", "all"),
+        help="metrics of each task in a table of three or more systems: headline (default) or all",
+    )
     shown.add_argument("--best", action="store_true", help="show the selected restart too; it is optimistic")
     shown.add_argument("--run-ids", action="store_true", help="list the ids of the fits below the table")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
+    from benchrunner.studies.contrasts import with_contrasts
+
     if arguments.name is not None:
         check_name(arguments.name)
     if arguments.json and arguments.format not in ("table", "json"):
@@ -74,12 +90,18 @@ def run(arguments: argparse.Namespace) -> int:
     study = _compared(arguments, runner) if arguments.study is None else _study_of_file(arguments, runner)
     if arguments.margin is not None:
         study = dataclasses.replace(study, margin=arguments.margin)
+    study = with_contrasts(study, arguments.against, arguments.contrast or ())
     published = None if arguments.study else options.published(arguments, arguments.backbones)
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
     result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
     return print_result(
-        result, published=published, form=arguments.format, best=arguments.best, run_ids=arguments.run_ids
+        result,
+        published=published,
+        form=arguments.format,
+        best=arguments.best,
+        every_metric=arguments.metrics == "all",
+        run_ids=arguments.run_ids,
     )
 
 
@@ -133,6 +155,10 @@ def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:
     if arguments.split is not None:
         raise RequestError(
             f"The columns of the study {arguments.study} say which splits are scored: leave --split out."
+        )
+    if arguments.metrics is not None:
+        raise RequestError(
+            f"The columns of the study {arguments.study} say which metrics are shown: leave --metrics out."
         )
     if arguments.published is not None:
         raise RequestError(f"The study {arguments.study} has published figures of its own: leave --published out.")

@@ -1,7 +1,8 @@
 """Statistics: intervals of scores, tests between systems, Holm's correction, the expected best of several trials."""
 
+from benchrunner.statistics.corrections import holm
 from benchrunner.statistics.intervals import Interval, example_interval, expected_best, restart_interval
-from benchrunner.statistics.paired_test import Chance, Comparison, arms_test, chance_of_better, holm, paired_test
+from benchrunner.statistics.paired_test import Chance, Comparison, arms_test, chance_of_better, paired_test
 
 __all__ = [
     "Chance",

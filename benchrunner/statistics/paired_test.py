@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import NormalDist
-from typing import Literal, TypeVar, final
+from typing import Literal, final
 
 import numpy as np
 
@@ -25,7 +26,6 @@ SMALLEST_P = 1e-12
 
 
 Claim = Literal["arms", "backbones", "fits"]
-Name = TypeVar("Name", bound=Hashable)
 Method = Literal["mcnemar", "permutation", "rows and pre-trainings", "rows and restarts", "rows", "equal answers"]
 
 
@@ -66,6 +66,18 @@ class Comparison:
         """The true difference that such answers show as clear in 80 of 100 studies."""
         error = math.sqrt(sum(part.variance for part in self.parts))
         return half_width(self.parts, 1 - self.confidence) + NormalDist().inv_cdf(0.8) * error
+
+    @property
+    def reversed(self) -> Comparison:
+        """The comparison of `b` with `a`."""
+        return replace(
+            self,
+            difference=-self.difference,
+            low=-self.high,
+            high=-self.low,
+            restarts=self.restarts[::-1],
+            pre_trainings=self.pre_trainings[::-1],
+        )
 
     def is_equivalent(self, margin: float) -> bool:
         """Whether the true difference is shown to be `margin` at most: the whole interval lies within ±margin.
@@ -144,16 +156,18 @@ class Side:
         """The fits of all draws."""
         return list(itertools.chain.from_iterable(self.draws))
 
+    @cached_property
     def scores(self) -> np.ndarray:
-        """Return the mean score of each draw, (draws,)."""
+        """The mean score of each draw, (draws,)."""
         means = []
         for draw in self.draws:
             scores = [fit.score for fit in draw]
             means.append(np.mean(scores))
         return np.array(means)
 
+    @cached_property
     def pseudo_values(self) -> np.ndarray:
-        """Return the mean pseudo-values of each draw's fits, (draws, blocks)."""
+        """The mean pseudo-values of each draw's fits, (draws, blocks)."""
         return np.stack([pseudo_values(draw).mean(axis=0) for draw in self.draws])
 
 
@@ -227,8 +241,8 @@ def compare_sides(
 
     `at_least` is a number of permutations for a test in a large family; by default there are fewer for slow metrics.
     """
-    scores_a = a.scores()
-    scores_b = b.scores()
+    scores_a = a.scores
+    scores_b = b.scores
     difference = float(scores_a.mean() - scores_b.mean())
     draws = (len(a.draws), len(b.draws))
     several = min(draws) > 1
@@ -245,7 +259,7 @@ def compare_sides(
     differing = _differing_rows([fit.answers for fit in (*fits_a, *fits_b)])
     if differing:
         freedom = effective_number(first.blocks[differing]) - 1
-        parts = [row_part(a.pseudo_values(), b.pseudo_values(), freedom, without_interaction=several)]
+        parts = [row_part(a.pseudo_values, b.pseudo_values, freedom, without_interaction=several)]
         if several:
             parts += draw_parts(scores_a, scores_b)
         p = combined_p(difference, parts)
@@ -373,20 +387,3 @@ def _differing_rows(restarts: Sequence[Column]) -> list[int]:
         if any(answers[row] != first for answers in restarts[1:]):
             differing.append(row)
     return differing
-
-
-def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
-    """Return the p-value of each test, adjusted for the number of tests (Holm 1979), in the given order.
-
-    If the tests with an adjusted p-value below 0.05 are reported, the probability of even one false report is at most
-    5 %, whatever the dependence between the tests. The k-th smallest of n p-values is multiplied by n - k + 1; an
-    adjusted p-value is at least as large as those of smaller p-values, and at most 1.
-    """
-    adjusted = dict(p_values)
-    largest = 0.0
-    names = sorted(p_values, key=lambda name: p_values[name])
-    for rank, name in enumerate(names):
-        multiplied = (len(names) - rank) * p_values[name]
-        largest = max(largest, min(1.0, multiplied))
-        adjusted[name] = largest
-    return adjusted

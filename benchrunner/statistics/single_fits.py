@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ PERMUTATIONS = 9_999
 """Number of random permutations. The smallest possible p-value is 0.0002."""
 SLOW_PERMUTATIONS = 499
 """Number for metrics that are computed anew for each permutation. The smallest possible p-value is 0.004."""
+SCREENING, LARGEST_P = 999, 0.05
+"""In a large family, a test with so many permutations comes first; only if its p-value is at most so large, others
+follow, and their p-value counts. A p-value of at most x is then as improbable as without the first test."""
 
 
 def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
@@ -52,35 +56,49 @@ def swap_test(
     For correlations, the numbers of each fit are scaled to mean 0 and deviation 1 before they are swapped; for
     Spearman's correlation they are replaced by their ranks first.
     """
-    from scipy.stats import permutation_test
-
     rows = np.array([row for row in range(len(a.gold)) if a.answers[row] != b.answers[row]])  # that may be swapped
     if not len(rows):
         return 1.0
     numbers, unit_of = np.unique(a.units[rows], return_inverse=True)
     swaps = Swaps(rows, unit_of)
     difference = _by_lists(a, b, swaps) if a.row_sums is None else _by_sums(a, b, swaps, a.row_sums)
-    from_a = np.ones(len(numbers))
+    most = resamples or max(PERMUTATIONS if a.row_sums else SLOW_PERMUTATIONS, at_least)
+    if 2 ** len(numbers) <= most:
+        every = np.array(list(itertools.product((1.0, 0.0), repeat=len(numbers))))
+        return _two_sided(*_as_large(difference, every), len(every))
+    if not resamples and at_least > SCREENING:  # most tests of a large family show nothing, and need no more
+        p = _sampled_p(difference, len(numbers), SCREENING, seed)
+        if p > LARGEST_P:
+            return p
+        seed += 1
+    return _sampled_p(difference, len(numbers), most, seed)
 
-    def statistic(
-        of_first: np.ndarray,
-        of_second: np.ndarray,
-        axis: int = -1,
-    ) -> np.ndarray:
-        """Compute the difference of the scores where `of_first` is 1 if the first system has the answer of fit a."""
-        resamples = np.moveaxis(of_first, axis, -1)
-        return difference(np.atleast_2d(resamples))
 
-    result = permutation_test(
-        (from_a, 1 - from_a),
-        statistic,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=resamples or max(PERMUTATIONS if a.row_sums else SLOW_PERMUTATIONS, at_least),
-        batch=max(1, NUMBERS_IN_MEMORY // len(numbers)),
-        rng=np.random.default_rng(seed),
-    )
-    return float(np.squeeze(result.pvalue))
+def _sampled_p(difference: Difference, units: int, permutations: int, seed: int) -> float:
+    """Return the p-value of random swaps; the swaps count as one more, as they are (Phipson and Smyth 2010)."""
+    generator = np.random.default_rng(seed)
+    batch = max(1, NUMBERS_IN_MEMORY // units)
+    below = 1
+    above = 1
+    for start in range(0, permutations, batch):
+        size = min(batch, permutations - start)
+        from_a = generator.integers(0, 2, (size, units), dtype=np.int8).astype(np.float64)
+        of_batch = _as_large(difference, from_a)
+        below += of_batch[0]
+        above += of_batch[1]
+    return _two_sided(below, above, permutations + 1)
+
+
+def _as_large(difference: Difference, from_a: np.ndarray) -> tuple[int, int]:
+    """Count the swaps whose difference is as low as that of the fits, and those whose difference is as high."""
+    observed = float(difference(np.ones((1, from_a.shape[1])))[0])
+    swapped = difference(from_a)
+    rounding = 100 * np.finfo(np.float64).eps * abs(observed)
+    return int((swapped <= observed + rounding).sum()), int((swapped >= observed - rounding).sum())
+
+
+def _two_sided(below: int, above: int, permutations: int) -> float:
+    return min(1.0, 2 * min(below, above) / permutations)
 
 
 Difference = Callable[["np.ndarray"], "np.ndarray"]

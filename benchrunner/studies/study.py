@@ -155,8 +155,8 @@ class Study:
     published: tuple[PublishedRow, ...] = ()
     """Published results; their cells are named by columns."""
     contrasts: tuple[tuple[str, str], ...] = ()
-    """Names of systems or arms that are tested, each with the one that it is compared with; each stands first at most
-    once. Empty means every arm against the first, and without arms every system against the first."""
+    """Pairs of systems or arms that are tested; a positive difference is in favour of the first. Empty means all pairs
+    of arms, and without arms all pairs of systems."""
     margin: float | None = field(default=None, metadata=WHEN_GIVEN)
     """The largest difference, in points as tables show them, that counts as equivalent; None tests no equivalence."""
     scale: Scale = field(default_factory=Scale)
@@ -210,6 +210,11 @@ class Study:
             if system.arm:
                 arms[system.arm] = (*arms.get(system.arm, ()), system.name)
         return arms
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Names of what is compared without contrasts: the arms, or else the systems."""
+        return tuple(self.arms) or self.names
 
     def members(self, name: str) -> tuple[str, ...]:
         """Return the names of the systems of an arm; a system stands for itself."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, final
+from typing import Any, Literal, NamedTuple, TypeVar, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, Undefined, first_line
@@ -13,9 +14,11 @@ from benchrunner.fits.fit import Fit
 from benchrunner.metrics import ANSWERS, gold_rows
 from benchrunner.runs.predicting import decoding_settings, raw_outputs
 from benchrunner.runs.runner import Runner
-from benchrunner.statistics import Chance, Comparison, Interval, chance_of_better, expected_best, holm
+from benchrunner.statistics import Chance, Comparison, Interval, chance_of_better, expected_best
+from benchrunner.statistics.corrections import shaffer
 from benchrunner.statistics.intervals import FEW_CLUSTERS, interval_of_scored
 from benchrunner.statistics.paired_test import Side, compare_sides, half_width
+from benchrunner.statistics.ranks import MeanRank, Ranks, mean_ranks, ranks
 from benchrunner.statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.study import Column, Place, Study
@@ -29,16 +32,34 @@ Holm's correction asks of the first test."""
 K = TypeVar("K")
 
 
+class Pairing(NamedTuple):
+    """Two systems or arms that are compared in a column."""
+
+    system: str
+    other: str
+    column: str
+
+    @property
+    def places(self) -> tuple[Place, Place]:
+        """The figures that are compared."""
+        return (self.system, self.column), (self.other, self.column)
+
+
+Standing = Literal["best", "tied", "better", "worse", "mixed", ""]
+"""What tests say of a figure: clearly better than all others, or not clearly worse than any; with contrasts, clearly
+better or worse than what it is compared with, or better than one and worse than another."""
+
+
 @final
 @dataclass(frozen=True)
 class SystemDifference:
-    """The difference of a system from the one that it is compared with, in a column."""
+    """The difference of a system from another one, in a column."""
 
     comparison: Comparison
     """The first answers are the system's, so that a positive difference is in favour of the system. The interval is
     corrected for all tests of the study, and contains 0 unless the difference is clear."""
     adjusted_p: float
-    """The p-value after Holm's correction for all tests of the study."""
+    """The p-value after Holm's correction for all tests of the study, with Shaffer's constraints."""
     chance: Chance | None = None
     """The probability that a new fit of the system beats one of the other; None without several fits of both. Fits
     without a score are the worst."""
@@ -47,13 +68,19 @@ class SystemDifference:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the difference survives Holm's correction."""
+        """Whether the difference survives the correction."""
         return self.adjusted_p < ALPHA
 
     @property
     def is_equivalent(self) -> bool | None:
         """Whether the corrected interval lies within the margin; None without a margin."""
         return None if self.margin is None else self.comparison.is_equivalent(self.margin)
+
+    @property
+    def reversed(self) -> SystemDifference:
+        """The difference of the other system from this one."""
+        chance = self.chance and Chance(1 - self.chance.value, 1 - self.chance.high, 1 - self.chance.low)
+        return replace(self, comparison=self.comparison.reversed, chance=chance)
 
     def as_json(self) -> dict[str, Any]:
         """Return the test as JSON values."""
@@ -88,11 +115,15 @@ class StudyStatistics:
 
     intervals: Mapping[Place, Interval] = field(default_factory=dict)
     """Interval of the mean score over other examples, for these restarts; on the scale of the metric's values."""
-    tests: Mapping[Place, SystemDifference] = field(default_factory=dict)
-    """Tests of the study's contrasts; without any, of every arm or system against the first with figures in the column.
+    tests: Mapping[Pairing, SystemDifference] = field(default_factory=dict)
+    """Tests of the study's contrasts; without any, of all pairs of arms, or of systems, with figures in a column.
     Systems that belong to arms are tested only where a contrast names them."""
-    firsts: Mapping[Place, str] = field(default_factory=dict)
-    """The arm or the system with which a figure is compared."""
+    family: int = 0
+    """The number of different tests over which p-values are corrected, not those of equal answers."""
+    ranks: Mapping[Place, Ranks] = field(default_factory=dict)
+    """The ranks in each column, where all pairs of systems or arms are compared."""
+    mean_ranks: Mapping[str, MeanRank] = field(default_factory=dict)
+    """The mean rank of each system or arm over the tested columns in which all that are ranked have figures."""
     trials: Mapping[Place, Sequence[float]] = field(default_factory=dict)
     """The best score to expect of 1, 2, ... trials, which are the finished fits of all grid points."""
     clusters: Mapping[str, Clusters] = field(default_factory=dict)
@@ -100,20 +131,46 @@ class StudyStatistics:
     absent: Mapping[Place, str] = field(default_factory=dict)
     """Why there is no interval over examples, or no test."""
 
-    @property
-    def family(self) -> int:
-        """The number of tests over which Holm corrects: not those of equal answers, and each once."""
-        different = {id(test): test for test in self.tests.values() if test.comparison.parts}
-        return len(different)
-
-    def by_pair(self) -> dict[Place, dict[str, SystemDifference]]:
+    def by_pair(self) -> dict[tuple[str, str], dict[str, SystemDifference]]:
         """Map each two systems that are compared to their tests by column."""
-        pairs: dict[Place, dict[str, SystemDifference]] = {}
-        for place, test in self.tests.items():
-            system, column = place
-            of_pair = pairs.setdefault((system, self.firsts[place]), {})
+        pairs: dict[tuple[str, str], dict[str, SystemDifference]] = {}
+        for (system, other, column), test in self.tests.items():
+            of_pair = pairs.setdefault((system, other), {})
             of_pair[column] = test
         return pairs
+
+    @property
+    def is_ranking(self) -> bool:
+        """Whether all pairs of three or more systems or arms are compared, so that figures are best or tied for best.
+
+        Of two systems, and by contrasts, the first of a pair is better or worse.
+        """
+        return len({name for name, _ in self.ranks}) > 2
+
+    def standing(self, place: Place) -> Standing:
+        """Return what the tests say of a figure; empty if they show nothing."""
+        if self.is_ranking:
+            own = self.ranks.get(place)
+            of_column = [rank for (_, column), rank in self.ranks.items() if column == place[1]]
+            best = sum(rank.is_best for rank in of_column)
+            if own is None or not own.is_best or best == len(of_column):
+                return ""
+            return "best" if best == 1 else "tied"
+        standings = set[Standing]()
+        for (system, _, column), test in self.tests.items():
+            if (system, column) == place and test.is_clear:
+                standings.add("better" if test.comparison.difference > 0 else "worse")
+        return standings.pop() if len(standings) == 1 else "mixed" if standings else ""
+
+    def of_place(self, place: Place) -> dict[str, SystemDifference]:
+        """Map the systems with which a figure is compared to the differences of the figure from theirs."""
+        differences = {}
+        for (system, other, column), test in self.tests.items():
+            if (system, column) == place:
+                differences[other] = test
+            elif (other, column) == place:
+                differences[system] = test.reversed
+        return differences
 
 
 def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudyStatistics:
@@ -144,25 +201,114 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
             name = cells[place].cell.task.clusters
             clusters[place[1]] = Clusters(name, int(units.max()) + 1, len(units), effective_number(units))
     sides = _sides(study, scored)
-    firsts = _compared_with(study, sides)
-    fits = {place: _fits(study, place, cells) for place in sides}
-    tests, untested = differences_with_holm(sides, _pairs(study, fits, firsts))
+    pairings = list(_pairings(study, sides))
+    tests, family, untested = _tests(study, cells, sides, pairings)
+    of_columns = {}
+    if not study.contrasts:
+        for column in study.columns:
+            of_columns[column.name] = _ranks(study, column, sides, tests)
+    of_places = dict[Place, Ranks]()
+    for name, of_column in of_columns.items():
+        of_places |= {(system, name): rank for system, rank in of_column.items()}
+    means = _mean_ranks(sides, of_columns)
+    return StudyStatistics(intervals, tests, family, of_places, means, trials, clusters, absent | untested)
+
+
+def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[Pairing]:
+    """Yield which systems or arms are compared in which columns: by the study's contrasts, or else all pairs.
+
+    The first of a pair stands below the other in the table.
+    """
+    for column in study.columns:
+        if not column.is_tested:
+            continue
+        names = [name for name in study.compared if (name, column.name) in sides]
+        for system, other in study.contrasts or _all_pairs(names):
+            pairing = Pairing(system, other, column.name)
+            if sides.keys() >= set(pairing.places):
+                yield pairing
+
+
+def _all_pairs(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for other, system in itertools.combinations(names, 2):
+        yield system, other
+
+
+def _tests(
+    study: Study, cells: Mapping[Place, CellResult], sides: Mapping[Place, Side], pairings: Sequence[Pairing]
+) -> tuple[dict[Pairing, SystemDifference], int, dict[Place, str]]:
+    """Test the pairings, and return the tests, the number of different ones, and why some are absent.
+
+    The fits of several systems are the same where the method does not read the backbone: these systems are not compared
+    with each other, and have the same tests with others.
+    """
+    firsts = dict[tuple[str, ...], Place]()
+    same = {}
+    for place in sides:
+        fits = (place[1], *_fits(study, place, cells))
+        same[place] = firsts.setdefault(fits, place)
+    asked = dict[tuple[Place, Place], None]()
+    for pairing in pairings:
+        ours, theirs = (same[place] for place in pairing.places)
+        if ours != theirs and (theirs, ours) not in asked:
+            asked[ours, theirs] = None
+    differences, absent = corrected_differences(sides, asked)
     columns = {column.name: column for column in study.columns}
-    for place, test in tests.items():
-        name, column = place[0], columns[place[1]]
-        cell = cells[study.members(name)[0], column.name]
-        scale = cell.figures[column.term(cell.cell.task)].scale
-        margin = None if study.margin is None else study.margin / scale
-        first = (firsts[place], column.name)
-        chance = None
-        if place in cells and first in cells:
-            chance = _chance(cell, cells[first], column)
-        tests[place] = replace(test, chance=chance, margin=margin)
-    known = {_pair(place, firsts[place], fits): test for place, test in tests.items()}
-    for place, name in firsts.items():  # systems with the same fits have the same test
-        if (name, place[1]) in fits and _pair(place, name, fits) in known:
-            tests[place] = known[_pair(place, name, fits)]
-    return StudyStatistics(intervals, tests, firsts, trials, clusters, absent | untested)
+    for places, test in differences.items():
+        differences[places] = _with_facts(test, study, cells, places, columns[places[0][1]])
+    tests = {}
+    for pairing in pairings:
+        ours, theirs = (same[place] for place in pairing.places)
+        if (ours, theirs) in differences:
+            tests[pairing] = differences[ours, theirs]
+        elif (theirs, ours) in differences:
+            tests[pairing] = differences[theirs, ours].reversed
+    family = sum(bool(test.comparison.parts) for test in differences.values())
+    return tests, family, {ours: reason for (ours, _), reason in absent.items()}
+
+
+def _with_facts(
+    test: SystemDifference,
+    study: Study,
+    cells: Mapping[Place, CellResult],
+    places: tuple[Place, Place],
+    column: Column,
+) -> SystemDifference:
+    """Add the study's margin and the chance of a better fit to a test."""
+    ours, theirs = places
+    cell = cells[study.members(ours[0])[0], column.name]
+    scale = cell.figures[column.term(cell.cell.task)].scale
+    margin = None if study.margin is None else study.margin / scale
+    chance = None
+    if ours in cells and theirs in cells:
+        chance = _chance(cells[ours], cells[theirs], column)
+    return replace(test, chance=chance, margin=margin)
+
+
+def _ranks(
+    study: Study, column: Column, sides: Mapping[Place, Side], tests: Mapping[Pairing, SystemDifference]
+) -> dict[str, Ranks]:
+    """Return the ranks of the compared systems or arms in a column; none for a single one, or if nothing is tested."""
+    names = [name for name in study.compared if (name, column.name) in sides]
+    if not column.is_tested or len(names) < 2:
+        return {}
+    clear = set()
+    for (system, other, name), test in tests.items():
+        if name == column.name and test.is_clear:
+            clear.add((system, other) if test.comparison.difference > 0 else (other, system))
+    return ranks(names, clear)
+
+
+def _mean_ranks(sides: Mapping[Place, Side], of_columns: Mapping[str, Mapping[str, Ranks]]) -> dict[str, MeanRank]:
+    """Return the mean ranks over the columns in which all systems or arms that are ranked anywhere have ranks."""
+    everyone = set[str]().union(*of_columns.values())
+    scores = []
+    intervals = []
+    for column, of_column in of_columns.items():
+        if of_column and of_column.keys() == everyone:
+            scores.append({name: float(sides[name, column].scores.mean()) for name in of_column})
+            intervals.append(of_column)
+    return mean_ranks(scores, intervals)
 
 
 def _sides(study: Study, scored: Mapping[Place, Sequence[ScoredAnswers]]) -> dict[Place, Side]:
@@ -214,39 +360,38 @@ def _has_interval(cell: CellResult, column: Column, term: Term) -> bool:
     return column.is_tested or term.split in cell.cell.task.named("dev")
 
 
-def differences_with_holm(
+def corrected_differences(
     sides: Mapping[K, Side], pairs: Iterable[tuple[K, K]]
-) -> tuple[dict[K, SystemDifference], dict[K, str]]:
-    """Test pairs of systems or arms, with Holm's correction over the tests that can find a difference.
+) -> tuple[dict[tuple[K, K], SystemDifference], dict[tuple[K, K], str]]:
+    """Test pairs of systems or arms, corrected for the number of tests that can find a difference.
 
     Where all answers of two systems are equal, nothing is tested. The second value has the reasons why there is no
     test.
     """
     pairs = list(pairs)
     resamples = RESAMPLES_OF_A_TEST * len(pairs)
-    comparisons: dict[K, Comparison] = {}
+    comparisons: dict[tuple[K, K], Comparison] = {}
     absent = {}
     for key, first in pairs:
-        if key in sides and first in sides:
-            try:
-                comparisons[key] = compare_sides(sides[key], sides[first], at_least=resamples)
-            except Undefined as reason:
-                absent[key] = first_line(reason)
-    tested = {key: comparison for key, comparison in comparisons.items() if comparison.parts}
-    adjusted = holm({key: comparison.p for key, comparison in tested.items()})
+        try:
+            comparisons[key, first] = compare_sides(sides[key], sides[first], at_least=resamples)
+        except Undefined as reason:
+            absent[key, first] = first_line(reason)
+    tested = {pair: comparison for pair, comparison in comparisons.items() if comparison.parts}
+    adjusted = shaffer({pair: comparison.p for pair, comparison in tested.items()})
     differences = {}
-    for key, comparison in comparisons.items():
-        adjusted_p = adjusted.get(key, 1.0)
+    for pair, comparison in comparisons.items():
+        adjusted_p = adjusted.get(pair, 1.0)
         corrected = _corrected(comparison, len(tested), is_clear=adjusted_p < ALPHA)
-        differences[key] = SystemDifference(corrected, adjusted_p)
+        differences[pair] = SystemDifference(corrected, adjusted_p)
     return differences, absent
 
 
 def _corrected(comparison: Comparison, tests: int, *, is_clear: bool) -> Comparison:
     """Return a comparison whose interval holds together with those of all tests, and says what the mark says.
 
-    The interval is Bonferroni's. Holm's correction is less strict, and single fits have a test of their own, so that
-    the interval may contain 0 although the difference is clear, or the reverse: then it ends at 0.
+    The interval is Bonferroni's. The correction of p-values is less strict, and single fits have a test of their own,
+    so that the interval may contain 0 although the difference is clear, or the reverse: then it ends at 0.
     """
     if not comparison.parts:
         return comparison
@@ -262,52 +407,6 @@ def _corrected(comparison: Comparison, tests: int, *, is_clear: bool) -> Compari
     else:
         high = min(high, 0.0)
     return replace(comparison, low=low, high=high, confidence=1 - alpha)
-
-
-def _compared_with(study: Study, sides: Iterable[Place]) -> dict[Place, str]:
-    """Map each figure that is tested to the arm or the system that it is compared with.
-
-    The study's contrasts say which. Without any, it is the column's first: of the arms, or of the systems without arms.
-    """
-    contrasts = dict(study.contrasts)
-    tested = set(study.arms or study.names)
-    firsts = dict[str, str]()
-    compared = {}
-    for name, column in sides:
-        if name in contrasts:
-            compared[name, column] = contrasts[name]
-        elif not contrasts and name in tested:
-            first = firsts.setdefault(column, name)
-            if name != first:
-                compared[name, column] = first
-    return compared
-
-
-def _pairs(
-    study: Study, fits: Mapping[Place, Sequence[str]], firsts: Mapping[Place, str]
-) -> Iterator[tuple[Place, Place]]:
-    """Yield which figures are compared: each with that of `firsts`, unless the fits are the same.
-
-    `fits` has the ids of the fits of everything that can be compared. The fits of several systems are the same where
-    the method does not read the backbone; these are tested once. These pairs are the family of tests over which Holm
-    corrects.
-    """
-    tested = {column.name for column in study.columns if column.is_tested}
-    known = set[tuple[str, ...]]()
-    for place, name in firsts.items():
-        first = (name, place[1])
-        if place[1] not in tested or first not in fits or fits[place] == fits[first]:
-            continue
-        pair = _pair(place, name, fits)
-        if pair not in known:
-            known.add(pair)
-            yield place, first
-
-
-def _pair(place: Place, first: str, fits: Mapping[Place, Sequence[str]]) -> tuple[str, ...]:
-    """Return what tells a test from others: the column, and the fits of both sides."""
-    column = place[1]
-    return (column, *fits[place], "", *fits[first, column])
 
 
 def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:

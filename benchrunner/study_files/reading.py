@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast, final
@@ -15,6 +15,7 @@ from benchrunner.errors import PluginError, RequestError, UnknownName
 from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.parameters.parameter import NAME, Parameter
 from benchrunner.studies.backbones_by_tasks import named_by_method
+from benchrunner.studies.contrasts import Contrast, against, check_contrast, divided
 from benchrunner.studies.study import FULL, MARGIN, Column, Scale, Study, System, choose
 from benchrunner.study_files.checks import as_request, check_arms, check_names, check_study
 from benchrunner.study_files.parameters import SEPARATORS, MissingValue, Values, parameter_values, refuse
@@ -78,7 +79,7 @@ def read_study_file(
         recipe = _filled(file.recipe, values, f"{path}: recipe")
         named = _every_system(file, values, path)
         tables, made = _systems(named, name, path, systems)
-        contrasts = _contrasts(file.contrast, values, named, made, path)
+        contrasts = _contrasts(file, values, named, made, path)
         columns, recipes = _columns(file, values, path)
         chosen = replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe"))
     except MissingValue as missing:
@@ -257,9 +258,9 @@ def _system(named: _NamedSystem) -> tuple[SystemTable, System]:
 
 
 def _contrasts(
-    texts: Iterable[str], values: Values, named: Sequence[_NamedSystem], systems: Iterable[System], path: Path
-) -> tuple[tuple[str, str], ...]:
-    """Read which systems or arms are tested against which, from texts such as `one - other`.
+    file: FileTable, values: Values, named: Sequence[_NamedSystem], systems: Sequence[System], path: Path
+) -> tuple[Contrast, ...]:
+    """Read which systems or arms are tested against which, from texts such as `one - other` and from `against`.
 
     Two series are compared point by point. Pairs with a system that is not run are left out.
     """
@@ -273,9 +274,9 @@ def _contrasts(
         points.setdefault(system.series, {})[system.at] = system.name
         points[system.name] = {None: system.name}
         points[system.arm] = {None: system.arm}
-    pairs = dict[str, str]()
-    for template in texts:
-        sides = _sides(values.text(template, f"{path}: contrast"), known)
+    pairs = dict[Contrast, None]()
+    for template in file.contrast:
+        sides = next(divided(values.text(template, f"{path}: contrast"), known), None)
         if sides is None and "{" not in template:  # a name with a parameter may be of systems that other values make
             arms = dict.fromkeys(entry.arm for entry in named if entry.arm)
             kinds = f"ARM - ARM or SYSTEM - SYSTEM; the arms are {', '.join(arms)}" if arms else "SYSTEM - SYSTEM"
@@ -288,27 +289,26 @@ def _contrasts(
         first, second = sides
         for at, name in points.get(first, {}).items():
             other = points.get(second, {}).get(at)
-            if other is None:
-                continue
-            if other == arm_of.get(name) or name == arm_of.get(other):
-                raise RequestError(f"{path}: contrast: of {name} and {other}, one is an arm that contains the other.")
-            if name in pairs:
-                raise RequestError(
-                    f"{path}: contrast: {name} stands on the left twice, and a figure has one mark. Turn one contrast "
-                    f"round: '{other} - {name}'."
-                )
-            pairs[name] = other
-    return tuple(pairs.items())
+            if other is not None:
+                check_contrast((name, other), arm_of, f"{path}: contrast")
+                pairs[name, other] = None
+    compared = dict.fromkeys(system.arm or system.name for system in systems)
+    pairs |= dict.fromkeys(_against(file.against, values, known, compared, path))
+    return tuple(pairs)
 
 
-def _sides(text: str, known: set[str]) -> tuple[str, str] | None:
-    """Divide a contrast at the minus between two known names; names may have a minus, too."""
-    parts = text.split(" - ")
-    for count in range(1, len(parts)):
-        sides = (" - ".join(parts[:count]).strip(), " - ".join(parts[count:]).strip())
-        if sides[0] != sides[1] and known.issuperset(sides):
-            return sides
-    return None
+def _against(
+    template: str, values: Values, known: Collection[str], compared: Collection[str], path: Path
+) -> tuple[Contrast, ...]:
+    """Return the contrasts of all others with the system or arm of `against`: of several, the first that is run."""
+    text = values.text(template, f"{path}: against")
+    names = [text] if text in known else [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in known and "{" not in template:
+            raise RequestError(f"{path}: against: there is no system or arm '{name}'.")
+        if name in compared:
+            return against(name, compared)
+    return ()
 
 
 def _number(text: str, place: str) -> float:

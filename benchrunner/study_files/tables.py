@@ -1,7 +1,7 @@
 """The tables of a study file and their keys, before parameters are filled in.
 
     title = "Is a wide model better?"
-    contrast = ["256 wide - 128 wide"]                          # what is tested; else all systems against the first
+    contrast = ["256 wide - 128 wide"]                          # what is tested; else all pairs of systems
     margin = 1.0                                                # points within which systems are equivalent
 
     [parameters]
@@ -153,6 +153,7 @@ class FileTable:
     columns: tuple[ColumnTable, ...] = field(metadata=key_of("column"))
     published: tuple[PublishedTable, ...] = ()
     contrast: tuple[str, ...] = ()
+    against: str = ""
     margin: float | None = None
     axis: str = ""
     board: str = ""

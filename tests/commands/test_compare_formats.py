@@ -38,6 +38,14 @@ def test_the_best_restart_and_the_run_ids_are_shown_on_request(shell: Shell) -> 
     assert "best mean" in more and "runs of words on mine/mood: " in more
 
 
+@pytest.mark.parametrize("form", ["markdown", "latex", "table"])
+def test_all_metrics_are_columns_on_request(form: str, shell: Shell) -> None:
+    methods = ("--method", "finetune,probe,majority", "--format", form)
+    assert "matthews" not in compare(shell, *methods)
+    head = compare(shell, *methods, "--metrics", "all")
+    assert "accuracy" in head and "matthews" in head
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -45,6 +53,8 @@ def test_the_best_restart_and_the_run_ids_are_shown_on_request(shell: Shell) -> 
         (("--dry-run", "--format", "csv"), "--dry-run prints a table or JSON: leave out --format csv."),
         (("--format", "xml"), "there is no choice 'xml'. Choose from table, markdown"),
         (("--study", "x.toml", "--published", "all"), "The study x.toml has published figures of its own: leave"),
+        (("--study", "x.toml", "--metrics", "all"), "The columns of the study x.toml say which metrics are shown: lea"),
+        (("--metrics", "f1"), "there is no choice 'f1'. Choose from headline, all"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(words: tuple[str, ...], reason: str, shell: Shell) -> None:

@@ -27,7 +27,7 @@ def runner(shell: Shell) -> Runner:
 
 
 def test_each_method_has_the_row_it_has_alone(shell: Shell) -> None:
-    together = compared(shell, *METHODS)
+    together = compared(shell, *METHODS, "--against", NAMES[0])
     assert [system["name"] for system in together["systems"]] == NAMES
     assert (together["backbones"], together["methods"]) == (["words"], ["finetune", "probe", "majority"])
     for name, cell in zip(NAMES, together["cells"], strict=True):

@@ -26,6 +26,7 @@ from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder
 from chancy import Chancy
 from inline import mood, runner
 from kinds_of_tasks import PROBLEMS, rows_of_kind, task_of_kind
+from made_results import lines
 
 FAR_TOO_LARGE = 1e30
 """A learning rate whose first step leaves weights that are no longer a model, while all losses that were read are."""
@@ -212,7 +213,7 @@ def test_a_comparison_shows_that_a_fit_diverged_and_no_score(tmp_path: Path) -> 
     (cell,) = result.cells
     assert cell.selected is None and not cell.figures
     assert [reason.split(":")[0] for reason in cell.lost.values()] == ["diverged"] * 2
-    assert as_json(result)["cells"][0]["scores"] == [] and as_table(result).row_count > 0
+    assert as_json(result)["cells"][0]["scores"] == [] and lines(as_table(result), 100)
 
 
 class Hollow(Method):

@@ -11,7 +11,7 @@ from benchrunner import ACCURACY
 from benchrunner.statistics import Comparison, paired_test
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.study_statistics import SystemDifference, differences_with_holm
+from benchrunner.studies.study_statistics import SystemDifference, corrected_differences
 
 MARGIN = 0.04
 
@@ -66,7 +66,7 @@ def families(count: int) -> Iterator[Sequence[SystemDifference]]:
         for system in ("first", *"abcdefgh"):
             answers = draw.random(600) < (0.7 if system == "first" else 0.78)
             scored[system] = Side.of_restarts([ScoredAnswers(ACCURACY, [True] * 600, answers.tolist())])
-        tests, _ = differences_with_holm(scored, [(system, "first") for system in "abcdefgh"])
+        tests, _ = corrected_differences(scored, [(system, "first") for system in "abcdefgh"])
         yield tuple(tests.values())
 
 

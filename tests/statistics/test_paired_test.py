@@ -14,6 +14,8 @@ from benchrunner.metrics.classification import MATTHEWS, f1
 from benchrunner.metrics.correlation import PEARSON, SPEARMAN
 from benchrunner.statistics import paired_test
 from benchrunner.statistics.paired_test import Part, combined_p, half_width
+from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner.statistics.single_fits import LARGEST_P, SCREENING, swap_test
 
 
 def labels(seed: int, rows: int = 40) -> list[int]:
@@ -155,3 +157,25 @@ def test_a_score_without_a_value_is_an_error() -> None:
 def test_wrong_arguments_are_named(metric: str, a: Any, message: str) -> None:
     with pytest.raises(RequestError, match=message):
         paired_test(metric, [1, 0], a, [[1, 0]])
+
+
+def test_a_large_family_begins_with_few_permutations() -> None:
+    """The first 999 decide where they show nothing; where they show something, the larger number counts."""
+    draw = np.random.default_rng(0)
+    gold = [1] * 200
+    alike, other, worse = ((draw.random(200) < share).astype(int).tolist() for share in (0.8, 0.8, 0.4))
+    first, same, bad = (ScoredAnswers(f1(1), gold, answers) for answers in (alike, other, worse))
+    few = swap_test(first, same, seed=0, resamples=SCREENING)
+    assert few > LARGEST_P and swap_test(first, same, seed=0, at_least=20_000) == few
+    smallest = swap_test(first, bad, seed=0, at_least=20_000)
+    assert smallest < 2 / (SCREENING + 1)
+
+
+def test_random_swaps_approach_all_swaps() -> None:
+    draw = np.random.default_rng(1)
+    gold = [1] * 60
+    answers = ((draw.random(60) < share).astype(int).tolist() for share in (0.9, 0.75))
+    a, b = (ScoredAnswers(f1(1), gold, of_fit) for of_fit in answers)
+    differing = sum(x != y for x, y in zip(a.answers, b.answers, strict=True))
+    every = swap_test(a, b, seed=0, resamples=2**differing)
+    assert swap_test(a, b, seed=0, resamples=20_000) == pytest.approx(every, abs=0.01)

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import itertools
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,15 +11,17 @@ import pytest
 
 from benchrunner.statistics import Comparison, Interval
 from benchrunner.statistics.paired_test import Claim, Part
+from benchrunner.statistics.ranks import MeanRank, ranks
 from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.formats import as_html, as_table, as_text
 from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.result import Computing, Result
-from benchrunner.studies.study_statistics import StudyStatistics, SystemDifference
+from benchrunner.studies.study_statistics import Pairing, StudyStatistics, SystemDifference
 from inline import mood
 from made_results import cells, lines, made_result
-from published_moods import choice
+from published_moods import MEAN, choice
 
 NAMES = [
     "bert/base-uncased",
@@ -47,9 +51,8 @@ def with_statistics(
             paired = Comparison(
                 value, value - 0.01, value + 0.01, p, claim, "rows and restarts", 300, (3, 3), parts=parts
             )
-            tests[name, f"{task} accuracy"] = SystemDifference(paired, p)
-    firsts = dict.fromkeys(tests, first)
-    return replace(made, given_statistics=StudyStatistics(intervals, tests, firsts))
+            tests[Pairing(name, first, f"{task} accuracy")] = SystemDifference(paired, p)
+    return replace(made, given_statistics=StudyStatistics(intervals, tests, len(tests)))
 
 
 @pytest.mark.parametrize("best", [False, True])
@@ -59,8 +62,11 @@ def test_a_table_fits_into_100_columns_with_whole_names(backbones: Sequence[str]
     shown = lines(as_table(with_statistics(made, {"mine/mood": 0.1}), choice(), best=best), 100)
     assert max(map(len, shown)) <= 100
     assert "…" not in "".join(shown)
-    figure = "94.8 93.1 ± 1.2 [91.0, 95.3]" if best else "93.1 ± 1.2 [91.0, 95.3]"
-    assert sum(line.count(figure) for line in shown) == 4 * len(backbones)
+    text = "".join(shown)
+    has_rows_of_systems = len(backbones) > 2 or (best and len(backbones) == 2)  # these show headlines only
+    figures = len(backbones) * (2 if has_rows_of_systems else 4)
+    assert text.count("93.1 ± 1.2") == text.count("[91.0, 95.3]") == figures
+    assert text.count("94.8") == best * text.count("93.1 ± 1.2")
     rows = [cells(line) for line in shown if line[0] in "│┃"]
     columns = "\n".join("".join(column) for column in zip(*rows, strict=True))
     assert all(name in columns for name in backbones)
@@ -88,7 +94,8 @@ def test_many_warnings_are_one_mark_a_cell_with_a_legend() -> None:
     made = replace(made, cells=tuple(replace(cell, flagged=flagged) for cell in made.cells))
     legend = [line for line in remarks(made) if "majority" in line or "constant" in line]
     assert legend == ["a  no better than majority", "b  constant predictions"]
-    assert sum(" ab " in line for line in lines(as_table(made), 100)) == 16
+    table = "".join(lines(as_table(made), 100))
+    assert table.count(" ab ") == 8
 
 
 def test_the_conclusion_says_who_is_better_and_where() -> None:
@@ -144,3 +151,131 @@ def test_json_has_statistics_and_machine() -> None:
     assert values["cells"][0]["scores"][0]["interval_over_examples"] == [0.91, 0.953]
     assert values["computing"] == {"seconds": 3.0, "devices": ["cpu"], "versions": {}}
     assert values["conclusion"].startswith("b is better than a (mine/mood +10.0, ")
+
+
+def ranked(columns: Mapping[str, set[tuple[str, str]]], *names: str, claim: Claim = "backbones") -> Result:
+    """Make a result of these systems in which these pairs are clear: the first of a pair is 4 points better."""
+    made = made_result([mood(name=f"mine/{column}") for column in columns], names)
+    tests = {}
+    places = {}
+    for column, clear in columns.items():
+        name = f"mine/{column} accuracy"
+        for other, system in itertools.combinations(names, 2):
+            sign = 1 if (system, other) in clear else -1
+            is_clear = bool({(system, other), (other, system)} & clear)
+            low, high = (0.03, 0.05) if is_clear else (-0.01, 0.09)
+            low, high = min(sign * low, sign * high), max(sign * low, sign * high)
+            parts = (Part(2.5e-5, 1e9),)
+            paired = Comparison(sign * 0.04, low, high, 0.01, claim, "rows", 300, (3, 3), parts=parts)
+            tests[Pairing(system, other, name)] = SystemDifference(paired, 0.01 if is_clear else 0.5)
+        places |= {(system, name): rank for system, rank in ranks(names, clear).items()}
+    means = {name: MeanRank(1.5, 1.0, 2.0, is_best=name == names[0]) for name in names}
+    return replace(made, given_statistics=StudyStatistics({}, tests, len(tests), places, means))
+
+
+ABOVE = {("a", "b"), ("a", "c")}
+
+
+def test_the_verdict_says_who_is_best_tied_or_unclear() -> None:
+    made = ranked({"one": ABOVE, "two": ABOVE, "three": {("a", "c")}, "four": set()}, "a", "b", "c")
+    assert conclusions(made) == [
+        "Best on 2 of 4 tasks (mine/one, mine/two): a.",
+        "Tied for best on 1 of 4 tasks, mine/three (likely to be seen from 1.4): a, b.",
+        "Nothing is clear on 1 of 4 tasks: mine/four (under 1.4 points with 300 rows). In parentheses, the differences "
+        "that are unlikely to be seen with 3 restarts.",
+        "Mean rank over 4 tasks, with its interval: a 1.5 (1.0 to 2.0); clearly behind: b, c.",
+    ]
+
+
+def test_the_best_and_those_tied_for_best_have_marks() -> None:
+    made = ranked({"one": ABOVE, "two": {("a", "c")}, "three": set()}, "a", "b", "c")
+    marks = Marks.of(made)
+    shown = {}
+    for column in ("one", "two", "three"):
+        shown[column] = [marks.of_place((name, f"mine/{column} accuracy")) for name in "abc"]
+    assert shown == {"one": ["*", "", ""], "two": ["=", "=", ""], "three": ["", "", ""]}
+    assert list(marks.legend()) == [
+        "*  best: clearly better than all others: p < 0.05 after Holm's correction for 9 tests",
+        "=  tied for best: none is clearly better: p < 0.05 after Holm's correction for 9 tests",
+    ]
+    fits = Marks.of(ranked({"one": ABOVE}, "a", "b", "c", claim="fits"))
+    assert fits.of_place(("a", "mine/one accuracy")) == "(*)"
+
+
+def test_three_systems_are_rows_with_headlines_as_columns() -> None:
+    shown = lines(as_table(ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")), 100)
+    body = [cells(line) for line in shown if line.startswith("│")]
+    assert shown[0].strip() == "dev, mean ± sd [95 %]"
+    interval = ["", "", "", "[1.0, 2.0]"]
+    assert body == [
+        ["a", "93.1 ± 1.2 *", "93.1 ± 1.2 =", "1.5"],
+        interval,
+        ["b", "93.1 ± 1.2", "93.1 ± 1.2 =", "1.5"],
+        interval,
+        ["c", "93.1 ± 1.2", "93.1 ± 1.2", "1.5"],
+        interval,
+        ["majority", "50.0", "50.0", ""],
+    ]
+
+
+def test_a_suite_average_stands_instead_of_mean_ranks() -> None:
+    made = ranked({"mood": ABOVE, "two": ABOVE}, "a", "b", "c")
+    assert as_text("markdown", made).splitlines()[0].endswith(" mean rank |")
+    averaged = made_result([mood(suite=MEAN), mood(name="mine/two")], "abc")
+    averaged = replace(averaged, given_statistics=made.statistics)
+    head = as_text("markdown", averaged).splitlines()[0]
+    assert head == "| backbone | mine/mood accuracy | mine/two accuracy | mean | score |"
+
+
+def test_the_best_group_is_bold_in_markdown_and_latex() -> None:
+    made = ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")
+    markdown, latex = (as_text(form, made, choice("none")) for form in ("markdown", "latex"))
+    assert markdown.count("**93.1 ± 1.2") == latex.count(r"\textbf{93.1 $\pm$ 1.2") == 3
+    assert r"| b | 93.1 ± 1.2 | **93.1 ± 1.2 =** |" in markdown
+    assert r"a & \textbf{93.1 $\pm$ 1.2 *} & \textbf{93.1 $\pm$ 1.2 =}" in latex
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_many_columns_stand_in_groups_below_each_other(width: int) -> None:
+    tasks = [mood(name=f"mine/task-{number}") for number in range(12)]
+    made = with_statistics(made_result(tasks, NAMES), {})
+    shown = lines(as_table(made), width)
+    assert max(map(len, shown)) <= width and "…" not in "".join(shown)
+    assert sum("b/another" in line for line in shown) == {80: 4, 100: 3}[width]
+    assert all(f"mine/task-{number}" in "".join(shown) for number in range(12))
+    assert sum(line.count("[91.0, 95.3]") for line in shown) == 12 * len(NAMES)
+    assert "mine/task-11" in as_text("markdown", made, choice("none")).splitlines()[0]
+
+
+@pytest.mark.parametrize("margin", [None, 1.0])
+def test_no_conclusion_is_longer_than_eight_lines(margin: float | None) -> None:
+    names = [f"folder-{number}/{'long-name-of-a-backbone-' * 3}{number}" for number in range(10)]
+    columns = {f"task-{number}-{'x' * 30}": {(names[number % 5], names[9])} for number in range(12)}
+    made = ranked(columns, *names, claim="fits")
+    pairs = tuple((name, names[0]) for name in names[1:])
+    for contrasts in ((), pairs):
+        asked = replace(made, study=replace(made.study, contrasts=contrasts, margin=margin))
+        if contrasts:
+            asked = replace(asked, given_statistics=replace(made.statistics, ranks={}))
+        lines = [line for sentence in conclusions(asked) for line in textwrap.wrap(sentence, 100)]
+        assert 2 <= len(lines) <= 8
+        assert "With one restart this is about these fits" in lines[-1] + lines[-2]
+
+
+def test_json_has_ranks_and_the_tests_of_all_pairs() -> None:
+    values = as_json(ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c"))
+    assert [(test["system"], test["with"]) for test in values["comparisons"]] == [
+        ("b", "a"),
+        ("c", "a"),
+        ("c", "b"),
+    ] * 2
+    of_figures = {(figure["system"], figure["column"]): figure["ranks"] for figure in values["figures"]}
+    assert of_figures["a", "mine/one accuracy"] == [1, 1] and of_figures["c", "mine/two accuracy"] == [2, 3]
+    assert values["mean_ranks"]["a"] == {"mean": 1.5, "low": 1.0, "high": 2.0, "is_best": True}
+
+
+def test_a_difference_can_be_read_from_both_sides() -> None:
+    statistics = ranked({"one": ABOVE}, "a", "b", "c").statistics
+    from_a = statistics.of_place(("a", "mine/one accuracy"))["b"].comparison
+    from_b = statistics.of_place(("b", "mine/one accuracy"))["a"].comparison
+    assert (from_a.difference, from_a.low, from_a.high) == (-from_b.difference, -from_b.high, -from_b.low)

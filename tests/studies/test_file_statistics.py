@@ -99,7 +99,9 @@ def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
             tests[column] = paired_test(metrics[column], gold, answers(name, column), answers("good", column))
     assert [(test["system"], test["with"], test["column"]) for test in printed["comparisons"]] == [
         ("bad", "good", "right"),
+        ("bad", "as good", "right"),
         ("bad", "good", "balance"),
+        ("bad", "as good", "balance"),
     ], "the same fits are not compared with each other"
     adjusted = holm({column: test.p for column, test in tests.items()})
     for test in printed["comparisons"]:
@@ -116,11 +118,12 @@ def test_the_table_has_intervals_marks_and_conclusions(guessers: Kitchen) -> Non
     lines = [cells(line) for line in out.splitlines() if line[0] == "│"]
     places = {row[0]: number for number, row in enumerate(lines) if row[0]}
     bad = places["bad"]
-    assert lines[bad][1] == "16.7 ± 8.3 (3) *" and lines[bad][2].endswith("(3) *")
+    assert lines[bad][1] == "16.7 ± 8.3 (3) a" and lines[places["good"]][2].endswith("(3) =")
     assert all(cell.startswith("[") and cell.endswith("]") for cell in lines[bad + 1][1:])
-    assert lines[places["as good"]][1] == "94.4 ± 9.6 (3)"
-    assert "  *  differs from good: p < 0.05 after Holm's correction for 2 tests\n" in out
-    assert "  Of 2 columns, bad is worse than good on 2 (balance -1" in out
+    assert lines[places["as good"]][1] == "94.4 ± 9.6 (3) ="
+    assert "  =  tied for best: none is clearly better: p < 0.05 after Holm's correction for 2 tests\n" in out
+    assert "  Tied for best on 2 of 2 columns, right, balance: good, as good.\n" in out
+    assert "good 1.5 (1.0 to 2.0); as good 1.5 (1.0 to 2.0); clearly behind: bad." in out
 
 
 def test_contrasts_name_the_family_of_tests(guessers: Kitchen) -> None:

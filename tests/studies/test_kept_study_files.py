@@ -27,8 +27,8 @@ def test_a_study_file_is_read_again_with_all_its_figures(kitchen: Kitchen) -> No
     assert kept.command[0] == "compare" and kept.ended is not None
     shutil.rmtree(kitchen.folder / "data")
     without_data = read_study("doughs", Runner(kitchen.plugins, workspace, Computing(device="cpu")))
-    figures = [{**figure, "interval_over_examples": None} for figure in json.loads(out)["figures"]]
-    assert as_json(without_data)["figures"] == figures, "only the intervals need the data"
+    figures = [{**figure, "interval_over_examples": None, "ranks": None} for figure in json.loads(out)["figures"]]
+    assert as_json(without_data)["figures"] == figures, "intervals and ranks need the data"
 
 
 def test_stages_and_ensembles_of_a_kept_study_are_read_again(kitchen: Kitchen) -> None:

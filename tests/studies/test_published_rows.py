@@ -33,6 +33,21 @@ def test_published_rows_stand_below_ours_and_say_dev_or_test() -> None:
     assert not any(figure in "".join(shown) for figure in ("22.2", "44.4"))
 
 
+def test_published_rows_stand_below_three_systems() -> None:
+    shown = lines(as_table(result("a", "b", "c"), choice("all")), 100)
+    body = [cells(line) for line in shown if line.startswith("│")]
+    assert body == [
+        ["a", "93.1 ± 1.2", "93.1", "93.1"],
+        ["b", "93.1 ± 1.2", "93.1", "93.1"],
+        ["c", "93.1 ± 1.2", "93.1", "93.1"],
+        ["majority", "50.0", "", ""],
+        ["Mercury", "dev 81.5", "", ""],
+        ["", "test 80.5", "", ""],
+        ["Mercury (ensemble)", "dev 82.5", "", ""],
+        ["Barometer", "", "test 70.5", "test 33.3"],
+    ]
+
+
 def test_without_published_rows_the_table_has_no_trace_of_them() -> None:
     shown = "\n".join(lines(as_table(result(), choice("none")), 100))
     assert "published" not in shown and "majority" in shown

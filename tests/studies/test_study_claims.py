@@ -14,7 +14,7 @@ from benchrunner.statistics.intervals import share_interval
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.comparison.remarks import footnotes
-from benchrunner.studies.study_statistics import differences_with_holm
+from benchrunner.studies.study_statistics import Pairing, corrected_differences
 from chancy import Chancy, chancy, compare_rates
 from inline import mood, runner
 
@@ -31,9 +31,10 @@ def answers(*shares: float, seed: int = 0, rows: int = 200) -> Side:
 
 def test_equal_answers_are_not_in_the_family_of_tests() -> None:
     scored = {"first": answers(0.6), "same": answers(0.6), "better": answers(0.8, seed=1)}
-    tests, _ = differences_with_holm(scored, [("same", "first"), ("better", "first")])
-    assert tests["better"].adjusted_p == tests["better"].comparison.p, "one test needs no correction"
-    assert (tests["same"].comparison.method, tests["same"].adjusted_p) == ("equal answers", 1.0)
+    tests, _ = corrected_differences(scored, [("same", "first"), ("better", "first")])
+    better, same = tests["better", "first"], tests["same", "first"]
+    assert better.adjusted_p == better.comparison.p, "one test needs no correction"
+    assert (same.comparison.method, same.adjusted_p) == ("equal answers", 1.0)
 
 
 @pytest.mark.parametrize("restarts", [1, 3])
@@ -43,7 +44,7 @@ def test_intervals_exclude_0_exactly_where_a_difference_is_clear(restarts: int) 
         scored = {"first": answers(*[0.7] * restarts, seed=seed)}
         for number in range(4):
             scored[f"system {number}"] = answers(*[0.7 + 0.05 * number] * restarts, seed=100 + 10 * seed + number)
-        tests, _ = differences_with_holm(scored, [(name, "first") for name in scored if name != "first"])
+        tests, _ = corrected_differences(scored, [(name, "first") for name in scored if name != "first"])
         for test in tests.values():
             low, high = test.comparison.low, test.comparison.high
             assert test.is_clear == (low >= 0 or high <= 0)
@@ -63,9 +64,11 @@ def test_systems_with_the_same_fits_are_tested_once(tmp_path: Path) -> None:
     ]
     study = compared(SYSTEMS, (best.cell.task,))
     statistics = Result(study, tuple(cells), {}, runner=made).statistics
-    second, third = ((name, COLUMN) for name in SYSTEMS[1:])
+    second, third = (Pairing(name, "first", COLUMN) for name in SYSTEMS[1:])
     assert statistics.tests[third] is statistics.tests[second]
+    assert Pairing("third", "second", COLUMN) not in statistics.tests
     assert statistics.family == 1
+    assert statistics.ranks["second", COLUMN] == statistics.ranks["third", COLUMN], "two equal systems tie"
     assert statistics.tests[second].adjusted_p == statistics.tests[second].comparison.p
 
 

@@ -114,13 +114,7 @@ FAULTS = {
         "contrast: 'one - other' is not SYSTEM - SYSTEM; the systems are one.",
     ),
     "contrast with itself": ('contrast = ["one - one"]\n' + study_text(), "'one - one' is not SYSTEM - SYSTEM"),
-    "two contrasts of a system": (
-        'contrast = ["a - b", "a - c"]\n'
-        + study_text(
-            system="[[system]]\n".join(["", *(f'name = "{name}"\nbackbone = "tiny/words"\n' for name in "abc")])
-        ),
-        "contrast: a stands on the left twice, and a figure has one mark. Turn one contrast round: 'c - a'.",
-    ),
+    "against nobody": ('against = "other"\n' + study_text(), "against: there is no system or arm 'other'."),
     "arm of some systems": (ARMS + SYSTEM + COLUMN, "system one: arm: is missing, and others have one. Give every"),
     "arm of a system's name": (
         ARMS.replace('arm = "b"', 'arm = "a1"') + COLUMN,

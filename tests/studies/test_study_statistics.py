@@ -14,7 +14,7 @@ from benchrunner.runs.predicting import predict
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.study_statistics import StudyStatistics, differences_with_holm
+from benchrunner.studies.study_statistics import StudyStatistics, corrected_differences
 from benchrunner.tasks.task import Term
 from chancy import chancy
 
@@ -83,7 +83,7 @@ def simulated_studies(count: int, *, gain: float = 0.0, tasks: int = 8, restarts
 
 def has_mark(scored: Scored) -> bool:
     pairs = [((backbone, term), ("a", term)) for backbone, term in scored if backbone == "b"]
-    tests, _ = differences_with_holm(scored, pairs)
+    tests, _ = corrected_differences(scored, pairs)
     assert len(tests) == len(pairs)
     return any(test.is_clear for test in tests.values())
 
@@ -101,11 +101,11 @@ def test_a_much_better_backbone_differs() -> None:
 def test_holms_correction_is_over_all_tests() -> None:
     [scored] = simulated_studies(1, gain=0.4, tasks=3)
     pairs = [((backbone, term), ("a", term)) for backbone, term in scored if backbone == "b"]
-    tests, _ = differences_with_holm(scored, pairs)
+    tests, _ = corrected_differences(scored, pairs)
     smallest = min(test.comparison.p for test in tests.values())
     assert min(test.adjusted_p for test in tests.values()) == pytest.approx(3 * smallest)
     key = min(tests, key=lambda key: tests[key].comparison.p)
-    ours, theirs = scored["b", key[1]], scored["a", key[1]]
+    ours, theirs = scored[key[0]], scored[key[1]]
     sides = [restart.answers for restart in ours.fits], [restart.answers for restart in theirs.fits]
     plain = paired_test(ACCURACY, ours.fits[0].gold, *sides, confidence=1 - 0.05 / 3)
     corrected = tests[key].comparison

@@ -2,49 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from benchrunner.studies.comparison.verdict import equivalent_pairs, verdict
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column
 from benchrunner.studies.study_statistics import SystemDifference
 
 K = TypeVar("K")
+LINES, LINE = 8, 100
+"""Lines of a conclusion at most, and the characters of each."""
 SHOWN = 3
-"""Number of differences that a conclusion names. With three or more systems and tasks down it names one for each."""
+"""Number of differences that a sentence names. With three or more systems and tasks down it names one for each."""
 
 
 def conclusions(result: Result) -> list[str]:
-    """Say for each system, in one sentence, where it is better or worse than the system that it is compared with.
+    """Say in eight lines at most which systems are best, or where a system is better or worse than another.
 
-    Further sentences say which systems are equivalent, if the study has a margin. A last one follows where other seeds
-    may reverse the conclusion. Empty if nothing was tested.
+    Further sentences say which systems are equivalent, if the study has a margin. The last ones follow where other
+    seeds may reverse the conclusion. Empty if nothing was tested.
     """
     study, statistics = result.study, result.statistics
     if not statistics.tests:
         return []
-    pairs = statistics.by_pair()
-    if not study.systems_down:
+    caveats = list(_caveats(result))
+    room = LINES - _lines(caveats)
+    if statistics.is_ranking:
+        sentences = [*verdict(result), *(equivalent_pairs(result) if study.margin is not None else ())]
+    else:
+        sentences = _of_pairs(result, room)
+    return [*_fitted(sentences, room), *caveats]
+
+
+def _of_pairs(result: Result, lines: int) -> list[str]:
+    """Say how the systems of each pair differ, and where they are equivalent.
+
+    If this does not fit into so many lines, the pairs without clear differences come last.
+    """
+    study = result.study
+    pairs = result.statistics.by_pair()
+    if not study.systems_down and not study.contrasts:
         for system in study.names[1:]:
             pairs.setdefault((system, study.names[0]), {})
     shown = SHOWN if study.systems_down or len(study.names) == 2 else 1
-    sentences = []
-    for (system, first), tests in pairs.items():
-        sentences.append(_sentence(result, system, first, tests, shown=shown))
-    if study.margin is not None:
-        for (system, first), tests in pairs.items():
-            sentences += _equivalences(result, system, first, tests)
-    if any(test.comparison.claim == "fits" for test in statistics.tests.values()):
-        sentences.append(
-            "With one restart this is about these fits: other seeds may reverse it, so give --restarts 3 or more."
-        )
-    compared = {name for pair in pairs for name in pair}
+    differences = []
+    equivalences = list[str]()
+    unclear = list[str]()
+    for (system, other), tests in pairs.items():
+        sentence = _sentence(result, system, other, tests, shown=shown)
+        differences.append(sentence)
+        if not any(test.is_clear for test in tests.values()):
+            unclear.append(sentence)
+        if study.margin is not None:
+            equivalences += _equivalences(result, system, other, tests)
+    sentences = [*differences, *equivalences]
+    if _lines(sentences) > lines:
+        clear = [sentence for sentence in differences if sentence not in unclear]
+        sentences = [*clear, *equivalences, *unclear]
+    return sentences
+
+
+def _caveats(result: Result) -> Iterator[str]:
+    """Say where other seeds, of fits or of pre-trainings, may reverse the conclusion."""
+    study, tests = result.study, result.statistics.tests
+    if any(test.comparison.claim == "fits" for test in tests.values()):
+        yield "With one restart this is about these fits: other seeds may reverse it, so give --restarts 3 or more."
+    compared = {name for system, other, _ in tests for name in (system, other)}
     alone = [arm for arm, systems in study.arms.items() if len(systems) == 1 and arm in compared]
     if alone:
-        sentences.append(
+        yield (
             f"With one pre-training of {' and of '.join(alone)} this is about that pre-training: others may reverse it."
         )
-    return sentences
+
+
+def _fitted(sentences: Sequence[str], lines: int) -> list[str]:
+    """Return as many sentences as fit into a number of lines; a last one says where the others are."""
+    if _lines(sentences) <= lines:
+        return list(sentences)
+    fitting = list[str]()
+    for sentence in sentences:
+        if _lines([*fitting, sentence]) >= lines:
+            break
+        fitting.append(sentence)
+    left_out = len(sentences) - len(fitting)
+    return [*fitting, f"For {left_out} more sentences there is no room here: --format json has every test."]
+
+
+def _lines(sentences: Iterable[str]) -> int:
+    """Count the lines that sentences fill."""
+    return sum(len(textwrap.wrap(sentence, LINE)) for sentence in sentences)
 
 
 def _sentence(result: Result, system: str, first: str, tests: Mapping[str, SystemDifference], *, shown: int) -> str:

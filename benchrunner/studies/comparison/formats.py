@@ -6,8 +6,10 @@ import csv
 import html
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.cells import Figure
@@ -18,32 +20,53 @@ from benchrunner.studies.study import Place
 from benchrunner.studies.study_statistics import StudyStatistics
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
 
-def as_table(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, best: bool = False) -> Table:
-    """Return the table of a result; a table with tasks down fits into 100 columns. Long names are folded, never cut.
+@final
+@dataclass(frozen=True)
+class TerminalTable:
+    """A table for terminals of any width: columns that do not fit stand in groups below each other."""
 
-    `best` adds the score of the selected restart. Published figures stand in dim rows below the row that measures the
-    same.
+    shown: Layout
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        """Yield the groups of columns."""
+        width = min(WIDTH, options.max_width)
+        for group in self.shown.groups(width) if self.shown.may_break else [self.shown]:
+            yield _rich_table(group, width)
+
+
+def as_table(
+    result: Result,
+    published: PublishedChoice = NOTHING_PUBLISHED,
+    *,
+    best: bool = False,
+    every_metric: bool = False,
+) -> TerminalTable:
+    """Return the table of a result, which fits into 100 columns. Long names are folded, never cut.
+
+    `best` adds the score of the selected restart. Published figures stand in dim rows. `every_metric` is
+    for tables with a row for each system, which otherwise show headline metrics.
     """
-    return rich_table(layout(result, published, best=best))
+    return TerminalTable(layout(result, published, best=best, every_metric=every_metric))
 
 
-def rich_table(shown: Layout) -> Table:
-    """Return a table for terminals."""
+def _rich_table(shown: Layout, whole: int) -> Table:
+    """Return a table for a terminal of `whole` characters."""
     from rich.table import Table
 
     table = Table(title=shown.title or None, title_justify="left")
     named = sum("\n" in header for header in shown.headers)
-    spare = max(0, WIDTH - shown.borders - sum(shown.widths)) // max(1, named)
-    for header, numeric, width in zip(shown.headers, shown.numeric, shown.widths, strict=True):
+    spare = max(0, whole - shown.borders - sum(shown.widths)) // max(1, named)
+    for number, (header, numeric, width) in enumerate(zip(shown.headers, shown.numeric, shown.widths, strict=True)):
         table.add_column(
             _folded(header, width + spare),
             justify="right" if numeric else "left",
             overflow="fold",
-            no_wrap=(numeric and not shown.may_fold) or header == "metric",  # names of tasks and systems are folded
+            no_wrap=numeric or header == "metric",  # names of tasks and systems are folded
+            max_width=shown.name_width(whole) if shown.may_break and not number else None,
         )
     for line in shown.lines:
         if line.begins_group:
@@ -59,8 +82,7 @@ def _folded(header: str, width: int) -> str:
     *names, last = header.split("\n")
     lines = []
     for name in names:
-        for start in range(0, len(name), width):
-            lines.append(name[start : start + width])
+        lines += textwrap.wrap(name, width, break_on_hyphens=False)
     return escape("\n".join([*lines, last]))
 
 
@@ -83,6 +105,8 @@ def as_markdown(shown: Layout, notes: Iterable[str]) -> str:
         cells = list(map(_markdown, line.cells))
         if line.kind == "published":
             cells = [f"*{cell}*" if cell else "" for cell in cells]
+        for number in line.best:
+            cells[number] = f"**{cells[number]}**"
         lines.append(_markdown_row(cells))
     lines.append("")
     lines += [f"- {_markdown(note)}" for note in notes]
@@ -123,12 +147,14 @@ def as_latex(shown: Layout, notes: Iterable[str]) -> str:
         _latex_row(map(_latex, shown.headers)),
         r"\midrule",
     ]
-    for line in shown.lines:
-        if line.begins_group:
+    for number, line in enumerate(shown.lines):
+        if line.begins_group and number:
             lines.append(r"\midrule")
         cells = list(map(_latex, line.cells))
         if line.kind == "published":
             cells = [f"\\textit{{{cell}}}" if cell else "" for cell in cells]
+        for number in line.best:
+            cells[number] = f"\\textbf{{{cells[number]}}}"
         lines.append(_latex_row(cells))
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [f"% {' '.join(note.split())}" for note in notes]
@@ -179,8 +205,9 @@ def _values(figure: Figure, statistics: StudyStatistics, place: Place) -> list[o
     values: list[object] = [figure.mean.value, figure.deviation, len(figure.values), figure.best.value]
     for interval in (statistics.intervals.get(place), figure.over_restarts):
         values += [None, None] if interval is None else [interval.low, interval.high]
-    if place in statistics.tests:
-        test = statistics.tests[place]
+    tests = [test for (system, _, column), test in statistics.tests.items() if (system, column) == place]
+    if len(tests) == 1:  # of all pairs, JSON has the tests
+        [test] = tests
         paired = test.comparison
         values += [paired.difference, paired.low, paired.high, paired.p, test.adjusted_p, paired.claim]
     else:
@@ -225,9 +252,11 @@ def as_text(
     published: PublishedChoice = NOTHING_PUBLISHED,
     *,
     best: bool = False,
+    every_metric: bool = False,
     run_ids: bool = False,
 ) -> str:
     """Write a result in the format "markdown", "latex" or "csv"."""
     if form == "csv":
         return as_csv(result)
-    return TEXT_FORMATS[form](layout(result, published, best=best), remarks(result, published, run_ids=run_ids))
+    shown = layout(result, published, best=best, every_metric=every_metric)
+    return TEXT_FORMATS[form](shown, remarks(result, published, run_ids=run_ids))

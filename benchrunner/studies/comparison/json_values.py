@@ -33,6 +33,7 @@ def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> d
         "majority": majority,
         "averages": {system: _averages_json(result, system) for system in result.study.names},
         "comparisons": list(_comparisons(result)),
+        "mean_ranks": result.statistics.mean_ranks,
         "conclusion": " ".join(conclusions(result)),
         "series": list(series(result)),
         "computing": result.computing,
@@ -75,6 +76,7 @@ def _figures(result: Result) -> Iterator[dict[str, Any]]:
         system, column = place
         interval = result.statistics.intervals.get(place)
         ends = None if interval is None else [figure.shown(interval.low), figure.shown(interval.high)]
+        ranks = result.statistics.ranks.get(place)
         behind: dict[str, Any] = {"selected": None}
         if place in result.cell_at:
             behind = _selection_json(result.cell_at[place])
@@ -85,6 +87,7 @@ def _figures(result: Result) -> Iterator[dict[str, Any]]:
             "deviation": figure.shown(figure.deviation),
             "restarts": list(map(figure.shown, figure.values)),
             "interval_over_examples": ends,
+            "ranks": None if ranks is None else [ranks.low, ranks.high],
             "best_on_dev": figure.shown(figure.best.value),
             "together": figure.members,
             "published": result.study.published_figure(published_names.get(system, system), column),
@@ -151,11 +154,10 @@ def _averages_json(result: Result, system: str) -> dict[str, Any]:
 def _comparisons(result: Result) -> Iterator[dict[str, Any]]:
     """Yield the tests between systems or arms."""
     columns = {column.name: column for column in result.study.columns}
-    for place, test in result.statistics.tests.items():
-        system, column = place
+    for (system, other, column), test in result.statistics.tests.items():
         yield {
             "system": system,
-            "with": result.statistics.firsts[place],
+            "with": other,
             "column": column,
             **vars(columns[column].term(result.cell_at[result.study.members(system)[0], column].cell.task)),
             **test.as_json(),

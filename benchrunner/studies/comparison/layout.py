@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 from benchrunner.leaderboards.published import PublishedFigure
@@ -18,9 +18,9 @@ from benchrunner.tasks.task import Task
 NOTHING_PUBLISHED = PublishedChoice()
 WIDTH, MOST_COLUMNS, TASK_WIDTH = 100, 2, 16
 """Up to two systems have a column each, if the table then fits into 100 characters, with folded names and 16 for the
-names of tasks. Otherwise the systems stand below each other."""
-WIDTH_OF_SYSTEMS = 140
-"""Characters of a table with a row for each system, if standard output is not a terminal."""
+names of tasks. Otherwise the systems are the rows."""
+NAME_WIDTH = 12
+"""Characters of a name in a header that make its column wider than the figures need."""
 
 
 @final
@@ -34,6 +34,8 @@ class Row:
     baseline: str
     figures: tuple[tuple[str, ...], ...]
     """For each system the parts of a text: the best restart, the mean with its deviation, the interval, the marks."""
+    column: str
+    """Name of the study's column; empty for an average."""
     beside: Mapping[str, str]
     """What the row shows, as JSON: task, split and metric, or the name of an average."""
     published: Sequence[PublishedFigure]
@@ -48,6 +50,8 @@ class Line:
     kind: Literal["score", "published"] = "score"
     begins_group: bool = False
     """Whether a rule stands above the line."""
+    best: tuple[int, ...] = ()
+    """Numbers of the cells whose figure is best or tied for best of its column."""
 
 
 @final
@@ -61,18 +65,18 @@ class Layout:
     """Whether a column is aligned to the right."""
     lines: tuple[Line, ...]
     title: str = "dev"
-    width: int = WIDTH
-    """Characters of a line if standard output is not a terminal."""
-    may_fold: bool = False
-    """Whether figures are folded if they do not fit into the width."""
+    may_break: bool = False
+    """Whether columns that do not fit stand in groups below each other, each with the names of the rows."""
 
     @property
     def widths(self) -> list[int]:
-        """The characters of each column; of a header only the last line counts, because names are folded."""
+        """The characters of each column; names in headers are folded, and only the last line is whole."""
         widths = []
         for number, header in enumerate(self.headers):
-            texts = [header.split("\n")[-1], *(line.cells[number] for line in self.lines)]
-            widths.append(max(map(len, texts)))
+            *names, last = header.split("\n")
+            name_width = min(NAME_WIDTH, max(map(len, names), default=0))
+            texts = [last, *(line.cells[number] for line in self.lines)]
+            widths.append(max(name_width, *map(len, texts)))
         return widths
 
     @property
@@ -80,48 +84,106 @@ class Layout:
         """The characters that a line has beside its cells."""
         return 3 * len(self.headers) + 1
 
+    def name_width(self, whole: int) -> int:
+        """The characters of the names of rows in groups of columns, in a terminal of `whole` characters."""
+        return min(self.widths[0], whole // 3)
 
-def layout(result: Result, published: PublishedChoice, *, best: bool = False) -> Layout:
+    def groups(self, whole: int) -> Iterator[Layout]:
+        """Yield groups of columns that fit into `whole` characters, each with the names of the rows."""
+        widths = self.widths
+        start = 1
+        title = self.title
+        while start < len(widths):
+            stop = start + 1
+            room = whole - self.name_width(whole) - 7 - widths[start]  # seven characters of borders
+            while stop < len(widths) and widths[stop] + 3 <= room:
+                room -= widths[stop] + 3
+                stop += 1
+            yield self._of_columns(slice(start, stop), title)
+            start = stop
+            title = ""
+
+    def _of_columns(self, chosen: slice, title: str) -> Layout:
+        """Return the table of some columns, without lines that are empty then."""
+        lines = []
+        for line in self.lines:
+            cells = line.cells[chosen]
+            if line.begins_group or any(cells):
+                lines.append(replace(line, cells=(line.cells[0], *cells)))
+        headers = (self.headers[0], *self.headers[chosen])
+        numeric = (self.numeric[0], *self.numeric[chosen])
+        return replace(self, headers=headers, numeric=numeric, lines=tuple(lines), title=title)
+
+
+@final
+@dataclass(frozen=True)
+class Compared:
+    """A column of a table with a row for each system."""
+
+    header: str
+    parts: Mapping[str, tuple[str, str, str]]
+    """System -> the texts of the best restart, of the mean with its marks, and of the interval."""
+    published: Mapping[str, str]
+    """System -> the published figure that stands with the system."""
+    below: Mapping[tuple[str, str], str]
+    """Figures of what nothing was fitted for, such as published systems: name and kind of the row -> text."""
+    best: frozenset[str] = frozenset()
+    """Systems that are best or tied for best."""
+
+
+def layout(result: Result, published: PublishedChoice, *, best: bool = False, every_metric: bool = False) -> Layout:
     """Lay out the table of a study.
 
-    A table with tasks down has a column for each system while these fit, and otherwise a line for each. `best` shows
-    the score of the selected restart too, which is optimistic, because dev selected it.
+    One or two systems without a study file have a column each while these fit. Otherwise each system is a row. `best`
+    shows the score of the selected restart too, which is optimistic, because dev selected it. Rows of systems have the
+    headline metric of each task, or with `every_metric` all metrics.
     """
-    if result.study.systems_down:
-        return _systems_down(result, best=best)
+    study = result.study
+    if study.systems_down:
+        return _systems_down(result, [*_columns_of_file(result), *_mean_ranks(result)], best=best)
     rows = list(task_rows(result, published))
-    if len(result.study.names) <= MOST_COLUMNS:
+    if len(study.names) <= MOST_COLUMNS:
         wide = _wide_layout(result, rows, best=best)
         task_width, *widths = wide.widths
         if min(task_width, TASK_WIDTH) + sum(widths) + wide.borders <= WIDTH:
             return wide
-    return _long_layout(result, rows, best=best)
+    headlines = {(task.name, task.metrics[0].name) for task in study.tasks}
+    columns = []
+    for row in rows:
+        if every_metric or not row.metric or (row.beside["task"], row.metric) in headlines:
+            columns.append(_column_of_row(result, row))
+    if all(row.metric for row in rows):
+        columns += _mean_ranks(result)
+    return _systems_down(result, columns, best=best)
 
 
-def _systems_down(result: Result, *, best: bool) -> Layout:
+def _systems_down(result: Result, columns: Sequence[Compared], *, best: bool) -> Layout:
     """Lay out systems as rows; the interval and a published figure stand below the measured figure.
 
-    Rows of arms follow those of the systems; rows that are only published come last.
+    Rows of arms follow those of the systems; rows of what nothing was fitted for come last.
     """
     study = result.study
     lines = list[Line]()
-    for system in study.systems:
-        lines += _system_lines(result, system, best=best)
-    for arm in study.arms:
-        lines += _system_lines(result, System(arm, ""), best=best)
-    for row in study.published_alone:
-        figures = [_published_text(study, row.name, column) or ABSENT for column in study.columns]
-        lines.append(Line((f"paper: {row.name}", *figures), "published", begins_group=True))
-    headers = ["system"]
-    for column in study.columns:
-        where = f"\npaper: {column.published_on}" if column.published_on else ""
-        headers.append(f"{column.name}{where}")
-    numeric = (False, *[True] * len(study.columns))
-    return Layout(tuple(headers), numeric, tuple(lines), "", WIDTH_OF_SYSTEMS, may_fold=True)
+    for system in (*study.systems, *(System(arm, "") for arm in study.arms)):
+        lines += _system_lines(system, columns, best=best)
+    below = dict[tuple[str, str], None]()
+    for column in columns:
+        below |= dict.fromkeys(column.below)
+    names = list(dict.fromkeys(name for name, _ in below))
+    was = ""
+    for name, kind in sorted(below, key=lambda row: (names.index(row[0]), row[1])):
+        figures = [column.below.get((name, kind), "") for column in columns]
+        begins_group = study.systems_down or not was
+        lines.append(Line((name * (name != was), *figures), "published", begins_group))
+        was = name
+    kind = "backbone (method)" if len(study.methods) > 1 else "backbone"
+    headers = ("system" if study.systems_down else kind, *(column.header for column in columns))
+    title = "" if study.systems_down else f"dev, {_what(result, best=best)}"
+    return Layout(headers, (False, *[True] * len(columns)), tuple(lines), title, may_break=True)
 
 
-def _system_lines(result: Result, system: System, *, best: bool) -> Iterator[Line]:
-    """Yield the lines of a system, each with a cell for every column of the study.
+def _system_lines(system: System, columns: Sequence[Compared], *, best: bool) -> Iterator[Line]:
+    """Yield the lines of a system, each with a cell for every column.
 
     The first line has the mean figures, or published figures of what was not measured. Below stand, where there are
     any, the figures of the selected restarts (with `best`), the intervals, and the published figures.
@@ -130,22 +192,23 @@ def _system_lines(result: Result, system: System, *, best: bool) -> Iterator[Lin
     bests = [""]
     intervals = [""]
     published = []
-    marks = Marks.of(result)
-    for column in result.study.columns:
-        place = (system.name, column.name)
-        published_text = _published_text(result.study, system.published_name, column)
-        if place not in result.figures:  # only published
-            means.append(published_text or ABSENT)
+    marked = []
+    for number, column in enumerate(columns, start=1):
+        beside = column.published.get(system.name, "")
+        if system.name not in column.parts:  # only published
+            means.append(beside or ABSENT)
             bests.append("")
             intervals.append("")
             published.append("")
             continue
-        best_text, mean, interval, mark = _parts(result, place, marks)
-        means.append(f"{mean}{_count_text(result.figures[place])} {mark}".rstrip())
-        bests.append(f"best {best_text}")
+        best_text, mean, interval = column.parts[system.name]
+        means.append(mean)
+        bests.append(f"best {best_text}" if best_text else "")
         intervals.append(interval)
-        published.append(published_text)
-    yield Line(tuple(means), begins_group=True)
+        published.append(beside)
+        if system.name in column.best:
+            marked.append(number)
+    yield Line(tuple(means), begins_group=True, best=tuple(marked))
     if best:
         yield Line(tuple(bests))
     if any(intervals):
@@ -153,6 +216,63 @@ def _system_lines(result: Result, system: System, *, best: bool) -> Iterator[Lin
     name = f"paper: {system.published}" if system.published else ""
     if name or any(published):
         yield Line((name, *published), "published")
+
+
+def _columns_of_file(result: Result) -> Iterator[Compared]:
+    """Yield the columns of a study file."""
+    study, marks = result.study, Marks.of(result)
+    names = {arm: arm for arm in study.arms} | {system.name: system.published_name for system in study.systems}
+    for column in study.columns:
+        parts = {}
+        published = {}
+        for name, published_name in names.items():
+            published[name] = _published_text(study, published_name, column)
+            place = (name, column.name)
+            if place in result.figures:
+                best, mean, interval, mark = _parts(result, place, marks)
+                parts[name] = (best, f"{mean}{_count_text(result.figures[place])} {mark}".rstrip(), interval)
+        below = {}
+        for row in study.published_alone:
+            below[f"paper: {row.name}", ""] = _published_text(study, row.name, column) or ABSENT
+        where = f"\npaper: {column.published_on}" if column.published_on else ""
+        yield Compared(f"{column.name}{where}", parts, published, below, _best(result, column.name))
+
+
+def _column_of_row(result: Result, row: Row) -> Compared:
+    """Turn a row of a table with tasks down into a column; the majority and published figures are rows below."""
+    parts = {}
+    for name, (best, mean, interval, mark) in zip(result.study.names, row.figures, strict=True):
+        parts[name] = (best, f"{mean} {mark}".rstrip(), interval)
+    below = {}
+    if row.baseline:
+        below["majority", ""] = row.baseline
+    for figure in row.published:
+        kind = figure.measures.kind
+        below[f"  {figure.row.name}", kind] = f"{kind} {figure.as_text()}"
+    header = f"{row.name}\n{row.metric}" if row.metric else row.name
+    return Compared(header, parts, {}, below, _best(result, row.column))
+
+
+def _mean_ranks(result: Result) -> Iterator[Compared]:
+    """Yield a column of the mean ranks over several columns, unless the study has a mean of its own."""
+    statistics = result.statistics
+    columns = {column for _, column in statistics.ranks}
+    if len(columns) < 2 or any(column.mean for column in result.study.columns):
+        return
+    parts = {}
+    for name, rank in statistics.mean_ranks.items():
+        parts[name] = ("", f"{rank.mean:.1f}", f"[{rank.low:.1f}, {rank.high:.1f}]")
+    if len(parts) > MOST_COLUMNS:
+        yield Compared("mean rank", parts, {}, {})
+
+
+def _best(result: Result, column: str) -> frozenset[str]:
+    """Return the systems or arms that are best or tied for best in a column."""
+    best = set[str]()
+    for name in result.study.compared:
+        if result.statistics.standing((name, column)) in ("best", "tied"):
+            best.add(name)
+    return frozenset(best)
 
 
 def _count_text(figure: Figure) -> str:
@@ -184,6 +304,7 @@ def task_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
             term.metric,
             score_text(result.baseline.get(term), scale),
             tuple(figures),
+            column.name,
             vars(term),
             published.beside_metric(task, term.split, term.metric),
         )
@@ -201,7 +322,7 @@ def _average_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
             figures.append((score_text(Score(best), 100.0), score_text(Score(mean), 100.0), "", ""))
             has_value = has_value or best is not None or mean is not None
         if has_value:  # averages over tasks that are not in the study have none
-            yield Row(name, "", "", tuple(figures), {"average": name}, published.beside_average(suites, name))
+            yield Row(name, "", "", tuple(figures), "", {"average": name}, published.beside_average(suites, name))
 
 
 def _row_name(task: Task, split: str, study: Study) -> str:
@@ -256,28 +377,6 @@ def _wide_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
             lines.append(Line(cells, "published"))
     numeric = (False, False, True, *[True] * len(names))
     return Layout(tuple(headers), numeric, tuple(lines))
-
-
-def _long_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
-    """Lay out a line for each task and system; the majority and published figures stand below the systems."""
-    study = result.study
-    parts = [of_system for row in rows for of_system in row.figures]
-    figures = iter(_padded(parts, best=best))
-    lines: list[Line] = []
-    for row in rows:
-        is_first = True
-        for system in study.names:
-            names = (row.name, row.metric) if is_first else ("", "")
-            cells = (*names, system, next(figures))
-            lines.append(Line(cells, begins_group=is_first and bool(lines)))
-            is_first = False
-        if row.baseline:
-            lines.append(Line(("", "", "  majority", row.baseline), "published"))
-        for system, text in _published_lines(row):
-            lines.append(Line(("", "", system, text), "published"))
-    name = "backbone (method)" if len(study.methods) > 1 else "backbone"
-    headers = ("task", "metric", name, _what(result, best=best))
-    return Layout(headers, (False, False, False, True), tuple(lines))
 
 
 def _published_lines(row: Row) -> Iterator[tuple[str, str]]:

@@ -9,19 +9,16 @@ from typing import final
 from benchrunner.studies.cells import NO_SCORE
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Place
-from benchrunner.studies.study_statistics import SystemDifference
 
-CLEAR, CLEAR_FITS = "*", "(*)"
-"""Marks of a clear difference: between systems or arms, and between single fits only."""
+CLEAR, TIED = "*", "="
+"""Marks of a clear difference or of the best figure, and of figures that are tied for best. Those of single fits stand
+in parentheses."""
 
 
 @final
 @dataclass(frozen=True)
 class Marks:
-    """The marks of clear differences, and the letters of warnings in the order in which they first appear.
-
-    Only a table with tasks down has letters: below a table of systems, notes name the systems and columns.
-    """
+    """The marks of clear differences, and the letters of warnings in the order in which they first appear."""
 
     letters: dict[str, str]
     """Warning -> letter."""
@@ -31,9 +28,8 @@ class Marks:
     def of(cls, result: Result) -> Marks:
         """Give every warning of a study a letter."""
         warnings = dict[str, None]()
-        if not result.study.systems_down:
-            for cell in result.table_cells:
-                warnings |= dict.fromkeys(cell.warnings)
+        for cell in result.table_cells:
+            warnings |= dict.fromkeys(cell.warnings)
         return cls(dict(zip(warnings, "abcdefghijklmnopqrstuvwxyz", strict=False)), result)
 
     def of_place(self, place: Place) -> str:
@@ -44,30 +40,41 @@ class Marks:
         own.discard(NO_SCORE)  # it may be the score of another metric
         if self.result.figures[place].mean.value is None:
             own.add(NO_SCORE)
-        marks = clear_mark(self.result.statistics.tests.get(place))
+        marks = self._clear_mark(place)
         for warning, letter in self.letters.items():
             if warning in own:
                 marks += letter
         return marks
 
+    def _clear_mark(self, place: Place) -> str:
+        """Return the mark of what the tests say of a figure."""
+        statistics = self.result.statistics
+        standing = statistics.standing(place)
+        if not standing:
+            return ""
+        mark = TIED if standing == "tied" else CLEAR
+        claims = {test.comparison.claim for test in statistics.of_place(place).values()}
+        return f"({mark})" if "fits" in claims else mark
+
     def legend(self) -> Iterator[str]:
         """Yield a line for each mark that is used."""
         statistics = self.result.statistics
-        marks = {clear_mark(test) for test in statistics.tests.values()}
-        firsts = {statistics.firsts[place] for place in statistics.tests}
-        first = firsts.pop() if len(firsts) == 1 else "the system that it is compared with above"
+        marks = {self._clear_mark(place) for place in self.result.figures}
+        others = {other for _, other, _ in statistics.tests}
+        first = others.pop() if len(others) == 1 else "the system that it is compared with above"
         count = statistics.family
         after = f"p < 0.05 after Holm's correction for {count} test{'s' * (count > 1)}"
-        if CLEAR in marks:
-            yield f"{CLEAR}  differs from {first}: {after}"
-        if CLEAR_FITS in marks:
-            yield f"{CLEAR_FITS}  this fit differs from that of {first}, perhaps only because of the seeds: {after}"
+        meanings = {CLEAR: f"differs from {first}"}
+        fits = f"this fit differs from that of {first}"
+        if statistics.is_ranking:
+            meanings = {CLEAR: "best: clearly better than all others", TIED: "tied for best: none is clearly better"}
+            fits = "this fit is clearly better than those of all others"
+        for mark, meaning in meanings.items():
+            if mark in marks:
+                yield f"{mark}  {meaning}: {after}"
+        if f"({CLEAR})" in marks:
+            yield f"({CLEAR})  {fits}, perhaps only because of the seeds: {after}"
+        if f"({TIED})" in marks:
+            yield f"({TIED})  no fit is clearly better than this one, as fits: {after}"
         for warning, letter in self.letters.items():
             yield f"{letter}  {warning}"
-
-
-def clear_mark(test: SystemDifference | None) -> str:
-    """Return the mark of a figure with this test; nothing if there is no test or no clear difference."""
-    if test is None or not test.is_clear:
-        return ""
-    return CLEAR_FITS if test.comparison.claim == "fits" else CLEAR

@@ -249,9 +249,6 @@ def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[st
     for reason, fits in grouped((reason, fit) for fit, reason in cell.lost.items()).items():
         names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
         yield f"{names} no scores: {reason}", column.title
-    if result.study.systems_down:  # such a table has no letters
-        for flag, count in cell.flagged.items():
-            yield f"{flag} in {count} of {len(cell.restarts)} restart(s)", column.title
     if 0 < cell.collapsed < len(cell.chosen_fits):
         yield _collapsed_note(cell, place, result), column.title
     for note in cell.notes:
@@ -268,11 +265,15 @@ def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
         f"{cell.collapsed} of {fits} restarts learned nothing or have no score (95 % interval of their share: "
         f"{100 * share.low:.0f} to {100 * share.high:.0f} %), so that a mean of few restarts says little"
     )
-    test = result.statistics.tests.get(place)
-    if test is not None and test.chance is not None:
-        chance = test.chance
+    chances = {}
+    for other, test in result.statistics.of_place(place).items():
+        if test.chance is not None:
+            chances[other] = test.chance
+    if chances:
+        hardest = min(chances, key=lambda other: chances[other].value)
+        chance = chances[hardest]
         said += (
-            f"; a new fit beats one of {result.statistics.firsts[place]} with a chance of {100 * chance.value:.0f} % "
+            f"; a new fit beats one of {hardest} with a chance of {100 * chance.value:.0f} % "
             f"({100 * chance.low:.0f} to {100 * chance.high:.0f} %)"
         )
     return said

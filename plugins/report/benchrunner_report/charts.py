@@ -65,45 +65,71 @@ def _near_majority(section: Section, values: Sequence[float]) -> float | None:
 
 def differences_chart(result: Result) -> Markup | None:
     """Draw the tested differences with their intervals; None if nothing was tested."""
-    tests, firsts = result.statistics.tests, result.statistics.firsts
+    tests = _shown_tests(result)
     names = (*result.study.names, *result.study.arms)
     if not tests:
         return None
     titles = {column.name: column.title for column in result.study.columns}
-    different = {firsts[place] for place in tests}
+    different = {other for _, other, _ in tests}
     first = next(iter(different)) if len(different) == 1 else "the other system"
+    if result.statistics.is_ranking:
+        first = "the best figure"
     drawing = Drawing("differences", f"Differences from {first}", width=WIDTH * 1.5, kind="chart wide")
     bounds = [0.0]
     order = list(titles)
-    for system, column in tests:
-        difference, low, high = _scaled(result, system, column)
+    for (system, other, column), test in tests.items():
+        difference, low, high = _scaled(result, (system, column), test)
         bounds += (difference, low, high)
-        drawing.describe(f"{titles[column]}, {system}: {difference:+.1f}")
+        less = f" less {other}" if len(different) > 1 else ""
+        drawing.describe(f"{titles[column]}, {system}{less}: {difference:+.1f}")
     scale = Scale.of(bounds, 170, WIDTH * 1.5 - RIGHT)
-    by_column = sorted(tests, key=lambda place: order.index(place[1]))
-    heights, bottom = _heights(column for _, column in by_column)
+    by_column = sorted(tests, key=lambda pairing: order.index(pairing[2]))
+    heights, bottom = _heights(column for _, _, column in by_column)
     drawing.bottom_axis(scale, TOP, bottom, f"difference from {first}")
     drawing.line((scale(0), TOP), (scale(0), bottom), "zero")
     last = ""
-    for (system, column), y in zip(by_column, heights, strict=True):
-        test = tests[system, column]
+    for pairing, y in zip(by_column, heights, strict=True):
+        test = tests[pairing]
+        system, other, column = pairing
         number = names.index(system)
-        difference, low, high = _scaled(result, system, column)
+        difference, low, high = _scaled(result, (system, column), test)
         if column != last:
             drawing.named(titles[column], 0, y + 4, "name")
         last = column
         unclear = "" if test.is_clear else "unclear"
         drawing.interval(scale(low), scale(high), y, number, f" {unclear}".rstrip())
-        compared = f"{system} less {firsts[system, column]}" if len(different) > 1 else system
+        compared = f"{system} less {other}" if len(different) > 1 else system
         words = f"{compared}: {difference:+.1f}, from {low:+.1f} to {high:+.1f}, p {p_text(test.adjusted_p)}"
         drawing.mark(words, scale(difference), y, number, 5, unclear)
     return drawing.finished(bottom)
 
 
-def _scaled(result: Result, system: str, column: str) -> tuple[float, float, float]:
+def _shown_tests(result: Result) -> dict[tuple[str, str, str], Any]:
+    """Return the tests that are drawn, by system, other system and column.
+
+    Of all pairs of many systems, these are the differences from the system with the best figure of each column.
+    """
+    statistics, figures = result.statistics, result.figures
+    if not statistics.is_ranking:
+        return {(system, other, column): test for (system, other, column), test in statistics.tests.items()}
+    highest = dict[str, str]()
+    for system, column in statistics.ranks:
+        top = highest.setdefault(column, system)
+        if (figures[system, column].mean.value or 0) > (figures[top, column].mean.value or 0):
+            highest[column] = system
+    shown = {}
+    for (system, other, column), test in statistics.tests.items():
+        if highest[column] == other:
+            shown[system, other, column] = test
+        elif highest[column] == system:
+            shown[other, system, column] = test.reversed
+    return shown
+
+
+def _scaled(result: Result, place: tuple[str, str], test: Any) -> tuple[float, float, float]:
     """Return a tested difference and the ends of its interval, as tables show them."""
-    scale = result.figures[system, column].scale
-    paired = result.statistics.tests[system, column].comparison
+    scale = result.figures[place].scale
+    paired = test.comparison
     return paired.difference * scale, paired.low * scale, paired.high * scale
 
 

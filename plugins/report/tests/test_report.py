@@ -92,6 +92,17 @@ def test_differing_rows_are_those_of_the_rows_of_the_result(study: tuple[Result,
         assert [row["d"] for row in part.rows] == sorted((row["d"] for row in part.rows), reverse=True)
 
 
+def test_three_systems_have_marks_of_the_best(tmp_path: Path) -> None:
+    names = ("made/good", "made/poor", "made/poorest")
+    made, runner = small(tmp_path, ("classify",), names)
+    assert {len(pair) for pair in made.statistics.by_pair()} == {2} and len(made.statistics.by_pair()) == 3
+    page = rendered(gather(made, runner))
+    assert "clearly better than all others" in page and "Differences from the best figure" in page
+    standings = {made.statistics.standing(place) for place in made.figures}
+    assert standings & {"best", "tied"} and not standings & {"better", "worse"}
+    assert ("★<span" in page) == ("best" in standings) and ("=<span" in page) == ("tied" in standings)
+
+
 def test_answers_of_all_restarts_are_counted(report: Report) -> None:
     for part in report.differing:
         for row in part.rows:

@@ -1,0 +1,143 @@
+"""The verdict of a study of three or more systems: who is best or tied for best on which tasks, and over all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from statistics import median
+
+from benchrunner.studies.result import Result
+from benchrunner.studies.study import Column
+from benchrunner.studies.study_statistics import Pairing, SystemDifference
+
+MOST_GROUPS = 3
+"""Number of groups of tied systems that a verdict names, those of most tasks first."""
+MOST_CHARACTERS = 130
+"""Characters of a list of names in a sentence; the first name is always whole."""
+
+Tests = Mapping[Pairing, SystemDifference]
+
+
+def verdict(result: Result) -> Iterator[str]:
+    """Say who is best or tied for best on which tasks, where nothing is clear, and what the mean ranks are."""
+    best_of: dict[tuple[str, ...], list[Column]] = {}
+    unclear = []
+    ranked = [column for column in result.study.columns if _ranked(result, column)]
+    for column in ranked:
+        of_column = _ranked(result, column)
+        best = tuple(name for name in of_column if result.statistics.ranks[name, column.name].is_best)
+        if len(best) == len(of_column):
+            unclear.append(column)
+        else:
+            best_of.setdefault(best, []).append(column)
+    kind = "column" if result.study.systems_down else "task"
+    of_all = f"of {len(ranked)} {kind}s" if len(ranked) > 1 else f"of 1 {kind}"
+    groups = sorted(best_of.items(), key=lambda group: len(group[1]), reverse=True)
+    for names, columns in groups[:MOST_GROUPS]:
+        yield _group(result, names, columns, of_all)
+    rest = [column.title for _, columns in groups[MOST_GROUPS:] for column in columns]
+    if rest:
+        yield f"On {_listed(rest)}, other systems are best or tied for best: see the marks."
+    if unclear:
+        yield _nothing_clear(result, unclear, of_all)
+    yield from _over_all(result, kind)
+
+
+def _ranked(result: Result, column: Column) -> list[str]:
+    """List the systems or arms that are ranked in a column."""
+    return [name for name in result.study.compared if (name, column.name) in result.statistics.ranks]
+
+
+def _group(result: Result, names: tuple[str, ...], columns: Collection[Column], of_all: str) -> str:
+    """Say on which columns these systems are best: a single one, or several that are tied."""
+    titles = [column.title for column in columns]
+    if len(names) == 1:
+        return f"Best on {len(columns)} {of_all} ({_listed(titles)}): {names[0]}."
+    seen = []
+    for column in columns:
+        least = _detectable(result, column, _between(result.statistics.tests, names, column))
+        seen.append(f"{column.title} (likely to be seen from {least})" if least else column.title)
+    return f"Tied for best on {len(columns)} {of_all}, {_listed(seen)}: {_listed(names)}."
+
+
+def _nothing_clear(result: Result, columns: Sequence[Column], of_all: str) -> str:
+    """Name the columns without clear differences, with the differences that their rows and restarts let see."""
+    described = []
+    restarts = 1
+    for column in columns:
+        tests = _between(result.statistics.tests, _ranked(result, column), column)
+        points = _detectable(result, column, tests)
+        seen = f"under {points} points with {tests[0].comparison.rows:,} rows" if points else "answers without spread"
+        described.append(f"{column.title} ({seen})")
+        restarts = max([restarts, *(max(test.comparison.restarts) for test in tests)])
+    return (
+        f"Nothing is clear on {len(columns)} {of_all}: {_listed(described)}. In parentheses, the differences that are "
+        f"unlikely to be seen with {restarts} restart{'s' * (restarts > 1)}."
+    )
+
+
+def _between(tests: Tests, names: Collection[str], column: Column) -> list[SystemDifference]:
+    """List the tests between some systems in a column."""
+    between = []
+    for pairing, test in tests.items():
+        if pairing.column == column.name and pairing.system in names and pairing.other in names:
+            between.append(test)
+    return between
+
+
+def _detectable(result: Result, column: Column, tests: Iterable[SystemDifference]) -> str:
+    """Write the difference that a test in a column is likely to show: the median of some tests; empty if there is none.
+
+    A test of answers without spread would show any difference.
+    """
+    scale = result.figures[_ranked(result, column)[0], column.name].scale
+    detectable = []
+    for test in tests:
+        if test.comparison.detectable > 0:
+            detectable.append(test.comparison.detectable * scale)
+    return f"{median(detectable):.1f}" if detectable else ""
+
+
+def _over_all(result: Result, kind: str) -> Iterator[str]:
+    """Say which mean ranks the systems have over all columns, with intervals, and who is clearly behind."""
+    means = result.statistics.mean_ranks
+    columns = [column for column in result.study.columns if len(_ranked(result, column)) == len(means)]
+    if not means or len(columns) < 2:
+        return
+    ordered = sorted(means, key=lambda name: means[name].mean)
+    leading = []
+    for name in ordered:
+        rank = means[name]
+        if rank.is_best:
+            leading.append(f"{name} {rank.mean:.1f} ({rank.low:.1f} to {rank.high:.1f})")
+    behind = [name for name in ordered if not means[name].is_best]
+    said = f"clearly behind: {_listed(behind)}" if behind else "nobody is clearly behind"
+    yield f"Mean rank over {len(columns)} {kind}s, with its interval: {_listed(leading, '; ')}; {said}."
+
+
+def _listed(names: Iterable[str], separator: str = ", ") -> str:
+    """Join names; of a long list only the first ones, and the number of the others."""
+    names = list(names)
+    shown = 1
+    while shown < len(names) and len(separator.join(names[: shown + 1])) <= MOST_CHARACTERS:
+        shown += 1
+    rest = len(names) - shown
+    return separator.join(names[:shown]) + (f" and {rest} more" if rest else "")
+
+
+def equivalent_pairs(result: Result) -> Iterator[str]:
+    """Say which pairs of systems are equivalent within the study's margin, and on which columns."""
+    titles = {column.name: column.title for column in result.study.columns}
+    margin = result.study.margin
+    within = f"within {margin:g} point{'s' * (margin != 1)}"
+    shown = []
+    equal = []
+    for (system, other), tests in result.statistics.by_pair().items():
+        on = [titles[column] for column, test in tests.items() if test.comparison.parts and test.is_equivalent]
+        if on:
+            shown.append(f"{other} and {system} on {', '.join(on)}")
+        same = [titles[column] for column, test in tests.items() if not test.comparison.parts]
+        if same:
+            equal.append(f"{other} and {system} on {', '.join(same)}")
+    yield f"Equivalent {within}: {_listed(shown, '; ')}." if shown else f"No two are shown to be equivalent {within}."
+    if equal:
+        yield f"Equal in all answers, which shows nothing about other rows: {_listed(equal, '; ')}."
