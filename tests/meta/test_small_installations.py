@@ -18,8 +18,8 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
     ("words", "code", "texts"),
     [
         (["--help"], 0, ["compare", "Tasks, backbones and further commands are plugins. Not installed: benchrunner-"]),
-        (["list"], 0, ["tasks: none. Not installed: benchrunner-babylm,", "finetune", "majority"]),
-        (["doctor"], 0, ["plugins: none", "Not installed: benchrunner-babylm,"]),
+        (["list"], 0, ["tasks: none. Not installed: benchrunner-audit, benchrunner-babylm,", "finetune", "majority"]),
+        (["doctor"], 0, ["plugins: none", "Not installed: benchrunner-audit, benchrunner-babylm,"]),
         (["new", "task", "mood"], 2, ["there is no command 'new'."]),
         (["report", "first"], 2, ["there is no command 'report'.", "benchrunner-report"]),
         (["share", "first", "--out", "shared"], 2, ["there is no command 'share'.", "benchrunner-share"]),
