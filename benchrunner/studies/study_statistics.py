@@ -46,7 +46,7 @@ class Pairing(NamedTuple):
 
 
 Standing = Literal["best", "tied", "better", "worse", "mixed", ""]
-"""What tests say of a figure: clearly better than all others, or not clearly worse than any; with contrasts, clearly
+"""What tests say of a figure: all others are clearly behind, or not clearly worse than any; with contrasts, clearly
 better or worse than what it is compared with, or better than one and worse than another."""
 
 

@@ -13,7 +13,7 @@ from benchrunner.statistics import Comparison, Interval
 from benchrunner.statistics.paired_test import Claim, Part
 from benchrunner.statistics.ranks import MeanRank, ranks
 from benchrunner.studies.comparison.conclusions import conclusions
-from benchrunner.studies.comparison.formats import as_html, as_table, as_text
+from benchrunner.studies.comparison.formats import as_csv, as_html, as_table, as_text
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.remarks import remarks
@@ -182,7 +182,7 @@ def test_the_verdict_says_who_is_best_tied_or_unclear() -> None:
         "Best on 2 of 4 tasks (mine/one, mine/two): a.",
         "Tied for best on 1 of 4 tasks, mine/three (likely to be seen from 1.4): a, b.",
         "Nothing is clear on 1 of 4 tasks: mine/four (under 1.4 points with 300 rows). In parentheses, the differences "
-        "that are unlikely to be seen with 3 restarts.",
+        "that may be missed with 3 restarts.",
         "Mean rank over 4 tasks, with its interval: a 1.5 (1.0 to 2.0); clearly behind: b, c.",
     ]
 
@@ -195,7 +195,7 @@ def test_the_best_and_those_tied_for_best_have_marks() -> None:
         shown[column] = [marks.of_place((name, f"mine/{column} accuracy")) for name in "abc"]
     assert shown == {"one": ["*", "", ""], "two": ["=", "=", ""], "three": ["", "", ""]}
     assert list(marks.legend()) == [
-        "*  best: clearly better than all others: p < 0.05 after Holm's correction for 9 tests",
+        "*  best: all others are clearly behind: p < 0.05 after Holm's correction for 9 tests",
         "=  tied for best: none is clearly better: p < 0.05 after Holm's correction for 9 tests",
     ]
     fits = Marks.of(ranked({"one": ABOVE}, "a", "b", "c", claim="fits"))
@@ -260,6 +260,38 @@ def test_no_conclusion_is_longer_than_eight_lines(margin: float | None) -> None:
         lines = [line for sentence in conclusions(asked) for line in textwrap.wrap(sentence, 100)]
         assert 2 <= len(lines) <= 8
         assert "With one restart this is about these fits" in lines[-1] + lines[-2]
+
+
+@pytest.mark.parametrize(("count", "length"), [(30, 20), (3, 400), (1, 900)])
+def test_many_single_pre_trainings_stay_in_eight_lines(count: int, length: int) -> None:
+    made = ranked({"one": ABOVE}, "a", "b", "c")
+    arms = [f"{number}{'x' * length}" for number in range(count)]
+    systems = [replace(made.study.systems[0], name=f"of-{arm}", arm=arm) for arm in arms]
+    tests = dict(made.statistics.tests)
+    for arm in arms:
+        for pairing, test in made.statistics.tests.items():
+            tests[pairing._replace(system=arm)] = test
+    study = replace(made.study, systems=(*made.study.systems, *systems))
+    asked = replace(made, study=study, given_statistics=replace(made.statistics, tests=tests))
+    shown = [line for sentence in conclusions(asked) for line in textwrap.wrap(sentence, 100)]
+    assert 1 <= len(shown) <= 8
+
+
+def test_csv_leaves_tests_of_all_pairs_to_json() -> None:
+    """One system of three stands first in a single pair, and nothing in its line says with which one it is compared."""
+    made = ranked({"one": ABOVE}, "a", "b", "c")
+    rows = list(csv.DictReader(io.StringIO(as_csv(made))))
+    assert {row["difference"] for row in rows} == {""}
+    made = ranked({"one": {("a", "b")}}, "a", "b")
+    rows = list(csv.DictReader(io.StringIO(as_csv(made))))
+    assert {row["system"] for row in rows if row["difference"]} == {"b"}
+
+
+def test_the_best_need_not_be_tested_better_than_each() -> None:
+    """a is clearly better than b, and b than c: only a can be the best, although a and c do not differ clearly."""
+    made = ranked({"one": {("a", "b"), ("b", "c")}}, "a", "b", "c")
+    assert Marks.of(made).of_place(("a", "mine/one accuracy")) == "*"
+    assert next(Marks.of(made).legend()).startswith("*  best: all others are clearly behind: ")
 
 
 def test_json_has_ranks_and_the_tests_of_all_pairs() -> None:

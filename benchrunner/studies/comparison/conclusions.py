@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from benchrunner.studies.comparison.verdict import equivalent_pairs, verdict
+from benchrunner.studies.comparison.verdict import equivalent_pairs, listed, verdict
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column
 from benchrunner.studies.study_statistics import SystemDifference
@@ -27,7 +27,7 @@ def conclusions(result: Result) -> list[str]:
     study, statistics = result.study, result.statistics
     if not statistics.tests:
         return []
-    caveats = list(_caveats(result))
+    caveats = _fitted(list(_caveats(result)), LINES - 1)
     room = LINES - _lines(caveats)
     if statistics.is_ranking:
         sentences = [*verdict(result), *(equivalent_pairs(result) if study.margin is not None else ())]
@@ -72,9 +72,8 @@ def _caveats(result: Result) -> Iterator[str]:
     compared = {name for system, other, _ in tests for name in (system, other)}
     alone = [arm for arm, systems in study.arms.items() if len(systems) == 1 and arm in compared]
     if alone:
-        yield (
-            f"With one pre-training of {' and of '.join(alone)} this is about that pre-training: others may reverse it."
-        )
+        named = listed(alone, " and of ")
+        yield f"With one pre-training of {named} this is about that pre-training: others may reverse it."
 
 
 def _fitted(sentences: Sequence[str], lines: int) -> list[str]:

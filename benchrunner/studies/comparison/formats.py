@@ -206,7 +206,7 @@ def _values(figure: Figure, statistics: StudyStatistics, place: Place) -> list[o
     for interval in (statistics.intervals.get(place), figure.over_restarts):
         values += [None, None] if interval is None else [interval.low, interval.high]
     tests = [test for (system, _, column), test in statistics.tests.items() if (system, column) == place]
-    if len(tests) == 1:  # of all pairs, JSON has the tests
+    if len(tests) == 1 and not statistics.is_ranking:  # of all pairs, JSON has the tests
         [test] = tests
         paired = test.comparison
         values += [paired.difference, paired.low, paired.high, paired.p, test.adjusted_p, paired.claim]

@@ -67,8 +67,8 @@ class Marks:
         meanings = {CLEAR: f"differs from {first}"}
         fits = f"this fit differs from that of {first}"
         if statistics.is_ranking:
-            meanings = {CLEAR: "best: clearly better than all others", TIED: "tied for best: none is clearly better"}
-            fits = "this fit is clearly better than those of all others"
+            meanings = {CLEAR: "best: all others are clearly behind", TIED: "tied for best: none is clearly better"}
+            fits = "best of these fits: all others are clearly behind"
         for mark, meaning in meanings.items():
             if mark in marks:
                 yield f"{mark}  {meaning}: {after}"

@@ -36,7 +36,7 @@ def verdict(result: Result) -> Iterator[str]:
         yield _group(result, names, columns, of_all)
     rest = [column.title for _, columns in groups[MOST_GROUPS:] for column in columns]
     if rest:
-        yield f"On {_listed(rest)}, other systems are best or tied for best: see the marks."
+        yield f"On {listed(rest)}, other systems are best or tied for best: see the marks."
     if unclear:
         yield _nothing_clear(result, unclear, of_all)
     yield from _over_all(result, kind)
@@ -51,12 +51,12 @@ def _group(result: Result, names: tuple[str, ...], columns: Collection[Column], 
     """Say on which columns these systems are best: a single one, or several that are tied."""
     titles = [column.title for column in columns]
     if len(names) == 1:
-        return f"Best on {len(columns)} {of_all} ({_listed(titles)}): {names[0]}."
+        return f"Best on {len(columns)} {of_all} ({listed(titles)}): {names[0]}."
     seen = []
     for column in columns:
         least = _detectable(result, column, _between(result.statistics.tests, names, column))
         seen.append(f"{column.title} (likely to be seen from {least})" if least else column.title)
-    return f"Tied for best on {len(columns)} {of_all}, {_listed(seen)}: {_listed(names)}."
+    return f"Tied for best on {len(columns)} {of_all}, {listed(seen)}: {listed(names)}."
 
 
 def _nothing_clear(result: Result, columns: Sequence[Column], of_all: str) -> str:
@@ -70,8 +70,8 @@ def _nothing_clear(result: Result, columns: Sequence[Column], of_all: str) -> st
         described.append(f"{column.title} ({seen})")
         restarts = max([restarts, *(max(test.comparison.restarts) for test in tests)])
     return (
-        f"Nothing is clear on {len(columns)} {of_all}: {_listed(described)}. In parentheses, the differences that are "
-        f"unlikely to be seen with {restarts} restart{'s' * (restarts > 1)}."
+        f"Nothing is clear on {len(columns)} {of_all}: {listed(described)}. In parentheses, the differences that "
+        f"may be missed with {restarts} restart{'s' * (restarts > 1)}."
     )
 
 
@@ -110,11 +110,11 @@ def _over_all(result: Result, kind: str) -> Iterator[str]:
         if rank.is_best:
             leading.append(f"{name} {rank.mean:.1f} ({rank.low:.1f} to {rank.high:.1f})")
     behind = [name for name in ordered if not means[name].is_best]
-    said = f"clearly behind: {_listed(behind)}" if behind else "nobody is clearly behind"
-    yield f"Mean rank over {len(columns)} {kind}s, with its interval: {_listed(leading, '; ')}; {said}."
+    said = f"clearly behind: {listed(behind)}" if behind else "nobody is clearly behind"
+    yield f"Mean rank over {len(columns)} {kind}s, with its interval: {listed(leading, '; ')}; {said}."
 
 
-def _listed(names: Iterable[str], separator: str = ", ") -> str:
+def listed(names: Iterable[str], separator: str = ", ") -> str:
     """Join names; of a long list only the first ones, and the number of the others."""
     names = list(names)
     shown = 1
@@ -138,6 +138,6 @@ def equivalent_pairs(result: Result) -> Iterator[str]:
         same = [titles[column] for column, test in tests.items() if not test.comparison.parts]
         if same:
             equal.append(f"{other} and {system} on {', '.join(same)}")
-    yield f"Equivalent {within}: {_listed(shown, '; ')}." if shown else f"No two are shown to be equivalent {within}."
+    yield f"Equivalent {within}: {listed(shown, '; ')}." if shown else f"No two are shown to be equivalent {within}."
     if equal:
-        yield f"Equal in all answers, which shows nothing about other rows: {_listed(equal, '; ')}."
+        yield f"Equal in all answers, which shows nothing about other rows: {listed(equal, '; ')}."

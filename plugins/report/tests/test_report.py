@@ -97,7 +97,7 @@ def test_three_systems_have_marks_of_the_best(tmp_path: Path) -> None:
     made, runner = small(tmp_path, ("classify",), names)
     assert {len(pair) for pair in made.statistics.by_pair()} == {2} and len(made.statistics.by_pair()) == 3
     page = rendered(gather(made, runner))
-    assert "clearly better than all others" in page and "Differences from the best figure" in page
+    assert "all others are clearly behind" in page and "Differences from the best figure" in page
     standings = {made.statistics.standing(place) for place in made.figures}
     assert standings & {"best", "tied"} and not standings & {"better", "worse"}
     assert ("★<span" in page) == ("best" in standings) and ("=<span" in page) == ("tied" in standings)
