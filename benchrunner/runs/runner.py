@@ -25,7 +25,8 @@ from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit, Record, Status
 from benchrunner.fits.progress import Event, silent
 from benchrunner.io.decoding import as_json, from_json
-from benchrunner.io.files import is_disk_full, remove_whole
+from benchrunner.io.files import is_disk_full, remove_leftovers, remove_whole
+from benchrunner.io.locks import held_if_free, is_read_only
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.plugin_code import PluginCode, PluginFailure
@@ -169,9 +170,17 @@ class Runner:
 
     def forget_weights(self, fit: Fit) -> None:
         """Remove a fit's model; its record and predictions stay."""
-        if self.plugins.methods.find(fit.method).needs_backbone and self.folder(fit).model.exists():
-            with self.locked(fit) as folder:
+        folder = self.folder(fit)
+        if not self.plugins.methods.find(fit.method).needs_backbone:
+            return
+        if folder.model.exists():
+            with self.locked(fit):
                 remove_whole(folder.model)
+        elif any(folder.path.glob(".*.part")) and not is_read_only(folder.path):
+            # A process may have been killed while it removed the model.
+            with held_if_free(folder.path) as is_free:
+                if is_free:
+                    remove_leftovers(folder.path)
 
     def _run(self, fit: Fit, folder: RunFolder, *, weights: bool) -> Record:
         """Return the fit's record; run the fit first if it is not finished. The caller must hold the folder's lock."""
