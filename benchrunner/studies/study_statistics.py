@@ -28,7 +28,7 @@ ALPHA = 0.05
 """Level of the tests: the probability of even one false mark in a table is at most this."""
 RESAMPLES_OF_A_TEST = 80
 """Permutations for each test of a family, at least: the smallest p-value, 2 / (permutations + 1), is then half of what
-Holm's correction asks of the first test."""
+the correction asks of the first test."""
 K = TypeVar("K")
 
 
@@ -59,7 +59,7 @@ class SystemDifference:
     """The first answers are the system's, so that a positive difference is in favour of the system. The interval is
     corrected for all tests of the study, and contains 0 unless the difference is clear."""
     adjusted_p: float
-    """The p-value after Holm's correction for all tests of the study, with Shaffer's constraints."""
+    """The p-value after Shaffer's correction for all tests of the study."""
     chance: Chance | None = None
     """The probability that a new fit of the system beats one of the other; None without several fits of both. Fits
     without a score are the worst."""

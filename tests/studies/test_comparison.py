@@ -76,7 +76,7 @@ def test_a_clear_difference_has_a_mark_and_a_legend() -> None:
     clear = with_statistics(result(), {"mine/mood": 0.1})
     shown = lines(as_table(clear), 100)
     assert [line.split("│")[1].strip() for line in shown if "*" in line] == ["mine/mood"]
-    assert "*  differs from a: p < 0.05 after Holm's correction for 1 test" in remarks(clear)
+    assert "*  differs from a: p < 0.05 after correction for 1 test" in remarks(clear)
     unclear = with_statistics(result(), {"mine/mood": 0.1}, p=0.06)
     assert not any("*" in line for line in [*lines(as_table(unclear), 100), *remarks(unclear)])
 
@@ -195,8 +195,8 @@ def test_the_best_and_those_tied_for_best_have_marks() -> None:
         shown[column] = [marks.of_place((name, f"mine/{column} accuracy")) for name in "abc"]
     assert shown == {"one": ["*", "", ""], "two": ["=", "=", ""], "three": ["", "", ""]}
     assert list(marks.legend()) == [
-        "*  best: all others are clearly behind: p < 0.05 after Holm's correction for 9 tests",
-        "=  tied for best: none is clearly better: p < 0.05 after Holm's correction for 9 tests",
+        "*  best: all others are clearly behind: p < 0.05 after correction for 9 tests",
+        "=  tied for best: none is clearly better: p < 0.05 after correction for 9 tests",
     ]
     fits = Marks.of(ranked({"one": ABOVE}, "a", "b", "c", claim="fits"))
     assert fits.of_place(("a", "mine/one accuracy")) == "(*)"

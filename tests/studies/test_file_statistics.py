@@ -121,7 +121,7 @@ def test_the_table_has_intervals_marks_and_conclusions(guessers: Kitchen) -> Non
     assert lines[bad][1] == "16.7 ± 8.3 (3) a" and lines[places["good"]][2].endswith("(3) =")
     assert all(cell.startswith("[") and cell.endswith("]") for cell in lines[bad + 1][1:])
     assert lines[places["as good"]][1] == "94.4 ± 9.6 (3) ="
-    assert "  =  tied for best: none is clearly better: p < 0.05 after Holm's correction for 2 tests\n" in out
+    assert "  =  tied for best: none is clearly better: p < 0.05 after correction for 2 tests\n" in out
     assert "  Tied for best on 2 of 2 columns, right, balance: good, as good.\n" in out
     assert "good 1.5 (1.0 to 2.0); as good 1.5 (1.0 to 2.0); clearly behind: bad." in out
 

@@ -63,7 +63,7 @@ class Marks:
         others = {other for _, other, _ in statistics.tests}
         first = others.pop() if len(others) == 1 else "the system that it is compared with above"
         count = statistics.family
-        after = f"p < 0.05 after Holm's correction for {count} test{'s' * (count > 1)}"
+        after = f"p < 0.05 after correction for {count} test{'s' * (count > 1)}"
         meanings = {CLEAR: f"differs from {first}"}
         fits = f"this fit differs from that of {first}"
         if statistics.is_ranking:
