@@ -280,7 +280,7 @@ def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
 
 
 def _where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:
-    """Name columns with their systems in few words: columns with the same systems are named together."""
+    """List pairs of a column and a system in few words: columns that have the same systems are named together."""
     columns_of = grouped((tuple(systems), column) for column, systems in grouped(about).items())
     places = []
     for systems, columns in columns_of.items():

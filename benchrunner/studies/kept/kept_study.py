@@ -82,7 +82,7 @@ class KeptCell:
 
     @property
     def prediction_ids(self) -> PredictionIds:
-        """The predictions from which the cell was scored."""
+        """The ids of the predictions that gave the cell its scores, by fit and split."""
         ids = PredictionIds()
         for is_selecting, predictions in ((False, self.predictions), (True, self.selecting)):
             for fit, of_splits in predictions.items():
@@ -146,7 +146,7 @@ class KeptMajority:
 
     @property
     def prediction_ids(self) -> PredictionIds:
-        """The ids in the form that reads the predictions."""
+        """The ids of the majority's predictions, by fit and split."""
         ids = PredictionIds()
         for split, prediction in self.predictions.items():
             ids.found[self.fit.id, self.fit.task, split, False] = prediction

@@ -84,7 +84,7 @@ class Checkpoints:
     """The last few checkpoints of a run, in `folder/step-N`."""
 
     def __init__(self, folder: Path, *, keep: int = 2, shares: bool = False) -> None:
-        """With `shares`, checkpoints have DeepSpeed's own format."""
+        """Keep the last `keep` checkpoints in a folder; with `shares`, in DeepSpeed's format: a file a process."""
         self.folder = folder
         self._keep = keep
         self._shares = shares
