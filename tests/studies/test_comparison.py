@@ -176,6 +176,20 @@ def ranked(columns: Mapping[str, set[tuple[str, str]]], *names: str, claim: Clai
 ABOVE = {("a", "b"), ("a", "c")}
 
 
+@pytest.mark.parametrize(
+    ("deviations", "seen"),
+    [((1, 4, 2), "under 5.6 points with 300 rows"), ((1, 400, 2), "any difference with 300 rows")],
+)
+def test_the_verdict_promises_what_every_pair_shows(deviations: tuple[int, ...], seen: str) -> None:
+    made = ranked({"one": set()}, "a", "b", "c")
+    tests = {}
+    for deviation, (pairing, test) in zip(deviations, made.statistics.tests.items(), strict=True):
+        parts = (Part(2.5e-5 * deviation**2, 1e9),)
+        tests[pairing] = replace(test, comparison=replace(test.comparison, parts=parts))
+    made = replace(made, given_statistics=replace(made.statistics, tests=tests))
+    assert f"mine/one ({seen})" in conclusions(made)[0]
+
+
 def test_the_verdict_says_who_is_best_tied_or_unclear() -> None:
     made = ranked({"one": ABOVE, "two": ABOVE, "three": {("a", "c")}, "four": set()}, "a", "b", "c")
     assert conclusions(made) == [

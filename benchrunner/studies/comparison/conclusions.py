@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from benchrunner.studies.comparison.verdict import equivalent_pairs, listed, verdict
+from benchrunner.studies.comparison.verdict import equivalent_pairs, listed, seen_from, verdict
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column
 from benchrunner.studies.study_statistics import SystemDifference
@@ -160,7 +160,7 @@ def _named(column: Column, test: SystemDifference, scale: float) -> str:
     if not paired.parts:
         return f"{column.title}: all answers are equal"
     said = f"{column.title} {paired.difference * scale:+.1f}, 95 % interval {_interval(test, scale)}"
-    return said if test.is_clear else f"{said}; likely to be seen from {paired.detectable * scale:.1f}"
+    return said if test.is_clear else f"{said}; {seen_from(paired.detectable * scale)}"
 
 
 def _largest(differences: Mapping[str, float], shown: int) -> str:

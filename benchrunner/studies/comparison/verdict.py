@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from statistics import median
 
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column
@@ -13,6 +12,8 @@ MOST_GROUPS = 3
 """Number of groups of tied systems that a verdict names, those of most tasks first."""
 MOST_CHARACTERS = 130
 """Characters of a list of names in a sentence; the first name is always whole."""
+MOST_POINTS = 100.0
+"""Differences of scores from 0 to 100 are not larger. With two restarts, tests may ask for more."""
 
 Tests = Mapping[Pairing, SystemDifference]
 
@@ -54,8 +55,8 @@ def _group(result: Result, names: tuple[str, ...], columns: Collection[Column], 
         return f"Best on {len(columns)} {of_all} ({listed(titles)}): {names[0]}."
     seen = []
     for column in columns:
-        least = _detectable(result, column, _between(result.statistics.tests, names, column))
-        seen.append(f"{column.title} (likely to be seen from {least})" if least else column.title)
+        points = _detectable(result, column, _between(result.statistics.tests, names, column))
+        seen.append(f"{column.title} ({seen_from(points)})" if points else column.title)
     return f"Tied for best on {len(columns)} {of_all}, {listed(seen)}: {listed(names)}."
 
 
@@ -66,7 +67,8 @@ def _nothing_clear(result: Result, columns: Sequence[Column], of_all: str) -> st
     for column in columns:
         tests = _between(result.statistics.tests, _ranked(result, column), column)
         points = _detectable(result, column, tests)
-        seen = f"under {points} points with {tests[0].comparison.rows:,} rows" if points else "answers without spread"
+        missed = f"under {points:.1f} points" if points <= MOST_POINTS else "any difference"
+        seen = f"{missed} with {tests[0].comparison.rows:,} rows" if points else "answers without spread"
         described.append(f"{column.title} ({seen})")
         restarts = max([restarts, *(max(test.comparison.restarts) for test in tests)])
     return (
@@ -84,17 +86,18 @@ def _between(tests: Tests, names: Collection[str], column: Column) -> list[Syste
     return between
 
 
-def _detectable(result: Result, column: Column, tests: Iterable[SystemDifference]) -> str:
-    """Write the difference that a test in a column is likely to show: the median of some tests; empty if there is none.
+def _detectable(result: Result, column: Column, tests: Iterable[SystemDifference]) -> float:
+    """Return the points from which each of some tests in a column is likely to show a difference; 0 if there is none.
 
     A test of answers without spread would show any difference.
     """
     scale = result.figures[_ranked(result, column)[0], column.name].scale
-    detectable = []
-    for test in tests:
-        if test.comparison.detectable > 0:
-            detectable.append(test.comparison.detectable * scale)
-    return f"{median(detectable):.1f}" if detectable else ""
+    return max([test.comparison.detectable * scale for test in tests], default=0.0)
+
+
+def seen_from(points: float) -> str:
+    """Say from which difference on, in points, a study is likely to show it."""
+    return "no difference is likely to be seen" if points > MOST_POINTS else f"likely to be seen from {points:.1f}"
 
 
 def _over_all(result: Result, kind: str) -> Iterator[str]:
