@@ -4,8 +4,9 @@ from benchrunner.leaderboards.published_choice import PublishedChoice, choose_pu
 from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.formats import as_text
 from benchrunner.studies.comparison.json_values import as_json, series
-from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, Layout, Row, layout, task_rows
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, Row, layout, task_rows
 from benchrunner.studies.comparison.remarks import footnotes, remarks
+from benchrunner.studies.comparison.table import Layout
 
 __all__ = [
     "NOTHING_PUBLISHED",

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.cells import Figure
-from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, WIDTH, Layout, layout
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, WIDTH, layout
 from benchrunner.studies.comparison.remarks import remarks
+from benchrunner.studies.comparison.table import Layout
 from benchrunner.studies.result import Result
+from benchrunner.studies.significance.study_statistics import StudyStatistics
 from benchrunner.studies.study import Place
-from benchrunner.studies.study_statistics import StudyStatistics
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType

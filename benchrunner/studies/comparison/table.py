@@ -1,0 +1,84 @@
+"""A table as texts: its lines, the widths of its columns, and groups of columns that fit into a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, final
+
+NAME_WIDTH = 12
+"""Characters of a name in a header that make its column wider than the figures need."""
+
+
+@final
+@dataclass(frozen=True)
+class Line:
+    """One line of a table."""
+
+    cells: tuple[str, ...]
+    kind: Literal["score", "published"] = "score"
+    begins_group: bool = False
+    """Whether a rule stands above the line."""
+    best: tuple[int, ...] = ()
+    """Numbers of the cells whose figure is best or tied for best of its column."""
+
+
+@final
+@dataclass(frozen=True)
+class Layout:
+    """A table as texts."""
+
+    headers: tuple[str, ...]
+    """Headers of the columns; lines are separated by a line break."""
+    numeric: tuple[bool, ...]
+    """Whether a column is aligned to the right."""
+    lines: tuple[Line, ...]
+    title: str = "dev"
+    may_break: bool = False
+    """Whether columns that do not fit stand in groups below each other, each with the names of the rows."""
+
+    @property
+    def widths(self) -> list[int]:
+        """The characters of each column; names in headers are folded, and only the last line is whole."""
+        widths = []
+        for number, header in enumerate(self.headers):
+            *names, last = header.split("\n")
+            name_width = min(NAME_WIDTH, max(map(len, names), default=0))
+            texts = [last, *(line.cells[number] for line in self.lines)]
+            widths.append(max(name_width, *map(len, texts)))
+        return widths
+
+    @property
+    def borders(self) -> int:
+        """The characters that a line has beside its cells."""
+        return 3 * len(self.headers) + 1
+
+    def name_width(self, whole: int) -> int:
+        """The characters of the names of rows in groups of columns, in a terminal of `whole` characters."""
+        return min(self.widths[0], whole // 3)
+
+    def groups(self, whole: int) -> Iterator[Layout]:
+        """Yield groups of columns that fit into `whole` characters, each with the names of the rows."""
+        widths = self.widths
+        start = 1
+        title = self.title
+        while start < len(widths):
+            stop = start + 1
+            room = whole - self.name_width(whole) - 7 - widths[start]  # seven characters of borders
+            while stop < len(widths) and widths[stop] + 3 <= room:
+                room -= widths[stop] + 3
+                stop += 1
+            yield self._of_columns(slice(start, stop), title)
+            start = stop
+            title = ""
+
+    def _of_columns(self, chosen: slice, title: str) -> Layout:
+        """Return the table of some columns, without lines that are empty then."""
+        lines = []
+        for line in self.lines:
+            cells = line.cells[chosen]
+            if line.begins_group or any(cells):
+                lines.append(replace(line, cells=(line.cells[0], *cells)))
+        headers = (self.headers[0], *self.headers[chosen])
+        numeric = (self.numeric[0], *self.numeric[chosen])
+        return replace(self, headers=headers, numeric=numeric, lines=tuple(lines), title=title)
