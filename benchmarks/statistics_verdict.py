@@ -24,7 +24,7 @@ from benchrunner import ACCURACY
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.ranks import Ranks, ranks
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.study_statistics import corrected_differences
+from benchrunner.studies.significance.differences import corrected_differences
 
 ROWS, STUDIES = 300, 2_000
 SYSTEMS, COLUMNS = (2, 3, 5, 10), (1, 4, 8)

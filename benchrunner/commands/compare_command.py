@@ -73,7 +73,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
-    from benchrunner.studies.contrasts import with_contrasts
+    from benchrunner.studies.significance.contrasts import with_contrasts
 
     if arguments.name is not None:
         check_name(arguments.name)

@@ -15,8 +15,8 @@ from benchrunner.studies.answered_rows import answered_rows
 from benchrunner.studies.cells import CellResult, Figure, different_fits
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds, ReadOnce
+from benchrunner.studies.significance.study_statistics import StudyStatistics, study_statistics
 from benchrunner.studies.study import Column, Place, Study
-from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
 from benchrunner.tasks.task import Task, Term
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from benchrunner.errors import PluginError, RequestError, UnknownName
 from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.parameters.parameter import NAME, Parameter
 from benchrunner.studies.backbones_by_tasks import named_by_method
-from benchrunner.studies.contrasts import Contrast, against, check_contrast, divided
+from benchrunner.studies.significance.contrasts import Contrast, against, check_contrast, divided
 from benchrunner.studies.study import FULL, MARGIN, Column, Scale, Study, System, choose
 from benchrunner.study_files.checks import as_request, check_arms, check_names, check_study
 from benchrunner.study_files.parameters import SEPARATORS, MissingValue, Values, parameter_values, refuse

@@ -11,7 +11,7 @@ from benchrunner import ACCURACY
 from benchrunner.statistics import Comparison, paired_test
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.study_statistics import SystemDifference, corrected_differences
+from benchrunner.studies.significance.differences import SystemDifference, corrected_differences
 
 MARGIN = 0.04
 

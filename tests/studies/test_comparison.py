@@ -18,7 +18,8 @@ from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.result import Computing, Result
-from benchrunner.studies.study_statistics import Pairing, StudyStatistics, SystemDifference
+from benchrunner.studies.significance.differences import Pairing, SystemDifference
+from benchrunner.studies.significance.study_statistics import StudyStatistics
 from inline import mood
 from made_results import cells, lines, made_result
 from published_moods import MEAN, choice

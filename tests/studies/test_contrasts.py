@@ -4,7 +4,7 @@ import pytest
 
 from benchrunner.errors import RequestError
 from benchrunner.studies.backbones_by_tasks import compared
-from benchrunner.studies.contrasts import with_contrasts
+from benchrunner.studies.significance.contrasts import with_contrasts
 from inline import mood
 
 NAMES = ("a", "b-1", "bert/mini")

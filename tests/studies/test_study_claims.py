@@ -14,7 +14,7 @@ from benchrunner.statistics.intervals import share_interval
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.comparison.remarks import footnotes
-from benchrunner.studies.study_statistics import Pairing, corrected_differences
+from benchrunner.studies.significance.differences import Pairing, corrected_differences
 from chancy import Chancy, chancy, compare_rates
 from inline import mood, runner
 

@@ -14,7 +14,8 @@ from benchrunner.runs.predicting import predict
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.study_statistics import StudyStatistics, corrected_differences
+from benchrunner.studies.significance.differences import corrected_differences
+from benchrunner.studies.significance.study_statistics import StudyStatistics
 from benchrunner.tasks.task import Term
 from chancy import chancy
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from benchrunner.studies.comparison.verdict import equivalent_pairs, listed, seen_from, verdict
 from benchrunner.studies.result import Result
+from benchrunner.studies.significance.differences import SystemDifference
 from benchrunner.studies.study import Column
-from benchrunner.studies.study_statistics import SystemDifference
 
 K = TypeVar("K")
 LINES, LINE = 8, 100

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from benchrunner.studies.result import Result
+from benchrunner.studies.significance.differences import Pairing, SystemDifference
 from benchrunner.studies.study import Column
-from benchrunner.studies.study_statistics import Pairing, SystemDifference
 
 MOST_GROUPS = 3
 """Number of groups of tied systems that a verdict names, those of most tasks first."""

@@ -16,7 +16,7 @@ from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import MAJORITY, predict
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import CellResult, selected_fit
-from benchrunner.studies.study_statistics import extra_figures
+from benchrunner.studies.significance.answers_of_cells import extra_figures
 from benchrunner.tasks.task import Task
 
 AnswerSource = Callable[[Task, str], Answers]

@@ -1,0 +1,50 @@
+"""The answers of a cell's fits with the gold answers, which intervals and tests are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchrunner.data.rows import Rows
+from benchrunner.errors import Undefined
+from benchrunner.fits.fit import Fit
+from benchrunner.metrics import ANSWERS, gold_rows
+from benchrunner.runs.predicting import decoding_settings, raw_outputs
+from benchrunner.runs.runner import Runner
+from benchrunner.statistics.scored_answers import ScoredAnswers, cluster_numbers
+from benchrunner.studies.cells import CellResult
+from benchrunner.tasks.task import Term
+
+
+def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
+    """Return the answers of all restarts at the chosen grid point, with the gold answers."""
+    if cell.runner is None or cell.predictions is None:
+        raise Undefined("the result has no runner, so that answers cannot be read")
+    task, runner = cell.cell.task, cell.runner
+    metric = next(metric for metric in task.metrics if metric.name == term.metric)
+    rows = runner.planner.rows(task, term.split)
+    gold = task.problem.gold(rows.table)
+    if gold is None:
+        raise Undefined(f"{rows.origin} has no labels")
+    right = gold_rows(metric, gold, rows.table)
+    clusters = None
+    if task.clusters in rows.table.column_names:
+        clusters = cluster_numbers(rows.table.column(task.clusters).to_pylist())
+    scored = []
+    for fit in cell.restarts:
+        if metric.computed_from == ANSWERS:
+            answers = cell.predictions.predict(fit, term.split).answers
+        else:
+            answers = extra_figures(fit, rows, runner)[metric.computed_from]
+        if len(answers) != len(right):
+            raise Undefined(f"{rows.origin} has {len(right)} rows now, and the fit {fit.id} answered {len(answers)}")
+        scored.append(ScoredAnswers(metric, right, answers, clusters))
+    return scored
+
+
+def extra_figures(fit: Fit, rows: Rows, runner: Runner) -> Mapping[str, list[Any]]:
+    """Compute further figures of each row from a fit's outputs: see `Problem.extra_figures`."""
+    problem = runner.plugins.tasks.find(fit.task).problem
+    outputs = raw_outputs(fit, rows, runner)
+    settings = decoding_settings(fit, runner)
+    return problem.extra_figures(outputs, rows.table, settings)
