@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import final
 
@@ -78,7 +78,10 @@ def interval_of_scored(
     if restarts[0].clusters is not None and clusters < FEW_CLUSTERS:
         values = pseudo_values(restarts).mean(axis=0)
         error = math.sqrt(float(values.var(ddof=1)) / len(values))
-        return _student(score, error, max(1.0, clusters - 1), confidence)
+        interval = _student(score, error, max(1.0, clusters - 1), confidence)
+        # Student's interval may pass the largest score. Scores that tables show times 100 are at most 1.
+        is_limited = restarts[0].metric.scale == 100 and score <= 1
+        return replace(interval, high=min(interval.high, 1.0)) if is_limited else interval
     if not resamples:
         resamples = RESAMPLES if restarts[0].is_fast else SLOW_RESAMPLES
     drawn = _drawn_scores(restarts, resamples, seed)

@@ -1,6 +1,7 @@
 """Rows in clusters, such as the questions about one article: the cluster is what varies, not the row."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,3 +88,13 @@ def test_one_cluster_and_a_wrong_number_of_ids_are_errors() -> None:
         example_interval("accuracy", gold, a, clusters=["same"] * 3)
     with pytest.raises(RequestError, match="clusters has 2 ids for 3 rows"):
         paired_test("accuracy", gold, a, b, clusters=[1, 2])
+
+
+def test_an_interval_of_few_clusters_ends_at_the_best_score() -> None:
+    gold = ["a"] * 60
+    predicted = ["b", *gold[1:]]
+    clusters = [row // 20 for row in range(60)]
+    interval = example_interval(ACCURACY, gold, [predicted], clusters=clusters)
+    assert interval.low < 59 / 60 < interval.high == 1.0
+    points = replace(ACCURACY, scale=1.0)  # of other metrics nothing is known
+    assert example_interval(points, gold, [predicted], clusters=clusters).high > 1.0
