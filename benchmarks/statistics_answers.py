@@ -81,13 +81,17 @@ class Drawn:
 
 def studies(answers: Answers, count: int, *, fits: int, clusters: int | None) -> Iterator[Drawn]:
     """Draw studies with a number of different fits and of clusters."""
+    known = len(answers.clusters)
     for number in range(count):
         draw = np.random.default_rng([number, fits, clusters or 0])
-        chosen = draw.integers(len(answers.clusters), size=clusters or len(answers.clusters))
-        rows = np.concatenate([answers.clusters[cluster] for cluster in chosen])
-        ids = np.repeat(np.arange(len(chosen)), [len(answers.clusters[cluster]) for cluster in chosen])
+        chosen = [answers.clusters[cluster] for cluster in draw.integers(known, size=clusters or known)]
+        rows = np.concatenate(chosen)
+        ids = np.repeat(np.arange(len(chosen)), [len(cluster) for cluster in chosen])
         places = draw.permutation(len(answers.values))[:fits].tolist()
-        of_fits = [list(map(tuple, answers.values[place][rows].tolist())) for place in places]
+        of_fits = []
+        for place in places:
+            values = answers.values[place][rows].tolist()
+            of_fits.append([tuple(of_row) for of_row in values])
         yield Drawn(ids.tolist(), places, of_fits)
 
 

@@ -52,8 +52,11 @@ def trainer(task: str, seed: int, arguments: argparse.Namespace) -> float:
         found = tokenizer(table.column("a").to_pylist(), second, truncation=True, max_length=128)
         gold = table.column("label").to_pylist()
         numbers = [names.index(one) if names else one for one in gold]
-        inputs = ("input_ids", "token_type_ids", "attention_mask")
-        return [{**{key: found[key][at] for key in inputs}, "label": one} for at, one in enumerate(numbers)], gold
+        rows = []
+        for place, number in enumerate(numbers):
+            inputs = {name: found[name][place] for name in ("input_ids", "token_type_ids", "attention_mask")}
+            rows.append({**inputs, "label": number})
+        return rows, gold
 
     train, (dev, gold) = encoded("train")[0], encoded("dev")
     loop = peer_trainer.trained(
