@@ -17,7 +17,7 @@ from benchrunner.console.standard_streams import ReservedOutput, is_reserved
 from benchrunner.plugin_code import PluginCode
 from benchrunner.process.torch_settings import reset_torch, torch_settings
 
-PATIENCE_SECONDS = 2.0
+PATIENCE_SECONDS = 5.0
 """Seconds after which a plugin that is still loading is named: an endless loop must not look like a slow command."""
 
 _STARTED_BY = "benchrunner_plugin"

@@ -16,6 +16,8 @@ from bad_plugins.case import LIST, Case
 
 SECONDS = 120.0
 """Time after which a case counts as hanging."""
+STILL_LOADING = "still loading"
+"""What the errors of a command say of a plugin that is slow to load."""
 FLOOD = 20_000
 """Characters of output from which a case counts as a flood."""
 
@@ -27,7 +29,7 @@ def complaint(case: Case, folder: Path) -> str:
     child = os.fork()
     if child == 0:
         _run(case, folder, out, err)
-    code = _wait(child)
+    code = _wait(child, err if _is_endless(case) else None)
     printed = out.read_text(errors="surrogateescape") if out.exists() else ""
     errors = err.read_text(errors="surrogateescape") if err.exists() else ""
     return "; ".join(_complaints(case, code, printed, errors))
@@ -92,9 +94,8 @@ def _run(case: Case, folder: Path, out: Path, err: Path) -> None:
         sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        if any(pattern.startswith("still loading") for pattern in case.said):
+        if _is_endless(case):
             signal.signal(signal.SIGALRM, signal.SIG_DFL)  # pytest-timeout has set a handler of its own
-            signal.alarm(4)
         atexit._clear()
         logging.getLogger().handlers.clear()  # pytest's
         os.chdir(folder)
@@ -123,13 +124,25 @@ def _main(site: Path) -> int:
     return main()
 
 
-def _wait(child: int) -> int | None:
-    """Return the exit code of a child, negative after a signal; None if it had to be killed."""
+def _is_endless(case: Case) -> bool:
+    """Return whether the command of a case never ends by itself: it names the plugin that it waits for."""
+    return any(pattern.startswith(STILL_LOADING) for pattern in case.said)
+
+
+def _wait(child: int, err: Path | None) -> int | None:
+    """Return the exit code of a child, negative after a signal; None if it had to be killed.
+
+    `err` are the errors of a child that is ended by SIGALRM once they name a plugin that is still loading: on a busy
+    machine it takes long to say so.
+    """
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status)
+        if err is not None and err.exists() and STILL_LOADING in err.read_text(errors="surrogateescape"):
+            os.kill(child, signal.SIGALRM)
+            err = None
         time.sleep(0.005)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
