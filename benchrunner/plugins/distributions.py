@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -87,7 +87,7 @@ def source_hash(plugin: object, own: Collection[str] = ()) -> str:
             continue
         seen.add(unit.name)
         is_own = name in homes or unit.name in own
-        if not is_own and (unit.name == DISTRIBUTION or _is_installed_file(unit.file)):
+        if not is_own and (unit.name == DISTRIBUTION or _is_installed_file(unit.file) or unit.name in _recorded(unit)):
             continue
         for file in unit.files():
             is_known = True
@@ -182,6 +182,24 @@ def _is_installed_file(file: Path) -> bool:
     """Return whether a file is one of Python's own or was installed, so that its distribution has a version."""
     is_pythons = file.is_relative_to(Path(os.__file__).parent)
     return is_pythons or "site-packages" in file.parts or "dist-packages" in file.parts
+
+
+def _recorded(unit: _Unit) -> frozenset[str]:
+    """Name the modules and packages that were installed into the folder of a unit, as with `pip install --target`.
+
+    Distributions whose code may change under one version are left out.
+    """
+    folder = unit.file.parent.parent if unit.is_package else unit.file.parent
+    return _recorded_in(str(folder))
+
+
+@cache
+def _recorded_in(folder: str) -> frozenset[str]:
+    names = set[str]()
+    for distribution in importlib.metadata.distributions(path=[folder]):
+        if distribution.read_text("RECORD") and not _may_change(distribution):
+            names |= _top_names([distribution])
+    return frozenset(names)
 
 
 def library(package: str) -> Plugin | None:

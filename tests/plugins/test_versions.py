@@ -91,6 +91,23 @@ def test_modules_of_one_local_installation_have_one_version(tmp_path: Path, monk
     assert installed_version("one_k", plugin) != before
 
 
+@pytest.mark.parametrize(("origin", "is_part"), [("", False), ('{"url": "file:///x", "dir_info": {}}', True)])
+def test_libraries_in_a_folder_of_any_name_have_versions(
+    origin: str, is_part: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"user_k": "import large_k", "large_k/__init__": ""}
+    plugin = module_of(tmp_path / "any", "user_k", monkeypatch, **files)
+    info = tmp_path / "any" / f"large_k-{len(origin)}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: large_k\nVersion: 1.0\n")
+    (info / "RECORD").write_text("large_k/__init__.py,,\n")
+    if origin:
+        (info / "direct_url.json").write_text(origin)
+    before = source_hash(plugin)
+    (tmp_path / "any" / "large_k" / "__init__.py").write_text("changed = 1\n")
+    assert (source_hash(plugin) != before) == is_part
+
+
 LIBRARY = "import deeper_k\ndef hits(gold, predicted): return deeper_k.one()\nclass Base: pass\n"
 IMPORTS = """
 from benchrunner import Metric
