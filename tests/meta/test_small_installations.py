@@ -24,6 +24,9 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
         (["report", "first"], 2, ["there is no command 'report'.", "benchrunner-report"]),
         (["share", "first", "--out", "shared"], 2, ["there is no command 'share'.", "benchrunner-share"]),
         (["verify", "shared"], 2, ["there is no command 'verify'.", "benchrunner-share"]),
+        (["submit", "glue", "--backbone", "bert"], 2, ["there is no command 'submit'.", "benchrunner-submit"]),
+        (["check", "glue.zip"], 2, ["there is no command 'check'.", "benchrunner-submit"]),
+        (["score", "rte", "answers.tsv"], 2, ["there is no command 'score'.", "benchrunner-submit"]),
         (["run", "glue/rte", "--backbone", "bert"], 2, ["There is no task 'glue/rte'."]),
     ],
 )
@@ -40,8 +43,8 @@ def test_the_core_alone_says_what_brings_the_rest(
 
 @pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
-    """The core with GLUE, BERT and the boards, and data for RTE with the official number of test rows."""
-    names = ["benchrunner", "benchrunner_glue", "benchrunner_bert", "benchrunner_leaderboards"]
+    """The core with GLUE, BERT, the boards and submissions, and data for RTE with the official number of test rows."""
+    names = ["benchrunner", "benchrunner_glue", "benchrunner_bert", "benchrunner_leaderboards", "benchrunner_submit"]
     made = SmallEnvironment(tmp_path_factory.mktemp("few"), names)
     rte = discover(extra=[("glue", benchrunner_glue)], installed=False).tasks.find("glue/rte")
     assert rte.demo_files is not None
