@@ -13,7 +13,7 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.results import discover
 from command_line import Shell
-from inline import mood, own, pairs, plugin
+from inline import SUBMIT, mood, own, pairs, plugin
 
 HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -126,7 +126,8 @@ def test_with_json_standard_output_is_json_and_nothing_else(shell: Shell) -> Non
         print("done", fit.id)
 
     shell.plugins = discover(
-        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit))], installed=False
+        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit)), SUBMIT],
+        installed=False,
     )
     (shell.folder / "answers.txt").write_text("\n".join(["glad"] * 24))
     commands = [
