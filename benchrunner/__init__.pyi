@@ -29,27 +29,21 @@ from benchrunner.errors import (
     UnknownName as UnknownName,
 )
 from benchrunner.fits.executor import CommandEstimate as CommandEstimate
-from benchrunner.io import json_files as json_files
+from benchrunner.io import file_faults as file_faults, json_files as json_files
 from benchrunner.io.file_faults import Faults as Faults, quoted as quoted
 from benchrunner.io.files import read_text as read_text
 from benchrunner.io.json_files import read_json_object as read_json_object
-from benchrunner.leaderboards.board_toml import read_leaderboard as read_leaderboard
-from benchrunner.leaderboards.file_kinds.file_kind import (
+from benchrunner.leaderboards.file_kind import (
     Answers as Answers,
     ExpectedRows as ExpectedRows,
     FileKind as FileKind,
 )
-from benchrunner.leaderboards.file_kinds.json_file import JsonLines as JsonLines
-from benchrunner.leaderboards.file_kinds.spellings import (
-    JsonValues as JsonValues,
-    LabelList as LabelList,
-    Labels as Labels,
-    Spelling as Spelling,
-    Text as Text,
+from benchrunner.leaderboards.leaderboard import BoardFile as BoardFile, Leaderboard as Leaderboard, Pair as Pair
+from benchrunner.leaderboards.published import (
+    PublishedColumn as PublishedColumn,
+    PublishedFigure as PublishedFigure,
+    PublishedRow as PublishedRow,
 )
-from benchrunner.leaderboards.file_kinds.text_files import Table as Table
-from benchrunner.leaderboards.leaderboard import BoardFile as BoardFile, Leaderboard as Leaderboard
-from benchrunner.leaderboards.published import PublishedColumn as PublishedColumn, PublishedRow as PublishedRow
 from benchrunner.metrics.classification import (
     ACCURACY as ACCURACY,
     BALANCED_ACCURACY as BALANCED_ACCURACY,
@@ -83,6 +77,7 @@ from benchrunner.problems.multi_label import MultiLabel as MultiLabel
 from benchrunner.problems.sentences import Classify as Classify, Regress as Regress, SentenceProblem as SentenceProblem
 from benchrunner.problems.span import Span as Span
 from benchrunner.problems.tag import Tag as Tag
+from benchrunner.public_names import named_by_stub as named_by_stub
 from benchrunner.tasks.task import (
     Average as Average,
     Role as Role,
@@ -93,6 +88,6 @@ from benchrunner.tasks.task import (
     Task as Task,
     Term as Term,
 )
-from benchrunner.workspace import Workspace as Workspace
+from benchrunner.workspace import Settings as Settings, Workspace as Workspace
 
 __version__: str

@@ -23,10 +23,7 @@ COMMANDS = {
     "compare": "fit several backbones to several tasks with a grid and restarts, and print a table",
     "predict": "answer a file or a split with a finished fit, or with several together",
     "export": "write a finished fit as a checkpoint that other libraries load",
-    "submit": "fit what is not fitted, answer every test file, write the submission",
-    "check": "find every fault of a submission, whoever wrote it",
     "runs": "list, show, compare and remove the fits in the runs folder",
-    "score": "score a prediction file against labelled rows, by the official rules",
 }
 """Built-in command -> what it does. Its code is in `benchrunner/commands`, in the module NAME_command."""
 

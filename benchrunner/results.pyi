@@ -5,8 +5,8 @@ from benchrunner.errors import last_line as last_line
 from benchrunner.fits.computing import Computing as Computing
 from benchrunner.fits.executor import Executor as Executor, FitRunner as FitRunner
 from benchrunner.fits.fit import Fit as Fit, Prediction as Prediction, Record as Record
-from benchrunner.fits.progress import Event as Event
-from benchrunner.leaderboards.writing import write_answers as write_answers
+from benchrunner.fits.progress import Event as Event, watched as watched
+from benchrunner.io import output_places as output_places
 from benchrunner.parameters.declared import Declared as Declared, parameter as parameter
 from benchrunner.parameters.recipes import Grid as Grid
 from benchrunner.plugins.diagnosis import diagnose as diagnose
@@ -14,9 +14,10 @@ from benchrunner.plugins.discovery import discover as discover
 from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process.interrupts import HeldBack as HeldBack
-from benchrunner.runs import file_scores as file_scores, inventory as inventory, predicting as predicting
+from benchrunner.runs import inventory as inventory, predicting as predicting
 from benchrunner.runs.answering import answer as answer, write_board_files as write_board_files
 from benchrunner.runs.exporting import export as export
+from benchrunner.runs.folder import find_run as find_run
 from benchrunner.runs.local_executor import Local as Local
 from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder, send_fits as send_fits
 from benchrunner.runs.predicting import predict as predict
@@ -27,13 +28,11 @@ from benchrunner.studies.backbones_by_tasks import compared as compared
 from benchrunner.studies.cells import CellResult as CellResult
 from benchrunner.studies.kept import removal as removal
 from benchrunner.studies.kept.kept_results import read_study as read_study, result_of_runs as result_of_runs
-from benchrunner.studies.kept.kept_study import kept_studies as kept_studies
+from benchrunner.studies.kept.kept_study import find_study as find_study, kept_studies as kept_studies
 from benchrunner.studies.result import Result as Result
 from benchrunner.studies.selection import select as select
 from benchrunner.studies.study import Study as Study
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study
-from benchrunner.studies.submissions.submission import Submission as Submission, write_submission as write_submission
-from benchrunner.studies.submissions.submission_check import check_submission as check_submission
 from benchrunner.study_files.settling import study_of_file as study_of_file
 from benchrunner.tasks.data_status import data_status as data_status

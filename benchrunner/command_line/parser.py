@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias, final
 
 from benchrunner.console.printing import printable
 from benchrunner.plugin_code import PluginCode
-from benchrunner.plugins.distributions import DISTRIBUTION, absent_plugins, advice_on_absent_plugins
+from benchrunner.plugins.distributions import absent_plugin_of, advice_on_absent_plugins
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 """The collection that commands are added to: `register_commands` hands it to plugins."""
@@ -118,10 +118,11 @@ class Parser(argparse.ArgumentParser):
         listed = f" Choose from {', '.join(choices)}."
         if isinstance(action, argparse._SubParsersAction):
             kind = str(action.metavar).lower()
-            if f"{DISTRIBUTION}-{value}" in absent_plugins():
-                close = ""  # a plugin brings the command of its name
-            absent = f" {advice_on_absent_plugins()}".rstrip() if kind == "command" and not close else ""
-            raise argparse.ArgumentError(None, f"there is no {kind} '{value}'.{close or listed}{absent}")
+            plugin = absent_plugin_of(str(value)) if kind == "command" else ""
+            advice = f" It comes with {plugin}." if plugin else close or listed
+            if kind == "command" and advice != close:
+                advice += f" {advice_on_absent_plugins()}".rstrip()
+            raise argparse.ArgumentError(None, f"there is no {kind} '{value}'.{advice}")
         raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
 
 

@@ -1,1 +1,1 @@
-"""Leaderboards: the files they take, how these are written and checked, and the results that were published."""
+"""Leaderboards: which files they take, the contract of a kind of file, and the results that were published."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.io.decoding import key_of
-from benchrunner.leaderboards.file_kinds.file_kind import Answers, FileKind
+from benchrunner.leaderboards.file_kind import Answers, FileKind
 from benchrunner.leaderboards.published import (
     PublishedColumn,
     PublishedFigure,
@@ -102,7 +102,7 @@ class BoardFile:
 class Leaderboard:
     """A place that takes files of answers, lists published results, or both.
 
-    `write_answers` writes a submission and `find_faults` checks one.
+    The plugin benchrunner-submit writes submissions and checks them.
     """
 
     name: str
@@ -187,22 +187,3 @@ class Leaderboard:
         for row in self.published:
             for column in row.cells:
                 yield PublishedFigure(self.name, column, self.columns[column], row)
-
-
-def labels_by_text(task: Task, boards: Iterable[Leaderboard]) -> dict[str, str]:
-    """Collect the texts that boards and the task's own data files use for its labels: text -> label.
-
-    A text that stands for different labels in different places is left out, because a guess could give a wrong score.
-    """
-    spellings = list[Mapping[str, str]]()
-    for board in boards:
-        spellings += [file.kind.labels_by_text for file in board.files_of(task.name)]
-    for split in task.splits.values():
-        spellings += [getattr(source, "labels", {}) for source in split.sources]
-    labels = dict[str, str]()
-    ambiguous = set[str]()
-    for spelling in spellings:
-        for text, label in spelling.items():
-            if labels.setdefault(text, label) != label:
-                ambiguous.add(text)
-    return {text: label for text, label in labels.items() if text not in ambiguous}

@@ -20,6 +20,8 @@ from types import FunctionType, ModuleType
 from benchrunner.io.seals import file_checksum
 
 DISTRIBUTION = "benchrunner"
+PLUGINS_OF_COMMANDS = {"check": "submit", "score": "submit", "verify": "share", "demo": "kit", "new": "kit"}
+"""Command of a first-party plugin -> the name of the plugin, where this is not that of the command."""
 
 
 @dataclass(frozen=True)
@@ -269,6 +271,12 @@ def absent_plugins() -> list[str]:
         if name is not None and re.search(r"extra == ['\"]all['\"]", text) and not _is_installed(name[0]):
             absent.append(name[0])
     return absent
+
+
+def absent_plugin_of(command: str) -> str:
+    """Name the distribution of the extra `all` that brings a command and is not installed; empty if there is none."""
+    name = f"{DISTRIBUTION}-{PLUGINS_OF_COMMANDS.get(command, command)}"
+    return name if name in absent_plugins() else ""
 
 
 def _requirements() -> list[str]:

@@ -120,9 +120,10 @@ def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
 
 @hookspec
 def register_leaderboards() -> Iterable[Leaderboard]:  # type: ignore[empty-body]
-    """Offer leaderboards. `read_leaderboard(path)` reads a leaderboard from a .toml file.
+    """Offer leaderboards. `benchrunner_submit.read_leaderboard(path)` reads a leaderboard from a .toml file.
 
-    from benchrunner import BoardFile, Labels, Leaderboard, Table, hookimpl
+    from benchrunner import BoardFile, Leaderboard, hookimpl
+    from benchrunner_submit import Labels, Table
 
     @hookimpl
     def register_leaderboards():

@@ -15,7 +15,7 @@ from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.io.files import write_atomically
 from benchrunner.io.identity import identity
-from benchrunner.leaderboards.file_kinds.file_kind import Answers
+from benchrunner.leaderboards.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.metrics import Score
 from benchrunner.metrics.ranking import PROBABILITIES

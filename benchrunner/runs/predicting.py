@@ -219,6 +219,14 @@ def raw_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
         return _outputs(fit, rows, runner)
 
 
+def extra_figures(fit: Fit, rows: Rows, runner: Runner) -> Mapping[str, list[Any]]:
+    """Compute further figures of each row from a fit's outputs: see `Problem.extra_figures`."""
+    problem = runner.plugins.tasks.find(fit.task).problem
+    outputs = raw_outputs(fit, rows, runner)
+    settings = decoding_settings(fit, runner)
+    return problem.extra_figures(outputs, rows.table, settings)
+
+
 def _outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     """Return raw outputs from disk, or compute and keep them. The caller must hold the folder's lock."""
     import numpy as np

@@ -17,7 +17,7 @@ __all__ = ["register_leaderboards"]
 @hookimpl
 def register_leaderboards() -> Iterator[Leaderboard]:
     """Yield the leaderboard of each .toml file, sorted by file name."""
-    from benchrunner import read_leaderboard
+    from benchrunner_submit import read_leaderboard
 
     for path in sorted(Path(__file__).parent.glob("*.toml")):
         yield read_leaderboard(path)

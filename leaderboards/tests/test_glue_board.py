@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Answers, BoardFile, Labels, Leaderboard, Table, read_leaderboard
-from benchrunner.leaderboards.checking import detect, find_faults
-from benchrunner.leaderboards.file_kinds.spellings import Number
-from benchrunner.results import write_answers
+from benchrunner import Answers, BoardFile, Leaderboard
 from benchrunner_leaderboards import register_leaderboards
+from benchrunner_submit import Labels, Table, read_leaderboard, write_answers
+from benchrunner_submit.file_kinds.spellings import Number
+from benchrunner_submit.submission_files.checking import detect, find_faults
 
 
 @pytest.fixture(scope="module")

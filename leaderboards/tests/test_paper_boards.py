@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Answers
-from benchrunner.leaderboards.checking import find_faults, unchecked
-from benchrunner.results import discover, write_answers
+from benchrunner.results import discover
 from benchrunner_leaderboards import register_leaderboards
+from benchrunner_submit import write_answers
+from benchrunner_submit.submission_files.checking import find_faults, unchecked
 
 BOARDS = {board.name: board for board in register_leaderboards()}
 NAMES = ("squad-1.1", "squad-2.0", "swag", "conll2003")

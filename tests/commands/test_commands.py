@@ -5,8 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.results import discover
 from command_line import Shell
-from inline import mood, own, pairs, plugin
+from inline import SUBMIT, mood, own, pairs, plugin
 
 HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -40,7 +38,6 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         ["run", "mood", *HERE, "--backbone", "words", "--executor", "local", "--executor-option", "a"],
         "--executor-option takes NAME=VALUE, not 'a'",
     ),
-    "unknown board": (["submit", "mood", "--backbone", "words"], "no leaderboard 'mood'. Did you mean moods?"),
     "unknown run": (["predict", "abc", "data/mood/test.tsv"], "There is no run 'abc'. Looked in runs; --runs DIR"),
     "unknown run to start from": (["run", "mood", *HERE, "--init-from", "abc"], "There is no run 'abc'"),
     "no tasks": (["run", "", "--backbone", "words"], "at least one backbone and one task"),
@@ -57,24 +54,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "runs that are a file": (["run", "mood", *HERE, "--runs", "data/mood/dev.tsv"], "fits are kept in a folder"),
     "backbones behind --tasks": (["compare", "--tasks", "mood", "words", "other"], "all words that follow --tasks"),
     "tasks alone": (["compare", "--tasks", "mood", "--restarts", "2"], "Give the backbones: 'benchrunner compare B1"),
-    "file to check": (["check", "absent.zip"], "absent.zip: there is no such file or folder."),
-    "file to score, before the data": (["score", "mood", "absent.tsv", "--data", "."], "absent.tsv: cannot be read"),
-    "file to score": (["score", "mood", "absent.tsv", *HERE], "absent.tsv: cannot be read: No such file"),
-    "gold": (["score", "mood", "data/mood/dev.tsv", "--gold", "absent.tsv"], "--gold absent.tsv: there is no such"),
-    "split": (["score", "mood", "x", "--split", "devel", *HERE], "mine/mood has no split 'devel'; it has train, dev"),
-    "split without labels": (
-        ["score", "mood", "data/mood/dev.tsv", "--split", "test", *HERE],
-        "these rows have no labels",
-    ),
     "data without an action": (["data"], "the following arguments are required: action.\n"),
-    "submission below a file": (
-        ["submit", "moods", "--backbone", "words", *HERE, "--out", "data/mood/dev.tsv/mine.zip"],
-        "mine.zip cannot be written: ",
-    ),
-    "ensemble that is to be fitted": (
-        ["submit", "moods", "--ensemble", "x", "--jobs", "2"],
-        "Finished runs are not fitted again: the option executor (or jobs) has no effect",
-    ),
     "data of an unknown task": (["data", "status", "moood"], "There is no task 'moood'"),
 }
 
@@ -146,7 +126,8 @@ def test_with_json_standard_output_is_json_and_nothing_else(shell: Shell) -> Non
         print("done", fit.id)
 
     shell.plugins = discover(
-        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit))], installed=False
+        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit)), SUBMIT],
+        installed=False,
     )
     (shell.folder / "answers.txt").write_text("\n".join(["glad"] * 24))
     commands = [
@@ -216,50 +197,6 @@ def test_predict_prints_notes_on_the_rows(shell: Shell) -> None:
     assert err.startswith(f"{path}: 25 rows, where the official count is 24\n")
 
 
-def test_a_submission_with_missing_tasks_is_refused_or_filled(shell: Shell) -> None:
-    (shell.folder / "data" / "mood" / "dev.tsv").unlink()
-    submit = ("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet")
-    error = shell.refused(*submit)
-    assert "A submission to moods needs every task, and these are missing:\n  - mine/mood: no data for its spl" in error
-    assert "\nNothing was fitted" in error and "hub" not in error
-    offline = shell.refused(*submit, "--offline")
-    assert "\nThe hub gave no data: it is not asked with --offline.\nNothing was fitted" in offline
-    out = shell.done(*submit, "--fill", "majority")
-    assert "moods.tsv is filled: no data for its split dev; the training majority" in out
-    doubt = "1 of 1 files is filled by the majority, not by a model: moods.tsv."
-    assert f"{doubt}\nmoods.zip has the form that is wanted by moods; moods.zip.json says where" in out
-    code, out, _ = shell("check", "moods.zip")
-    assert (code, out.splitlines()) == (
-        0,
-        [
-            "moods.zip has the form of a valid moods submission, but:",
-            f"  - {doubt}",
-            "  - The file has the same answer in every row: moods.tsv ('0').",
-        ],
-    )
-    (shell.folder / "moods.zip.json").unlink()
-    code, out, _ = shell("check", "moods.zip", "--json")
-    checked = json.loads(out)
-    remarks = ["The file has the same answer in every row: moods.tsv ('0')."]
-    assert (code, checked["valid"], checked["remarks"]) == (0, True, remarks)
-
-
-def test_the_manifest_says_how_the_answers_were_made(shell: Shell) -> None:
-    words = ("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet", "--limit-train", "30", "--json")
-    before = datetime.now(UTC).replace(microsecond=0)
-    out = shell.done(*words)
-    written = json.loads(out)["manifest"]
-    assert written == json.loads((shell.folder / "moods.zip.json").read_text())
-    [file] = written["files"]
-    scores = json.loads(out)["result"]["cells"][0]["scores"]
-    assert (file["backbone"], file["limit_train"]) == ("words", 30)
-    assert file["dev"] == {f"dev {score['metric']}": score["best_on_dev"]["value"] for score in scores}
-    assert "dev accuracy" in file["dev"]
-    assert before <= datetime.fromisoformat(written["date"]) <= datetime.now(UTC)
-    assert (written["official_counts"], written["filled_files"]) == (True, 0)
-    assert "1 of 1 files is by models of limited training rows: moods.tsv (30 rows)." in shell("check", "moods.zip")[1]
-
-
 def test_an_empty_variable_is_one_that_is_not_set(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     home = str(shell.folder / "home")
     for name in ("BENCHRUNNER_RUNS", "BENCHRUNNER_DATA", "BENCHRUNNER_CACHE", "XDG_CACHE_HOME", "HF_HUB_OFFLINE"):
@@ -269,49 +206,6 @@ def test_an_empty_variable_is_one_that_is_not_set(shell: Shell, monkeypatch: pyt
     folders = (workspace.runs, workspace.data, workspace.cache)
     assert folders == (Path("runs"), None, Path(home, ".cache", "benchrunner"))
     assert not workspace.settings.offline
-
-
-def test_a_submission_is_written_and_checked(shell: Shell) -> None:
-    out = shell.done("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet", "--out", "sent/mine.zip")
-    assert "sent/mine.zip is ready for moods" in out
-    assert shell("check", "sent/mine.zip")[0] == 0
-    assert "cannot tell which leaderboard" in shell.refused("check", "data/mood")
-    gold = shell.refused("check", "sent/mine.zip", "--board", "moods", "--gold", "data/mood/dev.tsv")
-    assert "The files of moods name no rows to compare: leave --gold out." in gold
-    assert shell("check", "data/mood", "--board", "moods")[0] == 1
-
-
-def test_a_kept_study_answers_without_fitting_again(shell: Shell) -> None:
-    compared = ("compare", "words", "--tasks", "mood", *shell.folders(), "--quiet", "--restarts", "2", "--name", "two")
-    assert "  kept as the study two\n" in shell(*compared)[1]
-    records = {path: path.stat().st_mtime_ns for path in (shell.folder / "runs").glob("*/record.json")}
-    code, out, _ = shell("submit", "moods", "--study", "two", *shell.folders(), "--quiet", "--out", "kept.zip")
-    assert (code, records) == (0, {path: path.stat().st_mtime_ns for path in records}), out
-    shell("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet", "--restarts", "2", "--out", "own.zip")
-    contents = [zipfile.ZipFile(shell.folder / name).read("moods.tsv") for name in ("kept.zip", "own.zip")]
-    assert contents[0] == contents[1]
-    assert "Did you mean two?" in shell.refused("submit", "moods", "--study", "tow", *shell.folders())
-
-
-def test_a_submission_the_board_rejects_fails_before_any_fit(shell: Shell) -> None:
-    path = shell.folder / "data" / "mood" / "test.tsv"
-    path.write_text(path.read_text() + "one more\n")
-    error = shell.refused("submit", "moods", "--backbone", "words", *shell.folders())
-    assert "has 21 rows; The board of moods wants 20" in error
-    error = shell.refused("submit", "moods", "--backbone", "words", "--tasks", "pairs", *shell.folders())
-    assert "moods takes no answers to mine/pairs, but to mine/mood." in error
-    assert not list(shell.folder.glob("runs/*/model"))
-
-
-def test_files_are_shown_as_they_were_named(shell: Shell) -> None:
-    run = shell.fitted()
-    (shell.folder / "own.tsv").write_text("mood\ttext\nglad\ta sunny day\n")
-    (shell.folder / "answers.txt").write_text("glad\n")
-    out = shell.done("score", "mood", "answers.txt", "--gold", "own.tsv")
-    assert out.startswith("answers.txt against own.tsv (1 rows)")
-    (shell.folder / "own.tsv").write_text("mood\ttext\ngald\ta sunny day\n")
-    assert "benchrunner: own.tsv:2: label 'gald'" in shell.refused("score", "mood", "answers.txt", "--gold", "own.tsv")
-    assert "benchrunner: own.txt: " in shell.refused("predict", run, "own.txt")
 
 
 def test_data_status_lists_found_and_missing_splits(shell: Shell) -> None:

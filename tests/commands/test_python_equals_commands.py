@@ -18,12 +18,10 @@ from benchrunner.results import (
     Runner,
     StudyOptions,
     answer,
-    check_submission,
     data_status,
     diagnose,
     discover,
     export,
-    file_scores,
     inventory,
     kept_studies,
     list_offers,
@@ -32,7 +30,6 @@ from benchrunner.results import (
     run_study,
     study_of_file,
     write_board_files,
-    write_submission,
 )
 from benchrunner.runs.inventory.summaries import chosen_runs, sorted_runs
 from benchrunner.studies.comparison.json_values import as_json
@@ -68,13 +65,6 @@ def runner(shell: Shell, runs: str = "python") -> Runner:
 def contents(folder: Path) -> dict[str, bytes]:
     """The files below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def manifest(path: Path) -> Any:
-    """The content of a submission's manifest without the time at which it was written."""
-    content = json.loads(path.read_text())
-    del content["date"]
-    return content
 
 
 def same_json(value: Any) -> Any:
@@ -166,53 +156,6 @@ def export_is_equal(shell: Shell) -> None:
     assert contents(Path("python")) == contents(Path("command")) != {}
 
 
-def submit_is_equal(shell: Shell) -> None:
-    words = ("--lr", "1e-2", *shell.folders(), "--device", "cpu", "--quiet", "--out", "command.zip")
-    code, out, _ = shell("submit", "moods", "--backbone", "words", *words)
-    board, options = shell.plugins.leaderboards.find("moods"), StudyOptions(recipe={"lr": 1e-2})
-    submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", options=options)
-    assert (code, submission.faults) == (0, ())
-    assert Path("python.zip").read_bytes() == Path("command.zip").read_bytes()
-    assert manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
-    assert f"The leaderboard: {board.url}\n" in out and submission.board.name == board.name
-
-
-def submit_filled_is_equal(shell: Shell) -> None:
-    (shell.folder / "data" / "mood" / "dev.tsv").unlink()
-    words = ("--fill", "majority", *shell.folders(), "--quiet", "--out", "command.zip")
-    out = shell.done("submit", "moods", "--backbone", "words", *words)
-    board = shell.plugins.leaderboards.find("moods")
-    submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", fill=True)
-    assert manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
-    printed = shell.json("submit", "moods", "--backbone", "words", *words)
-    expected = same_json(replace(submission, path=Path("command.zip")))
-    assert printed.pop("manifest") | {"date": ""} == expected.pop("manifest") | {"date": ""}
-    assert printed == expected
-    [file] = submission.manifest.filled
-    assert f"  moods.tsv is filled: {file.filled}\n" in out
-
-
-def check_is_equal(shell: Shell) -> None:
-    Path("moods.tsv").write_text("id\tmood\n0\t1\n1\tglad\n")
-    code, out, _ = shell("check", "moods.tsv")
-    checked = check_submission(Path("moods.tsv"), shell.plugins)
-    assert code == 1 and len(checked.faults) > 1
-    assert out.splitlines()[:-1] == list(checked.faults)
-    code, out_json, _ = shell("check", "moods.tsv", "--json")
-    assert (code, json.loads(out_json)) == (1, same_json(checked))
-    assert out.endswith(f"{len(checked.faults)} problems; {checked.board.name} would not accept it as meant.\n")
-
-
-def score_is_equal(shell: Shell) -> None:
-    Path("answers.txt").write_text("glad\n" * 24)
-    task = shell.plugins.tasks.find("mood")
-    scored = file_scores.score_file(task, Path("answers.txt"), runner(shell).planner)
-    printed = shell.json("score", "mood", "answers.txt", "--data", "data")
-    assert printed == same_json(scored.scores)
-    by_gold = file_scores.score_file(task, Path("answers.txt"), runner(shell).planner, gold=Path("data/mood/dev.tsv"))
-    assert shell("score", "mood", "answers.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
-
-
 def kept(shell: Shell) -> Runner:
     """Compare two restarts under the name 'two'; return a runner on the same runs."""
     words = ("words", "--tasks", "mood", "--restarts", "2", "--name", "two", *shell.folders(), "--device", "cpu")
@@ -254,10 +197,6 @@ PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "compare --study": compare_with_a_study_is_equal,
     "predict": predict_is_equal,
     "export": export_is_equal,
-    "submit": submit_is_equal,
-    "submit --fill": submit_filled_is_equal,
-    "check": check_is_equal,
-    "score": score_is_equal,
     "runs": runs_is_equal,
 }
 

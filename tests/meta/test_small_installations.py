@@ -20,10 +20,17 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
         (["--help"], 0, ["compare", "Tasks, backbones and further commands are plugins. Not installed: benchrunner-"]),
         (["list"], 0, ["tasks: none. Not installed: benchrunner-audit, benchrunner-babylm,", "finetune", "majority"]),
         (["doctor"], 0, ["plugins: none", "Not installed: benchrunner-audit, benchrunner-babylm,"]),
-        (["new", "task", "mood"], 2, ["there is no command 'new'."]),
-        (["report", "first"], 2, ["there is no command 'report'.", "benchrunner-report"]),
-        (["share", "first", "--out", "shared"], 2, ["there is no command 'share'.", "benchrunner-share"]),
-        (["verify", "shared"], 2, ["there is no command 'verify'.", "benchrunner-share"]),
+        (["new", "task", "mood"], 2, ["there is no command 'new'. It comes with benchrunner-kit."]),
+        (["report", "first"], 2, ["there is no command 'report'. It comes with benchrunner-report."]),
+        (["share", "first", "--out", "shared"], 2, ["there is no command 'share'. It comes with benchrunner-share."]),
+        (["verify", "shared"], 2, ["there is no command 'verify'. It comes with benchrunner-share."]),
+        (
+            ["submit", "glue", "--backbone", "bert"],
+            2,
+            ["there is no command 'submit'. It comes with benchrunner-submit."],
+        ),
+        (["check", "glue.zip"], 2, ["there is no command 'check'. It comes with benchrunner-submit."]),
+        (["score", "rte", "answers.tsv"], 2, ["there is no command 'score'. It comes with benchrunner-submit."]),
         (["run", "glue/rte", "--backbone", "bert"], 2, ["There is no task 'glue/rte'."]),
     ],
 )
@@ -40,8 +47,8 @@ def test_the_core_alone_says_what_brings_the_rest(
 
 @pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
-    """The core with GLUE, BERT and the boards, and data for RTE with the official number of test rows."""
-    names = ["benchrunner", "benchrunner_glue", "benchrunner_bert", "benchrunner_leaderboards"]
+    """The core with GLUE, BERT, the boards and submissions, and data for RTE with the official number of test rows."""
+    names = ["benchrunner", "benchrunner_glue", "benchrunner_bert", "benchrunner_leaderboards", "benchrunner_submit"]
     made = SmallEnvironment(tmp_path_factory.mktemp("few"), names)
     rte = discover(extra=[("glue", benchrunner_glue)], installed=False).tasks.find("glue/rte")
     assert rte.demo_files is not None

@@ -15,14 +15,14 @@ import pytest
 from benchrunner import Answers, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.fits.progress import silent
-from benchrunner.leaderboards.checking import find_faults
-from benchrunner.leaderboards.writing import write_answers
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.hookspecs import GROUP
 from benchrunner.results import Computing, Event, Fit, Plugins, Runner, compared, discover, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Observers
 from benchrunner_kit.testing import check_backbone, sentences
+from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.writing import write_answers
 from inline import QUICK, files, own, runner
 
 SIGNATURES = {

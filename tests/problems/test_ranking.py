@@ -15,10 +15,11 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import BoardFile, DataError, Leaderboard, Metric, Recipe, Rows, Spelling, Split, Task, TextTable
+from benchrunner import BoardFile, DataError, Leaderboard, Metric, Recipe, Rows, Split, Task, TextTable
 from benchrunner.engine import Encoder, Features, FlatBatch, HeadShape, Problem
-from benchrunner.leaderboards.file_kinds.json_file import JsonMap
 from benchrunner_kit.testing import check_task
+from benchrunner_submit import Spelling
+from benchrunner_submit.file_kinds.json_file import JsonMap
 from command_line import CommandLine
 from inline import plugins
 

@@ -8,12 +8,12 @@ import pytest
 
 from benchrunner import BoardFile, Leaderboard, RequestError, Workspace
 from benchrunner.command_line.main import main
-from benchrunner.leaderboards.file_kinds.json_file import JsonMap
-from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.answering import Ensemble, answer
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
-from benchrunner.studies.submissions.submission_answers import ensembles_of
+from benchrunner_submit.file_kinds.json_file import JsonMap
+from benchrunner_submit.submission_files.manifests import read_manifest
+from benchrunner_submit.submissions.submission_answers import ensembles_of
 from inline import METHODS, files, mood, own, plugins, runner
 from trees import trees
 

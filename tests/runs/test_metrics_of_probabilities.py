@@ -8,8 +8,8 @@ from benchrunner import ACCURACY, PEARSON, Classify, PluginError, Regress, Score
 from benchrunner.runs.answering import Answered, answer
 from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import majority_scores, predict, raw_outputs
-from benchrunner.tasks.prediction_files import scores_of_file
 from benchrunner_kit.testing import check_task
+from benchrunner_submit.prediction_files import scores_of_file
 from inline import QUICK, mood, runner
 
 AREA = roc_auc(("glad", "sad"), "glad")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from benchrunner.leaderboards.board_toml import read_leaderboard
 from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner_submit.board_toml import read_leaderboard
 
 BOARD_TOML = """
 name = "moods"

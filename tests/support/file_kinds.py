@@ -2,10 +2,10 @@
 
 import pyarrow as pa
 
-from benchrunner.leaderboards.file_kinds.columns_file import Columns
-from benchrunner.leaderboards.file_kinds.json_file import JsonMap
-from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
-from benchrunner.leaderboards.file_kinds.text_files import Lines
+from benchrunner_submit.file_kinds.columns_file import Columns
+from benchrunner_submit.file_kinds.json_file import JsonMap
+from benchrunner_submit.file_kinds.spellings import Labels, Number
+from benchrunner_submit.file_kinds.text_files import Lines
 
 CHOICE = Lines(Labels({str(number): str(number) for number in range(3)}))
 CHANCES = Lines(Number(0, 1, 3, outside="write probabilities, not scores"), values=3)

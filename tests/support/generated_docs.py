@@ -22,6 +22,7 @@ import benchrunner_kit
 import benchrunner_kit.testing
 import benchrunner_report
 import benchrunner_share
+import benchrunner_submit
 from benchrunner.command_line.main import parser
 from benchrunner.parameters.declared import parameters_of
 from benchrunner.parameters.parameter import Parameter
@@ -46,8 +47,8 @@ def pages() -> tuple[Path, ...]:
 
 def commands() -> str:
     """List the commands of the core and of the plugins that most users install, with their help."""
-    extra = [(module.__name__, module) for module in (benchrunner_kit, benchrunner_report, benchrunner_share)]
-    extra += [(benchrunner_audit.__name__, benchrunner_audit)]
+    extra = [(module.__name__, module) for module in (benchrunner_submit, benchrunner_kit, benchrunner_report)]
+    extra += [(module.__name__, module) for module in (benchrunner_share, benchrunner_audit)]
     plugins = discover(extra=extra, installed=False)
     [chosen] = [action for action in parser(plugins)._actions if isinstance(action, argparse._SubParsersAction)]
     return table(("command", "what it does"), [(f"`{act.dest}`", act.help or "") for act in chosen._choices_actions])
@@ -144,6 +145,13 @@ def testing() -> str:
     return table(("name", "what it is"), rows)
 
 
+def submissions() -> str:
+    """List the names for leaderboards, and for whoever writes, checks and scores files of answers."""
+    names = benchrunner_submit.__all__
+    rows = [(f"`{name}`", documentation(origin("benchrunner_submit", name), name)) for name in names]
+    return table(("name", "what it is"), rows)
+
+
 def _names(public: ModuleType) -> str:
     """List public names by the package that defines them, with the first line of their documentation."""
     rows: dict[str, list[tuple[str, str]]] = {}
@@ -159,8 +167,9 @@ def _names(public: ModuleType) -> str:
 
 @functools.cache
 def core_modules() -> dict[str, Path]:
-    """List the core's and the kit's modules by their dotted names."""
-    return modules(CORE) | modules(Path(benchrunner_kit.__file__).parent)
+    """List the modules that have public names, or define them, by their dotted names."""
+    kit, submit = Path(benchrunner_kit.__file__).parent, Path(benchrunner_submit.__file__).parent
+    return modules(CORE) | modules(kit) | modules(submit)
 
 
 @functools.cache
@@ -255,7 +264,7 @@ PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
         *(commands, tasks, recipes, options, pretraining, ray, slurm, hooks),
-        *(surface, engine, results, testing, packages, roots, drawing),
+        *(surface, engine, results, testing, submissions, packages, roots, drawing),
     )
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ORDER = (
+    "public_names",
     "console",
     "errors",
     "process",
@@ -33,7 +34,7 @@ ORDER = (
     "commands",
 )
 """The core's packages and lone modules in the order of their imports: each imports only what stands before it."""
-LONE_MODULES = ("errors", "workspace", "plugin_code")
+LONE_MODULES = ("public_names", "errors", "workspace", "plugin_code")
 PACKAGES = tuple(name for name in ORDER if name not in LONE_MODULES)
 ENTRANCES = tuple(f"benchrunner{name}" for name in ("", ".__main__", ".builtin", ".engine", ".results"))
 """The modules, or a package, that stand behind all packages: they may import everything."""

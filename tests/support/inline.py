@@ -13,25 +13,25 @@ import benchrunner_kit
 import benchrunner_methods
 import benchrunner_report
 import benchrunner_share
+import benchrunner_submit
 from benchrunner import (
     ACCURACY,
     MATTHEWS,
     PEARSON,
     BoardFile,
     Classify,
-    Labels,
     Leaderboard,
     Recipe,
     Regress,
     Split,
     Suite,
-    Table,
     Task,
     TextTable,
     Workspace,
     hookimpl,
 )
 from benchrunner.results import Computing, Plugins, Runner, discover
+from benchrunner_submit import Labels, Table
 
 ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=2, batch_size=8, bilstm_width=32)
@@ -41,6 +41,7 @@ METHODS = ("methods", benchrunner_methods)
 KIT = ("kit", benchrunner_kit)
 REPORT = ("report", benchrunner_report)
 SHARE = ("share", benchrunner_share)
+SUBMIT = ("submit", benchrunner_submit)
 """First-party plugins, for `discover`."""
 
 
@@ -113,7 +114,7 @@ def own(**hooks: Any) -> SimpleNamespace:
 
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
-    found = discover(extra=[("own", own(**hooks)), AUDIT, METHODS, KIT, REPORT, SHARE], installed=False)
+    found = discover(extra=[("own", own(**hooks)), AUDIT, METHODS, KIT, REPORT, SHARE, SUBMIT], installed=False)
     assert not found.set_aside, found.set_aside
     return found
 

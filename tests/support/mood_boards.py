@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from benchrunner.leaderboards.file_kinds.file_kind import Answers
-from benchrunner.leaderboards.file_kinds.json_file import JsonMap
-from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
-from benchrunner.leaderboards.file_kinds.text_files import Table
+from benchrunner.leaderboards.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
+from benchrunner_submit.file_kinds.json_file import JsonMap
+from benchrunner_submit.file_kinds.spellings import Labels, Number
+from benchrunner_submit.file_kinds.text_files import Table
 
 HEADER = ("index", "prediction")
 MOOD = Table(HEADER, Labels({"sad": "0", "glad": "1"}))

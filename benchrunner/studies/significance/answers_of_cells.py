@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from benchrunner.data.rows import Rows
 from benchrunner.errors import Undefined
-from benchrunner.fits.fit import Fit
 from benchrunner.metrics import ANSWERS, gold_rows
-from benchrunner.runs.predicting import decoding_settings, raw_outputs
-from benchrunner.runs.runner import Runner
+from benchrunner.runs.predicting import extra_figures
 from benchrunner.statistics.scored_answers import ScoredAnswers, cluster_numbers
 from benchrunner.studies.cells import CellResult
 from benchrunner.tasks.task import Term
@@ -40,11 +34,3 @@ def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
             raise Undefined(f"{rows.origin} has {len(right)} rows now, and the fit {fit.id} answered {len(answers)}")
         scored.append(ScoredAnswers(metric, right, answers, clusters))
     return scored
-
-
-def extra_figures(fit: Fit, rows: Rows, runner: Runner) -> Mapping[str, list[Any]]:
-    """Compute further figures of each row from a fit's outputs: see `Problem.extra_figures`."""
-    problem = runner.plugins.tasks.find(fit.task).problem
-    outputs = raw_outputs(fit, rows, runner)
-    settings = decoding_settings(fit, runner)
-    return problem.extra_figures(outputs, rows.table, settings)

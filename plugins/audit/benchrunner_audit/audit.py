@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner import DataError, RequestError, Score
-from benchrunner.results import Runner, file_scores, predicting
+from benchrunner.results import Runner, predicting
 from benchrunner_audit.question import Question
+from benchrunner_submit import parse_answer, read_lines, score_file
 
 UNUSED = "label never used"
 OUTSIDE = "answers out of the label set"
@@ -153,13 +154,13 @@ def _officially_scored(path: Path, question: Question, runner: Runner, seen: _Se
     file = AuditedFile(path, flags=seen.contents(path))
     if question.rows is None:
         return file
-    scored = file_scores.score_file(question.task, path, runner.planner, split=question.split)
+    scored = score_file(question.task, path, runner, split=question.split)
     return replace(file, scores=scored.scores)
 
 
 def _audited_answers(path: Path, question: Question, seen: _Seen) -> AuditedFile:
     """Audit a file that holds an answer for each row."""
-    lines = file_scores.read_lines(path, question.row_count)
+    lines = read_lines(path, question.row_count)
     texts = [text for _, text in lines]
     answers = list[Any]()
     faults = list[str]()
@@ -185,7 +186,7 @@ def _audited_answers(path: Path, question: Question, seen: _Seen) -> AuditedFile
 def _answer(path: Path, line: int, text: str, question: Question) -> Any:
     if question.problem is None:
         return text
-    return file_scores.parse_answer(path, line, text, question.problem, question.spellings)
+    return parse_answer(path, line, text, question.problem, question.spellings)
 
 
 def _scores(path: Path, question: Question, answers: Sequence[Any]) -> Mapping[str, Score]:

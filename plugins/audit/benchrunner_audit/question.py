@@ -11,7 +11,8 @@ from typing import final
 
 from benchrunner import Classify, DataNotFound, RequestError, Rows, Score, Task
 from benchrunner.engine import Problem
-from benchrunner.results import Runner, file_scores, predict, predicting
+from benchrunner.results import Runner, predict, predicting
+from benchrunner_submit import labels_by_text
 
 
 @final
@@ -66,7 +67,7 @@ def question_of_task(task: Task, split: str | None, runner: Runner) -> Question:
     if name not in task.splits:
         raise RequestError(f"{task.name} has no split '{name}'; it has {', '.join(task.splits)}.")
     labels = getattr(task.problem, "labels", ())
-    spellings = file_scores.labels_by_text(task, runner.plugins.leaderboards.values())
+    spellings = labels_by_text(task, runner.plugins.leaderboards.values())
     question = Question(task.problem, labels, spellings, task, name)
     try:
         rows = runner.planner.rows(task, name)

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from benchrunner import Answers
-from benchrunner.leaderboards.checking import find_faults
-from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.results import write_answers
 from benchrunner_babylm import register_tasks
 from benchrunner_babylm.board import board
 from benchrunner_babylm.predictions_file import PredictionsFile
+from benchrunner_submit import write_answers
+from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.manifests import read_manifest
 
 BOARD = board()
 TASKS = {task.name: task for task in register_tasks()}

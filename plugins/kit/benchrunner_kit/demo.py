@@ -15,11 +15,10 @@ from benchrunner.results import (
     Runner,
     Study,
     StudyOptions,
-    Submission,
     command_line,
     compared,
-    write_submission,
 )
+from benchrunner_submit import Submission, write_submission
 
 MARK = "demo.txt"
 """File that tells the folder of a demo from others; written first."""

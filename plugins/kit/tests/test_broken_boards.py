@@ -15,16 +15,15 @@ from benchrunner import (
     ExpectedRows,
     Faults,
     FileKind,
-    Labels,
     Leaderboard,
     PluginError,
     PublishedColumn,
     PublishedRow,
     RequestError,
-    Table,
 )
-from benchrunner.leaderboards.file_kinds.text_files import Lines
 from benchrunner_kit.testing import check_leaderboard
+from benchrunner_submit import Labels, Table
+from benchrunner_submit.file_kinds.text_files import Lines
 from inline import board, mood
 
 

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchrunner import (
-    BoardFile,
-    FileKind,
-    JsonLines,
-    JsonValues,
-    Labels,
-    Leaderboard,
-    PublishedColumn,
-    PublishedRow,
-    Text,
-)
+from benchrunner import BoardFile, FileKind, Leaderboard, PublishedColumn, PublishedRow
+from benchrunner_submit import JsonLines, JsonValues, Labels, Text
 from benchrunner_superglue.multirc_file import MultiRcFile
 from benchrunner_superglue.table import CB_LABELS
 

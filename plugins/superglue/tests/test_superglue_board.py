@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 from benchrunner import Answers, Workspace
-from benchrunner.leaderboards.checking import find_faults
-from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.results import write_answers
 from benchrunner.workspace import Settings
+from benchrunner_submit import write_answers
+from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.manifests import read_manifest
 from benchrunner_superglue import register_tasks
 from benchrunner_superglue.board import COLUMNS, FIGURES, board
 from benchrunner_superglue.multirc_file import MultiRcFile

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Workspace
-from benchrunner.leaderboards import writing
-from benchrunner.leaderboards.checking import find_faults
-from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.results import Computing, Plugins, Runner, compared, discover, predict, run_study
-from benchrunner.studies.submissions.submission_answers import answers, selected
 from benchrunner.workspace import Settings
 from benchrunner_kit.testing import check_task, tiny_family
+from benchrunner_submit.submission_files import writing
+from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.manifests import read_manifest
+from benchrunner_submit.submissions.submission_answers import answers, selected
 from benchrunner_swag import SWAG
 
 

@@ -10,12 +10,18 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchrunner.io.file_faults import Faults
-from benchrunner.leaderboards.board_toml import read_leaderboard
-from benchrunner.leaderboards.checking import constant_files, detect, find_faults
-from benchrunner.leaderboards.file_kinds.file_kind import ExpectedRows, FileKind
-from benchrunner.leaderboards.file_kinds.json_file import JsonLines
-from benchrunner.leaderboards.file_kinds.spellings import Labels
-from benchrunner.leaderboards.manifests import FileOrigin, Manifest, archive_digest, find_manifest, read_manifest
+from benchrunner.leaderboards.file_kind import ExpectedRows, FileKind
+from benchrunner_submit.board_toml import read_leaderboard
+from benchrunner_submit.file_kinds.json_file import JsonLines
+from benchrunner_submit.file_kinds.spellings import Labels
+from benchrunner_submit.submission_files.checking import constant_files, detect, find_faults
+from benchrunner_submit.submission_files.manifests import (
+    FileOrigin,
+    Manifest,
+    archive_digest,
+    find_manifest,
+    read_manifest,
+)
 from board_texts import BOARD_TOML
 from file_kinds import CHANCES, CHOICE, COLUMNS, MAYBE, MOODS, QUESTIONS, SENTENCES, TAGGED, TEXTS
 from mood_boards import BOARD, FILES, MOOD

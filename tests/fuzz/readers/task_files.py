@@ -9,9 +9,9 @@ from pathlib import Path
 from benchrunner import Workspace
 from benchrunner.data.sources import DataNotFound
 from benchrunner.results import Plugins, discover
-from benchrunner.tasks.prediction_files import rows_of
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Settings
+from benchrunner_submit.prediction_files import rows_of
 from readers.reader import NOWHERE, Reader
 
 

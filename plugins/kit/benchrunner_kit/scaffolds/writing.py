@@ -34,6 +34,9 @@ class Scaffold:
     offers: str = ""
     """Property of `Plugins` with the values among which the new value's name must be free."""
 
+    needs: tuple[str, ...] = ("benchrunner",)
+    """Distributions that the package imports."""
+
     def taken(self, plugins: Plugins) -> Collection[str]:
         """Return the names of the values that the plugins offer already."""
         return getattr(plugins, self.offers) if self.offers else ()
@@ -44,7 +47,12 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
     "problem": Scaffold("a kind of question for benchrunner", "benchrunner list tasks", "tasks"),
     "backbone": Scaffold("a backbone for benchrunner", "benchrunner list backbones", "backbones"),
     "method": Scaffold("a method for benchrunner", "benchrunner list methods", "methods"),
-    "leaderboard": Scaffold("a leaderboard for benchrunner", "benchrunner list leaderboards", "leaderboards"),
+    "leaderboard": Scaffold(
+        "a leaderboard for benchrunner",
+        "benchrunner list leaderboards",
+        "leaderboards",
+        needs=("benchrunner", "benchrunner-submit"),
+    ),
     "executor": Scaffold("an executor for benchrunner", "benchrunner list executors", "executors"),
     "command": Scaffold("a command for benchrunner", "benchrunner NAME --help"),
 }
@@ -98,6 +106,7 @@ def package_files(kind: str, name: str) -> dict[str, str]:
         "Name": _class_name(kind, name, templates.values()),
         "dashed": name.replace("_", "-"),
         "about": SCAFFOLDS[kind].about,
+        "dependencies": ", ".join(f'"{name}>=0.1,<0.2"' for name in SCAFFOLDS[kind].needs),
     }
     return {path.replace("NAME", name): Template(text).substitute(values) for path, text in templates.items()}
 

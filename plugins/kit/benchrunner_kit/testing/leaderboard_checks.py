@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from benchrunner import Answers, BenchrunnerError, BoardFile, Leaderboard, PluginError, Workspace
 from benchrunner.engine import seals
-from benchrunner.results import check_submission, discover, write_answers
+from benchrunner.results import discover
 from benchrunner_kit.testing.contract import Findings, described
 from benchrunner_kit.testing.problem_checks import answers_of, sample_outputs
 from benchrunner_kit.testing.samples import with_data
 from benchrunner_kit.testing.tiny_encoder import TinyEncoder
+from benchrunner_submit import check_submission, write_answers
 
 if TYPE_CHECKING:
     from benchrunner import Task

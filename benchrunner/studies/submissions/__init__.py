@@ -1,1 +1,0 @@
-"""Submissions: the answers of a study in the files of a leaderboard, written and checked."""

@@ -1,0 +1,28 @@
+"""The public names of `benchrunner_submit`, each with its module."""
+
+from benchrunner_submit.board_toml import read_leaderboard as read_leaderboard
+from benchrunner_submit.file_kinds.columns_file import Columns as Columns
+from benchrunner_submit.file_kinds.json_file import JsonLines as JsonLines, JsonMap as JsonMap
+from benchrunner_submit.file_kinds.spellings import (
+    JsonValues as JsonValues,
+    LabelList as LabelList,
+    Labels as Labels,
+    Number as Number,
+    Spelling as Spelling,
+    Text as Text,
+)
+from benchrunner_submit.file_kinds.text_files import Lines as Lines, Table as Table
+from benchrunner_submit.file_scores import FileScores as FileScores, score_file as score_file
+from benchrunner_submit.prediction_files import (
+    labels_by_text as labels_by_text,
+    parse_answer as parse_answer,
+    read_lines as read_lines,
+)
+from benchrunner_submit.submission_files.checking import find_faults as find_faults
+from benchrunner_submit.submission_files.manifests import Manifest as Manifest, read_manifest as read_manifest
+from benchrunner_submit.submission_files.writing import write_answers as write_answers
+from benchrunner_submit.submissions.submission import Submission as Submission, write_submission as write_submission
+from benchrunner_submit.submissions.submission_check import (
+    CheckedSubmission as CheckedSubmission,
+    check_submission as check_submission,
+)

@@ -1,0 +1,253 @@
+"""Checks submissions, whoever wrote them: archives, folders and single files. Detects the board of a submission."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from benchrunner import BoardFile, Leaderboard, Pair, RequestError, file_faults, quoted
+from benchrunner_submit.submission_files.archives import Entry, Unreadable, is_single, opened
+from benchrunner_submit.submission_files.manifests import Manifest, archive_digest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_ROWS = 1_000_000
+"""Largest number of rows that a manifest may give a file, unless its official number is larger."""
+
+
+def find_faults(
+    board: Leaderboard,
+    path: Path,
+    *,
+    manifest: Manifest | None = None,
+    tables: Mapping[Pair, pa.Table] = MappingProxyType({}),
+) -> list[str]:
+    """List the faults of a submission, an archive, a folder or one file of it, in a sentence each.
+
+    With a manifest, its row counts replace the official counts, and the archive must be the one that it describes.
+    `tables` are the rows that the files answer, as far as they are available; `unchecked` names what needs them.
+    """
+    faults = list[str]()
+    counts: Mapping[str, int] = {}
+    if manifest is not None:
+        faults += _manifest_faults(board, path, manifest)
+        counts = {} if faults else manifest.counts
+    try:
+        with opened(path) as entries:
+            assigned, faults_of_names = _assigned(board, path, entries)
+            faults += faults_of_names
+            for file in board.files:
+                if file.name in assigned:
+                    rows = counts.get(file.name, file.rows)
+                    table = file.rows_to_compare(tables.get(file.pair))
+                    faults += _content_faults(file, assigned[file.name], rows, table)
+    except Unreadable as reason:
+        faults.append(f"{path.name} {reason}.")
+    return faults
+
+
+def constant_files(board: Leaderboard, path: Path) -> dict[str, str]:
+    """Map the files of a submission without faults in which every row has the same answer to this answer."""
+    constant = dict[str, str]()
+    with opened(path) as entries:
+        assigned, _ = _assigned(board, path, entries)
+        for file in board.files:
+            if file.name in assigned:
+                limit = file.kind.max_bytes(max(MAX_ROWS, file.rows))
+                answer = file.kind.same_answer(assigned[file.name].read(limit))
+                if answer is not None:
+                    constant[file.name] = answer
+    return constant
+
+
+def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table] = MappingProxyType({})) -> list[str]:
+    """Name what `find_faults` could not check, in a sentence each."""
+    files = list(board.files)
+    sentences = list[str]()
+    if is_single(path):
+        files = _files_named(board, path.name)
+        further = [file.name for file in board.files if file not in files]
+        if further:
+            sentences.append(f"A whole submission holds {' and '.join(further)} as well.")
+    for file in files:
+        if file.kind.row_columns and file.rows_to_compare(tables.get(file.pair)) is None:
+            rows = f"the rows of {file.task}, split {file.split}"
+            sentences.append(f"{file.name} was checked for its form and its counts; it was not compared with {rows}.")
+    return sentences
+
+
+def detect(boards: Iterable[Leaderboard], path: Path) -> Leaderboard:
+    """Find the board that a submission is for by the names of its files, else by its own name.
+
+    Raises a `RequestError` if no board or several boards fit.
+    """
+    boards = [board for board in boards if board.files]
+    names = _names_inside(path)
+    shared: dict[str, int] = {}
+    for board in boards:
+        wanted = {_fold(file.name) for file in board.files}
+        shared[board.name] = len(names & wanted)
+    most = max(shared.values(), default=0)
+    best = [board for board in boards if shared[board.name] == most]
+    own_name = path.absolute().name
+    named = [board for board in best if own_name in (board.archive.removesuffix("/"), board.name)]
+    if named or most == 0:
+        best = named
+    if len(best) == 1:
+        return best[0]
+    several = " and ".join(board.name for board in best)
+    reason = f"{several} fit equally well" if best else "no leaderboard has any of its files"
+    known = ", ".join(sorted(shared)) or "none: see 'benchrunner doctor'"
+    raise RequestError(
+        f"{path}: cannot tell which leaderboard this is for: {reason}. Name it with --board. Known: {known}."
+    )
+
+
+def _names_inside(path: Path) -> set[str]:
+    """Collect the folded names of a submission's files."""
+    try:
+        with opened(path) as entries:
+            return {_fold(entry.name) for entry in entries if not entry.is_desktop_file}
+    except Unreadable:  # `find_faults` reports the reason if the submission's own name tells the board
+        return set()
+
+
+def _manifest_faults(board: Leaderboard, path: Path, manifest: Manifest) -> list[str]:
+    if manifest.board != board.name:
+        return [f"The manifest describes an archive for {manifest.board}, not for {board.name}."]
+    official = {file.name: file.rows for file in board.files}
+    for name, rows in manifest.counts.items():
+        most = max(MAX_ROWS, official.get(name, 0))
+        if rows > most:
+            return [f"The manifest says that {name} has {rows:,} rows, which cannot be: the most is {most:,}."]
+    if path.exists() and archive_digest(path) != manifest.archive_sha256:
+        return [f"{path.name} has changed since its manifest was written; write it again."]
+    return []
+
+
+def _content_faults(file: BoardFile, entry: Entry, rows: int, table: pa.Table | None) -> list[str]:
+    try:
+        content = entry.read(file.kind.max_bytes(rows))
+    except Unreadable as reason:
+        return [f"{file.name} {reason}."]
+    return file.kind.check(file.name, content, rows, file.other_rows, table)
+
+
+Assigned = tuple[dict[str, Entry], list[str]]
+"""The entry for each name of a board's file, and the faults of names and places."""
+
+
+def _assigned(board: Leaderboard, path: Path, entries: list[Entry]) -> Assigned:
+    """Assign the entries of a submission to the board's files, as far as their names tell."""
+    return _assign_single(board, entries[0]) if is_single(path) else _assign(board, path.name, entries)
+
+
+def _assign_single(board: Leaderboard, entry: Entry) -> Assigned:
+    """Assign a single file to the board's file that it is."""
+    files = _files_named(board, entry.name)
+    if not files:
+        names = file_faults.either([file.name for file in board.files])
+        return {}, [f"{quoted(entry.name)}: its name does not tell which file this is; call it {names}."]
+    name = files[0].name
+    faults = list[str]()
+    if len(board.files) > 1 and name != entry.name:
+        faults.append(_misnamed(entry, name))
+    return {name: entry}, faults
+
+
+def _files_named(board: Leaderboard, name: str) -> list[BoardFile]:
+    """Find the board's file that has this name up to case and punctuation; a board's only file may have any name."""
+    is_only = len(board.files) == 1
+    return [file for file in board.files if is_only or _fold(file.name) == _fold(name)]
+
+
+def _misnamed(entry: Entry, name: str) -> str:
+    return f"{quoted(entry.name)} must be called exactly {name}; it is checked as that file."
+
+
+def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
+    """Assign the entries of an archive or a folder to the board's files."""
+    faults = _place_faults(entries)
+    board_names = [file.name for file in board.files]
+    assigned = dict[str, Entry]()
+    counts = Counter[str]()
+    others = list[Entry]()
+    for entry in entries:
+        if entry.is_desktop_file:
+            continue
+        if entry.is_folder or entry.name not in board_names:
+            others.append(entry)
+        else:
+            assigned.setdefault(entry.name, entry)
+            counts[entry.name] += 1
+    for name, count in counts.items():
+        if count > 1:
+            faults.append(f"{name} is in the archive {count} times; it must be there once.")
+    similar = {_fold(name): name for name in board_names if name not in assigned}
+    extra = list[Entry]()
+    for entry in others:
+        meant = None if entry.is_folder else similar.pop(_fold(entry.name), None)
+        if meant is None:
+            extra.append(entry)
+        else:
+            assigned[meant] = entry
+            faults.append(_misnamed(entry, meant))
+    present = {*assigned, *(entry.name for entry in extra if entry.is_folder)}
+    missing = [name for name in board_names if name not in present]
+    if missing:
+        listed = f"{missing[0]} is"
+        if len(missing) > 1:
+            listed = f"{', '.join(missing[:-1])} and {missing[-1]} are"
+        if not assigned and not extra:
+            listed = f"{archive} holds no files: {listed}"
+        faults.append(f"{listed} missing; every file must be there.")
+    return assigned, faults + _extra_faults(extra, board_names)
+
+
+def _extra_faults(extra: list[Entry], board_names: list[str]) -> list[str]:
+    """List the faults of entries that are no file of the board."""
+    folders = list[str]()
+    packed = list[str]()
+    further = list[str]()
+    for entry in extra:
+        if entry.is_folder and entry.name in board_names:
+            folders.append(entry.path)
+        elif entry.name.lower().endswith(".zip") and not entry.is_folder:
+            packed.append(entry.path)
+        else:
+            further.append(entry.path)
+    return [
+        *_listed("A folder in place of a file", folders, "put a file with this name there"),
+        *_listed("An archive inside of the submission", packed, "pack its files themselves"),
+        *_listed("Not files of this leaderboard", further, "servers refuse extra files"),
+    ]
+
+
+def _place_faults(entries: list[Entry]) -> list[str]:
+    """List the faults of entries that are in a folder, or that a desktop wrote."""
+    nested = list[str]()
+    from_desktop = list[str]()
+    for entry in entries:
+        if entry.is_desktop_file:
+            from_desktop.append(entry.path)
+        elif entry.is_nested and not entry.is_folder:
+            nested.append(entry.path)
+    return [
+        *_listed("Inside a folder", nested, "pack the files themselves, at the top level"),
+        *_listed("Written by the desktop", from_desktop, "remove them; on macOS, pack with zip -X"),
+    ]
+
+
+def _listed(fault: str, paths: list[str], advice: str) -> list[str]:
+    names = [quoted(path) for path in paths]
+    return [f"{fault}: {file_faults.first_names(names)}; {advice}."] if names else []
+
+
+def _fold(name: str) -> str:
+    """Ignore case and punctuation of a file's name."""
+    return re.sub(r"[^a-z0-9]", "", name.casefold())

@@ -1,0 +1,231 @@
+"""Write a submission from a study's fits or from finished runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+from benchrunner import Answers, Leaderboard, Pair, RequestError, Score, Task, Term, Workspace
+from benchrunner.results import (
+    Executor,
+    Fit,
+    Result,
+    Runner,
+    StudyOptions,
+    cells,
+    comparison,
+    find_run,
+    output_places,
+    predict,
+    run_study,
+    watched,
+)
+from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.manifests import Manifest
+from benchrunner_submit.submission_files.writing import submission_path, turn_at, write_with_manifest
+from benchrunner_submit.submissions import submission_figures
+from benchrunner_submit.submissions.submission_answers import (
+    answers,
+    check_counts,
+    ensembles_of,
+    missing,
+    selected,
+    together,
+)
+from benchrunner_submit.submissions.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
+
+_WITHOUT_FITTING = ("precision", "keep", "select_on_half")
+"""Options that may be given for finished runs, which are not fitted again."""
+
+
+@final
+@dataclass(frozen=True)
+class Submission:
+    """A submission that `write_submission` wrote."""
+
+    board: Leaderboard
+    path: Path
+    """The archive or folder; `manifest_path(path)` is its manifest. Beside a device or a FIFO there is no manifest."""
+    manifest: Manifest
+    """Where each file came from."""
+    faults: tuple[str, ...]
+    """Result of `find_faults`: empty if the leaderboard would accept the submission."""
+    result: Result | None = None
+    """The study whose selected fits answer; None if finished runs or the majority answer."""
+    figures: tuple[DevFigure, ...] = ()
+    """Figures on dev of the fits or runs that answer, each with the published figures that measure the same."""
+    select_on_half: bool = False
+    """Whether the figures on dev are of the half of its rows that did not select."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the submission, and the result of its study, as JSON values."""
+        return {
+            "board": self.board.name,
+            "url": self.board.url,
+            "path": self.path,
+            "manifest": self.manifest.content(),
+            "faults": self.faults,
+            "result": None if self.result is None else comparison.as_json(self.result),
+            "select_on_half": self.select_on_half,
+            **submission_figures.as_json(self.figures),
+        }
+
+
+def write_submission(
+    board: Leaderboard,
+    path: Path,
+    runner: Runner,
+    *,
+    backbone: str | None = None,
+    ensemble: Sequence[str] = (),
+    tasks: Iterable[Task] | None = None,
+    fill: bool = False,
+    options: StudyOptions | None = None,
+    executor: Executor | None = None,
+    show_progress: bool = False,
+    on_result: Callable[[Result], object] = lambda result: None,
+    published: comparison.PublishedChoice | None = None,
+) -> Submission:
+    """Fit what is not fitted, answer every test split, and write the archive or folder with its manifest.
+
+    Give either `backbone`, which is fitted to the board's tasks, or `ensemble`: finished runs, of which those of one
+    task answer together. Tasks that are not among `tasks` (default: all) or that have no data are missing: with `fill`
+    the majority answers them and the manifest says so, else a `RequestError` lists them before anything is fitted.
+    Without `official_counts` in the workspace's settings, files have as many rows as their splits, as demo data needs.
+    `path` is the archive, or a folder that gets an archive with the board's usual name. `on_result` is called with the
+    study's result before the test splits are answered. `published` are the published figures that stand beside the
+    figures on dev; None means those that the leaderboards show by default. Where half of dev selected the finished
+    runs, `options` say so with `select_on_half`: figures on dev are then of the other half.
+    """
+    options = options or StudyOptions()
+    select_on_half = options.select_on_half or False
+    if ensemble and select_on_half:
+        runner = cells.LimitedRunners(runner).of(cells.Fitting(select_on_half=True))
+    _check_source(backbone, ensemble, options, executor)
+    board.check_takes_files()
+    path = submission_path(board, path)
+    asked = None if tasks is None else [task.name for task in tasks]
+    fitted = [find_run(runner.workspace.runs, run).fit().task for run in ensemble]
+    board = board.with_tasks([*(asked or ()), *fitted])
+    ensembles = ensembles_of(board, ensemble, runner)
+    absent = _missing(board, asked, ensembles, runner)
+    if absent and not fill:
+        raise _incomplete(board, absent, runner.workspace)
+    answered = [runner.plugins.tasks.find(name) for name in _task_names(board) if name not in absent]
+    has_official_rows = runner.workspace.settings.official_counts
+    if has_official_rows:
+        check_counts(board, answered, runner)
+    result: Result | None = None
+    source = together(ensembles, runner)
+    if backbone is not None and answered:
+        study = options.study((backbone,), answered, runner)
+        result = run_study(study, runner, executor=executor, show_progress=show_progress)
+        on_result(result)
+        runner = result.cells[0].runner or runner  # thresholds are those of the dev rows that the study scores
+        _predict(board, result, runner, show=show_progress)
+        source = selected(board, result.cells, runner)
+    values = answers(board, source, absent, runner)
+    scores = scores_of_runs(ensembles, runner) if result is None else scores_of_result(result)
+    for pair, value in values.items():
+        limit_dev = options.limit_dev if value.fit and not value.filled else None
+        dev = _dev_scores(pair[0], scores)
+        values[pair] = replace(value, dev=dev, limit_dev=limit_dev, select_on_half=select_on_half and bool(dev))
+    manifest, faults = _written(board, path, values, has_official_rows=has_official_rows)
+    published = published or comparison.choose_published(runner.plugins.leaderboards.values())
+    figures = dev_figures(answered, scores, published)
+    return Submission(board, path, manifest, faults, result, figures, select_on_half)
+
+
+def _written(
+    board: Leaderboard, path: Path, values: Mapping[Pair, Answers], *, has_official_rows: bool
+) -> tuple[Manifest, tuple[str, ...]]:
+    """Write a submission with its manifest; return the manifest, and the faults that the leaderboard would find."""
+    tables = {pair: value.table for pair, value in values.items() if value.table is not None}
+    counts = {}
+    if not has_official_rows:
+        for item in board.files:
+            counts[item.name] = len(values[item.pair].values)
+    with output_places.file_for(path) as file, turn_at(file):
+        manifest = write_with_manifest(board, values, file, counts=counts)
+        checked_by = None if has_official_rows else manifest
+        faults = tuple(find_faults(board, file, manifest=checked_by, tables=tables))
+    return manifest, faults
+
+
+def _dev_scores(task: str, scores: Mapping[Term, Score]) -> dict[str, float]:
+    """Return the scores of a task on dev by split and metric, as the manifest has them."""
+    values = {}
+    for term, score in scores.items():
+        if term.task == task and score.value is not None:
+            values[f"{term.split} {term.metric}"] = score.value
+    return values
+
+
+def _check_source(
+    backbone: str | None, ensemble: Sequence[str], options: StudyOptions, executor: Executor | None
+) -> None:
+    """Raise a `RequestError` unless a backbone or runs are given; runs take no options that say how to fit."""
+    if (backbone is None) == (not ensemble):
+        raise RequestError("A submission needs either a backbone or the runs of an ensemble.")
+    names = [name for name in (*options.recipe, *options.changes()) if name not in _WITHOUT_FITTING]
+    if executor:
+        names.append("executor (or jobs)")
+    if ensemble and names:
+        raise RequestError(f"Finished runs are not fitted again: the option {names[0]} has no effect; leave it out.")
+    if len(options.method or ()) > 1:
+        raise RequestError(
+            f"A submission is of one method, not of {', '.join(options.method or ())}. 'compare' compares methods; "
+            "'submit --study NAME --of ROW' then submits a row of its table."
+        )
+
+
+def _incomplete(board: Leaderboard, absent: Mapping[str, str], workspace: Workspace) -> RequestError:
+    lines = "\n".join(f"  - {name}: {reason.splitlines()[0]}" for name, reason in absent.items())
+    reason = "it is not asked with --offline" if workspace.settings.offline else workspace.hub.known_failure
+    hub = f"The hub gave no data: {reason}.\n" if reason else ""
+    return RequestError(
+        f"A submission to {board.name} needs every task, and these are missing:\n{lines}\n"
+        f"{hub}Nothing was fitted. Give their data, or '--fill majority' to answer them by the majority."
+    )
+
+
+def _task_names(board: Leaderboard) -> list[str]:
+    return list(dict.fromkeys(task for task, _ in board.wanted))
+
+
+def _missing(
+    board: Leaderboard, asked: Collection[str] | None, ensembles: Mapping[str, Sequence[str]], runner: Runner
+) -> dict[str, str]:
+    """Map the board's tasks that cannot be answered to the reason; `asked` are the tasks that the user names."""
+    board_tasks = _task_names(board)
+    chosen = list(ensembles) or board_tasks
+    unchosen = "not among --ensemble"
+    if asked is not None:
+        if not set(asked) & set(board_tasks):
+            listed = ", ".join(board_tasks)
+            raise RequestError(f"{board.name} takes no answers to {', '.join(asked)}, but to {listed}.")
+        chosen = [name for name in chosen if name in asked]
+        unchosen = "not among --ensemble and --tasks" if ensembles else "not among --tasks"
+    tasks = [runner.plugins.tasks.find(name) for name in board_tasks]
+    return missing(board, tasks, chosen, runner, unchosen=unchosen)
+
+
+def _predict(board: Leaderboard, result: Result, runner: Runner, *, show: bool) -> None:
+    """Answer the test splits with progress. Runs keep their answers, so that they are only read afterwards."""
+    splits: list[tuple[Fit, list[str]]] = []
+    work: list[tuple[Fit, float]] = []
+    for cell in result.cells:
+        fit, task = cell.selected, cell.cell.task
+        if fit is not None:
+            wanted = [split for name, split in board.wanted if name == task.name]
+            splits.append((fit, wanted))
+            if show:
+                rows = sum(len(runner.planner.rows(task, split)) for split in wanted)
+                work.append((fit, rows or 1.0))
+    with watched(runner.observers, work, counts="predicting", show=show) as watch:
+        for fit, wanted in splits:
+            for split in wanted:
+                predict(fit, split, runner)
+            watch.finished(fit)

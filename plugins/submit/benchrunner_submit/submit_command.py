@@ -1,0 +1,122 @@
+"""Command `submit`: write a submission to a leaderboard, from new fits or from finished runs."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchrunner import RequestError, print_line
+from benchrunner.results import command_line, output_places
+
+if TYPE_CHECKING:
+    from benchrunner import Leaderboard
+    from benchrunner.results import comparison
+    from benchrunner_submit.submissions.submission import Submission
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `submit`."""
+    options = command_line.options
+    parser.add_argument("board", metavar="BOARD", help="a leaderboard of 'benchrunner list leaderboards'")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--backbone", metavar="B", help=options.BACKBONES)
+    source.add_argument(
+        "--ensemble", nargs="+", metavar="RUN", help="finished fits; those of one task answer it together"
+    )
+    source.add_argument("--study", metavar="NAME", help="a kept study of 'benchrunner runs studies': its selected fits")
+    parser.add_argument("--of", metavar="B", help="with --study: which of its backbones or systems answers")
+    parser.add_argument("--tasks", nargs="+", metavar="TASK", help="answer only these tasks; the rest must be filled")
+    parser.add_argument(
+        "--fill", choices=("majority",), help="answer missing tasks by the majority; the manifest says so"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path(), metavar="PATH", help="the archive, or a folder for it (default: .)"
+    )
+    options.add_published(parser)
+    options.add_recipe(parser)
+    options.add_workspace(parser)
+    options.add_computing(parser)
+    options.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the submission; exit code 1 if the leaderboard would not accept it."""
+    from benchrunner_submit.submissions.submission import write_submission
+
+    options, output = command_line.options, command_line.output
+    board = arguments.plugins.leaderboards.find(arguments.board)
+    published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
+    runner = options.runner(arguments)
+    runs, select_on_half = _runs(arguments, board, runner.workspace.runs)
+    chosen = dataclasses.replace(options.study_options(arguments), select_on_half=select_on_half)
+    with output.reserved_for_json(arguments.json):
+        submission = write_submission(
+            board,
+            arguments.out,
+            runner,
+            backbone=arguments.backbone,
+            ensemble=runs,
+            tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
+            fill=arguments.fill is not None,
+            options=chosen,
+            executor=options.executor(arguments),
+            show_progress=not arguments.quiet,
+            on_result=(lambda result: None) if arguments.json else output.print_result,
+            published=published,
+        )
+    if arguments.json:
+        output.print_json(submission)
+    else:
+        _print(submission, published)
+    return output.FAILED if submission.faults else output.DONE
+
+
+def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> tuple[list[str], bool | None]:
+    """Return the finished runs that answer, of which a kept study may be named, and whether half of dev selected."""
+    from benchrunner.results import find_study
+
+    if arguments.study is None:
+        if arguments.of is not None:
+            raise RequestError("--of chooses a backbone of a kept study: give the study's name with --study.")
+        return arguments.ensemble or [], arguments.select_on_half
+    study = find_study(runs, arguments.study)
+    if study.limit_dev is not None:
+        raise RequestError(
+            f"The study {study.name} selected its fits on {study.limit_dev:,} rows of dev only (--limit-dev). Repeat "
+            "it without --limit-dev, which fits nothing again, and submit that."
+        )
+    if arguments.select_on_half not in (None, study.select_on_half):
+        rows = "half of the rows" if study.select_on_half else "all rows"
+        raise RequestError(f"The study {study.name} selected on {rows} of dev: leave --[no-]select-on-half out.")
+    tasks = tuple(dict.fromkeys(task for task, _ in board.wanted))
+    return study.runs_for(tasks, arguments.of), study.select_on_half
+
+
+def _print(submission: Submission, published: comparison.PublishedChoice) -> None:
+    from benchrunner_submit.submission_files.manifests import manifest_path
+    from benchrunner_submit.submissions import submission_figures
+
+    figures = submission.figures
+    if published.requested or any(figure.published for figure in figures):
+        notes = list(submission_figures.footnotes(figures, published))
+        if submission.select_on_half:
+            notes.insert(0, submission_figures.HELD_OUT_NOTE)
+        command_line.output.print_table(submission_figures.as_table(figures), notes, title=submission_figures.TITLE)
+    board = submission.board
+    for file in submission.manifest.filled:
+        print_line(f"  {file.file} is filled: {file.filled}")
+    for fault in submission.faults:
+        print_line(fault)
+    if not submission.faults:
+        manifest = f"{manifest_path(submission.path)} says where each file came from"
+        if output_places.is_stream(submission.path):
+            manifest = "its manifest was not written, since it needs a file for its neighbour"
+        for remark in submission.manifest.remarks:
+            print_line(remark)
+        form = "has the form that is wanted by" if submission.manifest.remarks else "is ready for"
+        print_line(f"{submission.path} {form} {board.name}; {manifest}.")
+        print_line(f"The leaderboard: {board.url}")
+    if board.note:
+        print_line(board.note)

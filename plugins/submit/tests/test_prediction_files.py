@@ -1,0 +1,305 @@
+"""Prediction files of any system, scored against labelled rows."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import inline
+from benchrunner.command_line.main import main
+from benchrunner.data.delimited import TextTable
+from benchrunner.data.hub import HubTable
+from benchrunner.data.rows import Rows
+from benchrunner.data.sources import Reshaped, RowsFrom
+from benchrunner.errors import DataError
+from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
+from benchrunner.metrics import Metric, Score
+from benchrunner.metrics.classification import ACCURACY, f1
+from benchrunner.metrics.correlation import PEARSON
+from benchrunner.problems.problem import Problem
+from benchrunner.problems.sentences import Classify, Regress
+from benchrunner.problems.span import Span
+from benchrunner.tasks.task import Scored, Scorer, Split, Task
+from benchrunner_submit.file_kinds.spellings import Labels, Number
+from benchrunner_submit.file_kinds.text_files import Table
+from benchrunner_submit.prediction_files import labels_by_text, read_lines, scores_of_file
+
+COLUMNS = {"a": "text", "label": "mood"}
+TRAIN = Split("train", (TextTable("train.tsv", COLUMNS, labels={"-": "sad", "+": "glad"}),))
+
+
+def task(problem: Problem | None = None, labels: dict[str, str] | None = None) -> Task:
+    dev = Split("dev", (TextTable("dev.tsv", COLUMNS, labels=labels or {}),))
+    metrics = (ACCURACY, f1("glad")) if problem is None else (PEARSON,)
+    return Task("mine/mood", "", problem or Classify(("sad", "glad")), {"train": TRAIN, "dev": dev}, metrics)
+
+
+def board(**texts: str) -> Leaderboard:
+    kind = Table(("index", "prediction"), Labels(texts) if texts else Number(0, 5, 3))
+    files = (BoardFile("Mood.tsv", "mine/mood", "test", 4, kind),)
+    return Leaderboard("moods", "Moods", "https://moods.example", "moods.zip", files)
+
+
+ROWS = Rows(pa.table({"a": list("wxyz"), "label": ["sad", "glad", "glad", "sad"]}), "dev.tsv")
+
+
+def file(folder: Path, content: str | bytes) -> Path:
+    path = folder / "mine.tsv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "index\tprediction\n0\tsad\n1\tglad\n2\tsad\n3\tsad\n",
+        "index\tprediction\n3\tsad\n2\tsad\n1\tglad\n0\tsad",
+        "index\tprediction\r\n0\t0\r\n1\t1\r\n2\t0\r\n3\tsad\r\n",
+        "\ufeffsad\nglad\nsad\nsad\n",
+        "0\n1\n0\n0",
+    ],
+    ids=["by index", "in any order", "in a board's spelling", "one a line", "one a line in a board's spelling"],
+)
+def test_a_file_is_scored_with_the_metrics_of_the_task(tmp_path: Path, content: str) -> None:
+    scores = scores_of_file(task(), ROWS, file(tmp_path, content), spellings={"0": "sad", "1": "glad"})
+    assert scores == {"accuracy": Score(0.75), "f1": Score(2 / 3)}
+
+
+FAULTS: dict[str, tuple[str | bytes, str]] = {
+    "empty": ("", "mine.tsv: the file is empty."),
+    "binary": (b"PK\x03\x04\n\xff", "mine.tsv:2: not UTF-8 text (invalid start byte); is it a text file?"),
+    "header": ("id\tlabel\n0\tsad\n", "mine.tsv:1: expected the header 'index<TAB>prediction', found 'id\\tlabel'."),
+    "columns": ("index\tprediction\n0\tsad\tx\n", "mine.tsv:2: expected index<TAB>prediction, found '0\\tsad\\tx'."),
+    "blank": ("index\tprediction\n0\tsad\n\n1\tsad\n", "mine.tsv:3: expected index<TAB>prediction, found ''."),
+    "index": ("index\tprediction\none\tsad\n", "mine.tsv:2: expected an index from 0 to 3, found 'one'."),
+    "too far": ("index\tprediction\n4\tsad\n", "mine.tsv:2: expected an index from 0 to 3, found '4'."),
+    "twice": ("index\tprediction\n1\tsad\n1\tsad\n", "mine.tsv:3: index 1 stands on line 2 already; each must stand"),
+    "missing": ("index\tprediction\n0\tsad\n1\tsad\n3\tsad\n", "mine.tsv: 3 answers; expected 4, one for each row."),
+    "too many": ("sad\n" * 5, "mine.tsv: 5 answers, one on each line; expected 4, one for each row."),
+    "label": ("sad\nsad\nblue\nsad\n", "mine.tsv:3: found 'blue'; expected one of sad, glad (or, as files spell them"),
+    "bad spelling": ("sad\nsad\n9\nsad\n", "mine.tsv:3: found '9'; expected one of sad, glad"),
+}
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_empty_answers_at_the_end_of_a_file_are_answers(tmp_path: Path, end: str) -> None:
+    table = pa.table({"id": ["1", "2", "3"], "answers": [["oak"], [], []]})
+    right = [["oak"], [], []], ["oak", "", ""]
+    asked = replace(task(Span(unanswerable=True)), metrics=(Metric("exact", lambda *both: float(both == right)),))
+    assert scores_of_file(asked, Rows(table, "dev.json"), file(tmp_path, f"oak\n\n\n{end}")) == {"exact": Score(1.0)}
+
+
+@pytest.mark.parametrize(("content", "said"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_in_a_file_is_told_with_its_line(tmp_path: Path, content: str | bytes, said: str) -> None:
+    spellings = {"0": "sad", "1": "glad"} | ({"9": "furious"} if content == FAULTS["bad spelling"][0] else {})
+    with pytest.raises(DataError, match=re.escape(said)):
+        scores_of_file(task(), ROWS, file(tmp_path, content), spellings=spellings)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none.tsv: cannot be read: No such file"):
+        scores_of_file(task(), ROWS, tmp_path / "none.tsv")
+
+
+def test_rows_without_labels_cannot_score_anything(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"test.tsv: these rows have no labels"):
+        scores_of_file(task(), Rows(pa.table({"a": ["x"]}), "test.tsv"), file(tmp_path, "sad\n"))
+
+
+def test_an_answer_not_fitting_its_row_is_reported_with_the_file(tmp_path: Path) -> None:
+    def compute(gold: Sequence[object], said: Sequence[object]) -> float:
+        raise DataError("Row 0 has 3 words, but 1 tags were predicted for it.")
+
+    with pytest.raises(DataError, match=r"mine\.tsv: Row 0 has 3 words"):
+        scores_of_file(replace(task(), metrics=(Metric("f1", compute),)), ROWS, file(tmp_path, "sad\n" * 4))
+
+
+def test_spellings_equal_to_the_labels_are_not_listed_twice(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"expected one of sad, glad\.$"):
+        scores_of_file(task(), ROWS, file(tmp_path, "sad\nsad\nblue\nsad\n"), spellings={"sad": "sad", "glad": "glad"})
+
+
+def test_a_score_that_does_not_exist_is_absent_with_its_reason(tmp_path: Path) -> None:
+    rows = Rows(pa.table({"a": ["x", "y"], "label": [1.0, 2.0]}), "dev.tsv")
+    scores = scores_of_file(task(Regress(0, 5)), rows, file(tmp_path, "3\n3\n"))
+    assert scores["pearson"].value is None and "all predictions are the same" in scores["pearson"].reason
+
+
+@pytest.mark.parametrize("text", ["warm", "nan", "inf", ""])
+def test_what_is_no_number_is_told(tmp_path: Path, text: str) -> None:
+    rows = Rows(pa.table({"a": ["x", "y"], "label": [1.0, 2.0]}), "dev.tsv")
+    with pytest.raises(DataError, match=f"mine.tsv:2: found '{text}'; expected"):
+        scores_of_file(task(Regress(0, 5)), rows, file(tmp_path, f"index\tprediction\n0\t{text}\n1\t2\n"))
+
+
+def test_spellings_come_from_the_boards_and_from_the_data_files() -> None:
+    labels = labels_by_text(task(), [board(sad="0", glad="1")])
+    assert labels == {"0": "sad", "1": "glad", "-": "sad", "+": "glad"}
+
+
+def test_a_text_that_two_mean_differently_stands_for_nothing() -> None:
+    labels = labels_by_text(task(labels={"0": "glad", "2": "sad"}), [board(sad="0", glad="1")])
+    assert labels == {"1": "glad", "2": "sad", "-": "sad", "+": "glad"}
+
+
+def test_numbers_have_no_spellings() -> None:
+    graded = Task("mine/other", "", Regress(0, 5), {"train": Split("train", ())}, (PEARSON,))
+    assert labels_by_text(graded, [board(sad="0", glad="1")]) == {}
+    assert labels_by_text(task(), [board()]) == {"-": "sad", "+": "glad"}
+
+
+# --- official scorers, through the command line
+
+
+class Counting(Scorer):
+    """A scorer that reads files which begin with "official", and counts their words."""
+
+    options = {"weights": "how much each row weighs, 50% at most"}
+
+    def recognizes(self, path: Path) -> bool:
+        return path.read_bytes().startswith(b"official")
+
+    def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
+        figures = {"words": Score(len(path.read_text().split())), "rows": Score(None, "no gold")}
+        if gold is not None:
+            figures["rows"] = Score(float(len(gold)))
+        return Scored(figures, f"{sorted(files)} beside {path.name}\n", ("An odd file.",) * (len(files) == 0))
+
+
+class Alone(Counting):
+    needs_gold = False
+    options = {}
+
+
+class Shouting(Counting):
+    options = {"weights": "the same", "Loud": "no name of an option"}
+
+
+class Clashing(Counting):
+    options = {"gold": "there already"}
+
+
+Say = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
+    """Run `benchrunner` where a task `mine/mood` has the first scorer and `mine/other` the second."""
+    monkeypatch.chdir(tmp_path)
+    inline.files(1, tmp_path / "data")
+    (tmp_path / "said.txt").write_text("official answers")
+    (tmp_path / "weights.txt").write_text("1")
+
+    def run(*words: str, scorers: Sequence[Scorer | None] = (Counting(), None)) -> tuple[int, str, str]:
+        tasks = [
+            inline.mood(name=name, scorer=scorer)
+            for name, scorer in zip(("mine/mood", "mine/other"), scorers, strict=True)
+        ]
+        code = main(words, plugins=inline.plugins(register_tasks=tasks))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_a_file_in_official_layout_uses_the_official_scorer(say: Say) -> None:
+    words = ("score", "mine/mood", "said.txt", "--data", "data", "--weights", "weights.txt")
+    assert say(*words) == (0, "['weights'] beside said.txt\n", "")
+    assert say(*words[:-2]) == (0, "[] beside said.txt\n", "An odd file.\n")
+    code, out, _ = say(*words, "--json")
+    assert code == 0 and json.loads(out) == {"words": {"value": 2}, "rows": {"value": 24.0}}
+    assert '"value": 2\n' in out  # a count stays a whole number
+
+
+def test_any_other_file_is_read_one_answer_a_line(say: Say) -> None:
+    Path("said.txt").write_text("glad\n" * 24)
+    code, out, _ = say("score", "mine/mood", "said.txt", "--data", "data")
+    assert code == 0 and "accuracy" in out and "against data/mood/dev.tsv (24 rows)" in out
+
+
+def test_a_scorer_that_needs_no_gold_gets_only_what_is_named(say: Say) -> None:
+    alone = (Alone(), None)
+    named = ("--gold", "data/mood/dev.tsv")
+    assert json.loads(say("score", "mine/mood", "said.txt", "--json", scorers=alone)[1])["rows"]["value"] is None
+    for more in (named, ("--split", "dev", "--data", "data")):
+        _, out, _ = say("score", "mine/mood", "said.txt", "--json", *more, scorers=alone)
+        assert json.loads(out)["rows"] == {"value": 24.0}
+
+
+def test_what_is_unusual_about_the_gold_rows_is_said(say: Say) -> None:
+    path = Path("data/mood/dev.tsv")
+    path.write_text(path.read_text() + "one more\tglad\n")
+    _, _, err = say("score", "mine/mood", "said.txt", "--data", "data")
+    assert err == "data/mood/dev.tsv: 25 rows, where the official count is 24\nAn odd file.\n"
+
+
+REFUSED = {
+    "of another task": (("mine/other", "said.txt", "--weights", "weights.txt"), "--weights has no meaning for"),
+    "nowhere": (("mine/mood", "said.txt", "--weights", "none.txt"), "--weights none.txt: there is no such file."),
+    "with another layout": (("mine/mood", "weights.txt", "--weights", "weights.txt"), "--weights is for files in the"),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), REFUSED.values(), ids=REFUSED)
+def test_a_file_that_a_scorer_cannot_use_is_refused(say: Say, words: tuple[str, ...], said: str) -> None:
+    code, out, err = say("score", *words, "--data", "data")
+    assert (code, out) == (2, "") and err.startswith(f"benchrunner: {said}")
+
+
+def test_two_tasks_scorers_may_share_an_option(say: Say) -> None:
+    both = (Counting(), Counting())
+    for task in ("mine/mood", "mine/other"):
+        assert say("score", task, "said.txt", "--data", "data", "--weights", "weights.txt", scorers=both)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [(Shouting(), "'Loud' is not a name of an option"), (Clashing(), "conflicting option string: --gold")],
+)
+def test_a_bad_option_of_a_scorer_is_said_and_stops_nobody(say: Say, bad: Scorer, said: str) -> None:
+    Path("said.txt").write_text("glad\n" * 24)
+    code, out, err = say("score", "mine/other", "said.txt", "--data", "data", scorers=(bad, None))
+    assert code == 0 and "accuracy" in out
+    assert "the options of mine/mood's scorer" in err and said in err
+
+
+def test_the_help_names_the_options_of_the_scorers(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        say("score", "--help")
+    assert "how much each row weighs, 50% at most" in " ".join(capsys.readouterr().out.split())
+
+
+def test_gold_in_any_layout_is_read_by_the_source_that_knows_it(say: Say, tmp_path: Path) -> None:
+    shape = TextTable("nowhere.csv", {"text": "text", "label": "mood"}, separator=",", quoted=True)
+    dev = Split(
+        "dev", (HubTable("no/where", "", "dev", {}), Reshaped(shape, lambda one: one.rename_columns(["a", "label"])))
+    )
+    splits = {**inline.mood().splits, "dev": dev}
+    (tmp_path / "mine.csv").write_text('text,mood\n"a, b",glad\nc,sad\n')
+    (tmp_path / "said.txt").write_text("glad\nglad\n")
+    plugins = inline.plugins(register_tasks=[inline.mood(splits=splits)])
+    assert main(["score", "mood", "said.txt", "--gold", "mine.csv", "--json"], plugins=plugins) == 0
+
+
+def test_gold_without_a_row_is_refused(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.tsv").write_text("text\tmood\n")
+    assert say("score", "mine/mood", "said.txt", "--gold", "mine.tsv")[::2] == (2, "benchrunner: mine.tsv: no rows.\n")
+
+
+def test_gold_for_a_task_without_files_is_refused(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
+    splits = {name: Split(one.role, (RowsFrom(lambda workspace: {}),)) for name, one in inline.mood().splits.items()}
+    plugins = inline.plugins(register_tasks=[inline.mood(splits=splits)])
+    assert main(["score", "mood", "said.txt", "--gold", "weights.txt"], plugins=plugins) == 2
+    assert "mine/mood has no file layout for its split dev; leave --gold out." in capsys.readouterr().err
+
+
+def test_a_file_is_read_without_knowing_the_number_of_rows(tmp_path: Path) -> None:
+    assert read_lines(file(tmp_path, "sad\n\nglad\n\n")) == [(1, "sad"), (2, ""), (3, "glad"), (4, "")]
+    indexed = "index\tprediction\n1\tsad\n0\tglad\n\n"
+    assert read_lines(file(tmp_path, indexed)) == [(3, "glad"), (2, "sad")]
+    with pytest.raises(DataError, match=re.escape(":3: expected an index from 0 to 1, found '2'")):
+        read_lines(file(tmp_path, "index\tprediction\n0\tsad\n2\tglad\n"))

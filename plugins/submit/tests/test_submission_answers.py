@@ -1,0 +1,67 @@
+"""Answers of a study for the files of a board: selected fits, checks, and tasks without an answer."""
+
+from pathlib import Path
+
+import pytest
+
+from benchrunner import RequestError
+from benchrunner.results import Grid, Runner, compared, run_study
+from benchrunner.studies.cells import selected_fit
+from benchrunner.studies.comparison.formats import as_table
+from benchrunner_kit.testing import tiny_family
+from benchrunner_submit import write_submission
+from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.manifests import read_manifest
+from benchrunner_submit.submission_files.writing import write_answers
+from benchrunner_submit.submissions import submission_answers
+from benchrunner_submit.submissions.submission_answers import answers, missing
+from chancy import ACCURACY
+from inline import board, runner
+from made_results import lines
+
+
+def test_compare_and_submit_from_python(tmp_path: Path) -> None:
+    """Compare two backbones with real fits, then write a submission."""
+    made = runner(tmp_path, register_backbones=[tiny_family(), tiny_family("another/words")])
+    task = made.plugins.tasks.find("mood")
+    result = run_study(
+        compared(
+            ("tiny/words", "another/words"), (task,), Grid({"lr": (0.02, 0.05)}), seeds=(0, 1), changes={"epochs": 8}
+        ),
+        made,
+    )
+    first, second = (result.of(name, "mine/mood") for name in ("tiny/words", "another/words"))
+    assert first.figures == second.figures, "the same weights under two names"
+    best = first.figures[ACCURACY].best.value
+    majority = result.baseline[ACCURACY].value
+    assert best is not None and majority is not None and best > majority
+    assert all(name in "".join(lines(as_table(result), 100)) for name in result.study.names)
+    collected = answers(board(), submission_answers.selected(board(), result.cells, made), {}, made)
+    archive = write_answers(board(), collected, tmp_path)
+    assert find_faults(board(), archive) == []
+    (origin,) = read_manifest(archive).files
+    assert (origin.fit, origin.method, origin.rows) == (selected_fit(first).id, "finetune", 20)
+
+
+def test_a_refusal_without_data_says_why_the_hub_gave_none(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_backbones=[tiny_family()])
+    assert made.workspace.hub.known_failure is None
+    (tmp_path / "data" / "mood" / "dev.tsv").unlink()
+    made.workspace.hub.lost("https://hub.example cannot be reached (no route)")
+    with pytest.raises(RequestError, match=r"no data for its split dev\nThe hub gave no data: https://hub\.example"):
+        write_submission(board(), tmp_path, made, backbone="tiny/words")
+
+
+def test_missing_tasks_are_given_a_reason_and_filled_by_majority(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    task = made.plugins.tasks.find("mood")
+    assert missing(board(), [task], ["mine/mood"], made, unchosen="not among --tasks") == {}
+    assert missing(board(), [task], [], made, unchosen="not among --tasks") == {"mine/mood": "not among --tasks"}
+    filled = answers(board(), None, {"mine/mood": "not among --tasks"}, made)
+    (only,) = filled.values()
+    assert (only.method, only.filled) == ("majority", "not among --tasks; the training majority")
+    (tmp_path / "data" / "mood" / "test.tsv").unlink()
+    made = Runner(made.plugins, made.workspace)
+    assert missing(board(), [task], ["mine/mood"], made, unchosen="not among --tasks") == {
+        "mine/mood": "no data for its split test"
+    }

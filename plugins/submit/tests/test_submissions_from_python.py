@@ -1,0 +1,77 @@
+"""What the commands `submit`, `check` and `score` write and find is what Python does."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchrunner import Workspace
+from benchrunner.engine import decoding
+from benchrunner.results import Computing, Runner, StudyOptions
+from benchrunner_submit import check_submission, score_file, write_submission
+from command_line import Shell
+
+
+def runner(shell: Shell) -> Runner:
+    """A runner on the shell's data, with runs of its own: nothing that a command has computed is read."""
+    workspace = Workspace.from_environment(data=shell.folder / "data", runs=shell.folder / "python")
+    return Runner(shell.plugins, workspace, Computing("cpu"))
+
+
+def manifest(path: Path) -> Any:
+    """The content of a submission's manifest without the time at which it was written."""
+    content = json.loads(path.read_text())
+    del content["date"]
+    return content
+
+
+def same_json(value: Any) -> Any:
+    """The value as a reader of JSON gets it."""
+    return json.loads(json.dumps(decoding.as_json(value)))
+
+
+def test_submit_writes_what_python_writes(shell: Shell) -> None:
+    words = ("--lr", "1e-2", *shell.folders(), "--device", "cpu", "--quiet", "--out", "command.zip")
+    code, out, _ = shell("submit", "moods", "--backbone", "words", *words)
+    board, options = shell.plugins.leaderboards.find("moods"), StudyOptions(recipe={"lr": 1e-2})
+    submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", options=options)
+    assert (code, submission.faults) == (0, ())
+    assert Path("python.zip").read_bytes() == Path("command.zip").read_bytes()
+    assert manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
+    assert f"The leaderboard: {board.url}\n" in out and submission.board.name == board.name
+
+
+def test_a_filled_submission_is_that_of_python(shell: Shell) -> None:
+    (shell.folder / "data" / "mood" / "dev.tsv").unlink()
+    words = ("--fill", "majority", *shell.folders(), "--quiet", "--out", "command.zip")
+    out = shell.done("submit", "moods", "--backbone", "words", *words)
+    board = shell.plugins.leaderboards.find("moods")
+    submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", fill=True)
+    assert manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
+    printed = shell.json("submit", "moods", "--backbone", "words", *words)
+    expected = same_json(replace(submission, path=Path("command.zip")))
+    assert printed.pop("manifest") | {"date": ""} == expected.pop("manifest") | {"date": ""}
+    assert printed == expected
+    [file] = submission.manifest.filled
+    assert f"  moods.tsv is filled: {file.filled}\n" in out
+
+
+def test_check_finds_what_python_finds(shell: Shell) -> None:
+    Path("moods.tsv").write_text("id\tmood\n0\t1\n1\tglad\n")
+    code, out, _ = shell("check", "moods.tsv")
+    checked = check_submission(Path("moods.tsv"), shell.plugins)
+    assert code == 1 and len(checked.faults) > 1
+    assert out.splitlines()[:-1] == list(checked.faults)
+    code, out_json, _ = shell("check", "moods.tsv", "--json")
+    assert (code, json.loads(out_json)) == (1, same_json(checked))
+    assert out.endswith(f"{len(checked.faults)} problems; {checked.board.name} would not accept it as meant.\n")
+
+
+def test_score_prints_what_python_computes(shell: Shell) -> None:
+    Path("answers.txt").write_text("glad\n" * 24)
+    task = shell.plugins.tasks.find("mood")
+    scored = score_file(task, Path("answers.txt"), runner(shell))
+    printed = shell.json("score", "mood", "answers.txt", "--data", "data")
+    assert printed == same_json(scored.scores)
+    by_gold = score_file(task, Path("answers.txt"), runner(shell), gold=Path("data/mood/dev.tsv"))
+    assert shell("score", "mood", "answers.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
