@@ -22,8 +22,6 @@ MOST_WAYS = 100_000
 SCREENING, LARGEST_P = 999, 0.05
 """In a large family, a test with so many permutations comes first; only if its p-value is at most so large, others
 follow, and their p-value counts. A p-value of at most x is then as improbable as without the first test."""
-UNITS_OF_A_GROUP = 25
-"""With as many units in a group, a binomial number is drawn faster than a bit for each unit."""
 ROUNDING = 1e-12
 """Differences of scores that are closer to each other are equal but for rounding."""
 
@@ -59,14 +57,14 @@ def swap_test(
     """Return the p-value of the permutation test, which swaps the answers of the two fits in random units.
 
     A unit is a row, or a cluster of rows, whose answers are swapped together. Units whose swap changes the sums of the
-    metric alike are counted together; where few results are possible, p is exact. For correlations, the numbers of each
+    metric alike are counted together: where few results are possible, p is exact. For correlations, the numbers of each
     fit are scaled to mean 0 and deviation 1 before they are swapped; for Spearman's correlation they are replaced by
     their ranks first.
     """
     row_sums = a.row_sums
-    swaps = _by_lists(a, b) if row_sums is None else _by_sums(a, b, row_sums)
     most = resamples or max(PERMUTATIONS if row_sums else SLOW_PERMUTATIONS, at_least)
-    if swaps.ways <= (most if resamples or not row_sums else max(most, MOST_WAYS)):
+    swaps = _by_sums(a, b, row_sums, max(most, MOST_WAYS)) if row_sums else _by_lists(a, b)
+    if swaps.ways <= max(most, MOST_WAYS if row_sums else 0):
         return swaps.exact_p()
     if not resamples and at_least > SCREENING:  # most tests of a large family show nothing, and need no more
         p = swaps.sampled_p(SCREENING, seed)
@@ -82,17 +80,17 @@ class Swaps:
     """The swaps of two fits' answers. To swap all units turns a difference round, so that p-values are two-sided."""
 
     sizes: np.ndarray
-    """Number of units in each group, (groups,)."""
+    """Number of units in each group of units that are counted together, (groups,)."""
     unswapped: np.ndarray
-    """The numbers that stand for the answers as they are, (groups,)."""
+    """The counts that stand for the answers as they are, (groups,)."""
     difference: Callable[[np.ndarray], np.ndarray]
-    """Computes the score differences, (resamples,), from a number for each group, (resamples, groups): Swaps draw
-    every such number from the binomial distribution of a group's units."""
+    """Computes the score differences, (resamples,), from counts, (resamples, groups). A count is as probable as that of
+    heads if a coin is tossed for each unit of the group."""
 
     @property
     def ways(self) -> int:
         """How many results are possible."""
-        return math.prod(size + 1 for size in self.sizes.tolist())
+        return math.prod((self.sizes + 1).tolist())
 
     def exact_p(self) -> float:
         """Return the probability of a difference as large as that of the fits."""
@@ -100,7 +98,7 @@ class Swaps:
 
         if not len(self.sizes):
             return 1.0
-        counts = np.indices(self.sizes + 1).reshape(len(self.sizes), -1).T
+        counts = np.indices(tuple(self.sizes + 1)).reshape(len(self.sizes), -1).T
         chosen = gammaln(self.sizes + 1) - gammaln(counts + 1) - gammaln(self.sizes - counts + 1)
         probabilities = np.exp(chosen.sum(axis=1) - self.sizes.sum() * math.log(2))
         return min(1.0, float(probabilities[self._as_large(counts)].sum()))
@@ -108,50 +106,46 @@ class Swaps:
     def sampled_p(self, permutations: int, seed: int) -> float:
         """Return the p-value of random swaps; the answers as they are count as one (Phipson and Smyth 2010)."""
         generator = np.random.default_rng(seed)
-        batch = max(1, NUMBERS_IN_MEMORY // len(self.sizes))
+        units = len(self.sizes)
+        batch = max(1, NUMBERS_IN_MEMORY // units)
         as_large = 1
         for start in range(0, permutations, batch):
-            counts = self._drawn(generator, min(batch, permutations - start))
+            size = min(batch, permutations - start)
+            octets = np.frombuffer(generator.bytes(size * units // 8 + 1), np.uint8)
+            counts = np.unpackbits(octets, count=size * units).reshape(size, units)
             as_large += int(self._as_large(counts).sum())
         return as_large / (permutations + 1)
-
-    def _drawn(self, generator: np.random.Generator, resamples: int) -> np.ndarray:
-        shape = (resamples, len(self.sizes))
-        if self.sizes.max() == 1:
-            octets = generator.bytes(math.prod(shape) // 8 + 1)
-            bits = np.unpackbits(np.frombuffer(octets, np.uint8), count=math.prod(shape))
-            return bits.reshape(shape)
-        columns = [generator.binomial(size, 0.5, resamples) for size in self.sizes.tolist()]
-        return np.stack(columns, axis=1)
 
     def _as_large(self, counts: np.ndarray) -> np.ndarray:
         observed = self.difference(self.unswapped[None])
         return np.asarray(np.abs(self.difference(counts)) >= np.abs(observed) - ROUNDING)
 
 
-def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums) -> Swaps:
+def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums, most_ways: int) -> Swaps:
+    """Prepare swaps that change sums over rows; units are counted together if no more results are possible then."""
     sums_a = a.row_values.sum(axis=0)
     sums_b = b.row_values.sum(axis=0)
     columns = [np.bincount(a.units, column) for column in (b.row_values - a.row_values).T]
     effects = np.stack(columns, axis=1)  # (units, values)
     effects = effects[effects.any(axis=1)]
-    units = len(effects)
     # Units with opposite effects are a group: to swap one of the one kind is to leave one of the other as it is.
     first = (effects != 0).argmax(axis=1)
-    signs = np.sign(effects[np.arange(units), first])
+    signs = np.sign(effects[np.arange(len(effects)), first])
     steps, group_of = np.unique(effects * signs[:, None] + 0.0, axis=0, return_inverse=True)
-    sizes = np.bincount(group_of.ravel())
-    unswapped = np.bincount(group_of.ravel(), signs < 0)
-    if math.prod(size + 1 for size in sizes.tolist()) > MOST_WAYS and len(sizes) * UNITS_OF_A_GROUP > units:
-        steps, sizes, unswapped = effects, np.ones(units, dtype=np.int64), np.zeros(units)
 
-    def difference(counts: np.ndarray) -> np.ndarray:
-        moved = (counts - unswapped) @ steps
-        first = row_sums.scores(sums_a + moved)
-        second = row_sums.scores(sums_b - moved)
-        return np.asarray(np.nan_to_num(first - second))
+    def swaps(steps: np.ndarray, group_of: np.ndarray, is_opposite: np.ndarray) -> Swaps:
+        unswapped = np.bincount(group_of, is_opposite)
 
-    return Swaps(sizes, unswapped, difference)
+        def difference(counts: np.ndarray) -> np.ndarray:
+            moved = (counts - unswapped) @ steps
+            first = row_sums.scores(sums_a + moved)
+            second = row_sums.scores(sums_b - moved)
+            return np.asarray(np.nan_to_num(first - second))
+
+        return Swaps(np.bincount(group_of), unswapped, difference)
+
+    grouped = swaps(steps, group_of.ravel(), signs < 0)
+    return grouped if grouped.ways <= most_ways else swaps(effects, np.arange(len(effects)), np.zeros(len(effects)))
 
 
 def _by_lists(a: ScoredAnswers, b: ScoredAnswers) -> Swaps:
