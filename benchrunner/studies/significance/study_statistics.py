@@ -158,15 +158,11 @@ def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[Pairing]:
         if not column.is_tested:
             continue
         names = [name for name in study.compared if (name, column.name) in sides]
-        for system, other in study.contrasts or _all_pairs(names):
+        every_pair = [(system, other) for other, system in itertools.combinations(names, 2)]
+        for system, other in study.contrasts or every_pair:
             pairing = Pairing(system, other, column.name)
             if sides.keys() >= set(pairing.places):
                 yield pairing
-
-
-def _all_pairs(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for other, system in itertools.combinations(names, 2):
-        yield system, other
 
 
 def _tests(
@@ -189,15 +185,16 @@ def _tests(
             asked[ours, theirs] = None
     differences, absent = corrected_differences(sides, asked)
     columns = {column.name: column for column in study.columns}
-    for places, test in differences.items():
-        differences[places] = _with_facts(test, study, cells, places, columns[places[0][1]])
+    of_places = {}
+    for (ours, theirs), difference in differences.items():
+        test = _with_facts(difference, study, cells, (ours, theirs), columns[ours[1]])
+        of_places[ours, theirs] = test
+        of_places[theirs, ours] = test.reversed
     tests = {}
     for pairing in pairings:
         ours, theirs = (same[place] for place in pairing.places)
-        if (ours, theirs) in differences:
-            tests[pairing] = differences[ours, theirs]
-        elif (theirs, ours) in differences:
-            tests[pairing] = differences[theirs, ours].reversed
+        if (ours, theirs) in of_places:
+            tests[pairing] = of_places[ours, theirs]
     family = sum(bool(test.comparison.parts) for test in differences.values())
     return tests, family, {ours: reason for (ours, _), reason in absent.items()}
 
