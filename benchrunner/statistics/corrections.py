@@ -28,8 +28,8 @@ def directional(p_values: Mapping[tuple[Name, Name], float]) -> dict[tuple[Name,
     the probability of even one report of equal systems or in the wrong direction is at most 5 %. The smallest p-values
     come first, and each is multiplied by half the number of reports that would be false: two for each pair of systems
     that may be equal, one for each other pair. Of three systems of which two differ, the third equals at most one
-    (Shaffer 1986). Systems that no chain of tests connects, such as those of different columns, have no logical
-    constraints between them; those of a single test are corrected as by Holm. docs/statistics.md has the proof.
+    (Shaffer 1986). Systems that no chain of tests connects, such as those of different columns, are independent: where
+    all their differences are reported, they no longer count. docs/statistics.md has the proof.
     """
     groups = _connected(p_values)
     adjusted = dict(p_values)
@@ -56,8 +56,8 @@ class _Group:
 
     @property
     def factor(self) -> float:
-        """Half the number of reports that would be false, at most; without wrong directions for a single test."""
-        return self.most_true if self.tests == 1 else (self.tests + self.most_true) / 2
+        """Half the number of reports that would be false, at most; 0 if all differences are reported."""
+        return (self.tests + self.most_true) / 2 if self.rejected < self.tests else 0.0
 
     @property
     def most_true(self) -> int:
