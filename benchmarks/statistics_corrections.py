@@ -115,7 +115,7 @@ def clear_tests(case: Case, found: np.ndarray) -> dict[str, np.ndarray]:
 
 def check(case: Case, p_values: np.ndarray, clear: np.ndarray) -> None:
     """Compare the clear tests of a study with those of benchrunner."""
-    pairs = list[tuple[tuple[int, int], ...]]()
+    pairs = list[tuple[tuple[int, int], tuple[int, int]]]()
     for column in range(case.columns):
         systems = [(system, column) for system in range(len(case.scores))]
         pairs += itertools.combinations(systems, 2)

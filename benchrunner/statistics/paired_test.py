@@ -235,9 +235,9 @@ def paired_test(
     permutation test, which swaps the answers to random rows or clusters, `resamples` times with `seed`. Raises
     `Undefined` if a restart has no score.
     """
-    side_a = Side.of_restarts(scored_restarts(metric, gold, a, "a", clusters))
-    side_b = Side.of_restarts(scored_restarts(metric, gold, b, "b", clusters))
-    return compare_sides(side_a, side_b, seed=seed, confidence=confidence, resamples=resamples)
+    ours = Side.of_restarts(scored_restarts(metric, gold, a, "a", clusters))
+    theirs = Side.of_restarts(scored_restarts(metric, gold, b, "b", clusters))
+    return compare_sides(ours, theirs, seed=seed, confidence=confidence, resamples=resamples)
 
 
 def arms_test(
@@ -317,13 +317,6 @@ class Part:
     variance: float
     freedom: float
 
-    def squared_half_width(self, alpha: float) -> float:
-        """Compute the square of t * deviation, where t is Student's quantile for the two-sided level `alpha`."""
-        from scipy.special import stdtrit  # Student's quantiles, without the checks of scipy.stats.t
-
-        quantile: float = stdtrit(self.freedom, alpha / 2)
-        return float(quantile**2 * self.variance) if self.variance > 0 else 0.0
-
 
 def difference_parts(a: Side, b: Side) -> list[Part]:
     """Return the parts of the variance of the difference between two sides; none if no answer differs.
@@ -370,7 +363,10 @@ def half_width(parts: Sequence[Part], alpha: float) -> float:
     freedom (Banerjee 1960). The probability is at most `alpha` for any sizes of the parts, which Satterthwaite's
     approximation does not guarantee.
     """
-    return math.sqrt(sum(part.squared_half_width(alpha) for part in parts))
+    from scipy.special import stdtrit  # Student's quantiles, without the checks of scipy.stats.t
+
+    squares = [float(stdtrit(part.freedom, alpha / 2) ** 2 * part.variance) for part in parts if part.variance > 0]
+    return math.sqrt(sum(squares))
 
 
 def combined_p(difference: float, parts: Sequence[Part]) -> float:

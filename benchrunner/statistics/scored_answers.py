@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from benchrunner.errors import RequestError, Undefined, closest_names
+from benchrunner.errors import RequestError, Undefined, UnknownName
 from benchrunner.metrics import (
     ANSWERS,
     Column,
@@ -207,12 +207,8 @@ def _named_metric(name: str) -> Metric:
                 by_name.setdefault(value.name, value)  # "accuracy" is ACCURACY, which stands before RIGHT_CHOICE
     if name in by_name:
         return by_name[name]
-    close = closest_names(name, by_name)
-    advice = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(by_name)}."
-    raise RequestError(
-        f"There is no metric '{name}' without settings. {advice} Give a metric with settings as a value, for example "
-        'benchrunner.f1("yes").'
-    )
+    advice = 'Give a metric with settings as a value, for example benchrunner.f1("yes").'
+    raise UnknownName("metric", name, by_name, advice, where="without settings")
 
 
 def pseudo_values(restarts: Sequence[ScoredAnswers]) -> np.ndarray:

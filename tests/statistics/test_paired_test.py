@@ -63,6 +63,12 @@ def test_a_metric_without_row_sums_has_the_same_permutations() -> None:
     assert replace(slow, p=fast.p) == fast
 
 
+def test_a_label_that_one_fit_alone_gives_is_swapped() -> None:
+    gold, a, b = [0, 1, 0, 1, 1, 0], [0, 1, 2, 1, 0, 0], [0, 1, 0, 1, 1, 1]
+    slow, fast = (paired_test(metric, gold, [a], [b]) for metric in (Metric("slow", MATTHEWS.compute), MATTHEWS))
+    assert slow.p == pytest.approx(fast.p)
+
+
 @pytest.mark.parametrize("metric", [PEARSON, SPEARMAN], ids=["pearson", "spearman"])
 def test_a_scale_does_not_matter_to_correlations(metric: Metric) -> None:
     gold, a, b = (np.random.default_rng(seed).normal(size=40).tolist() for seed in range(3))

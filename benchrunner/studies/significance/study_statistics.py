@@ -139,12 +139,11 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
     pairings = list(_pairings(study, sides))
     tests, family, untested = _tests(study, cells, sides, pairings)
     of_columns = {}
-    if not study.contrasts:
-        for column in study.columns:
-            of_columns[column.name] = _ranks(study, column, sides, tests)
-    of_places = dict[Place, Ranks]()
-    for name, of_column in of_columns.items():
-        of_places |= {(system, name): rank for system, rank in of_column.items()}
+    of_places = {}
+    for column in () if study.contrasts else study.columns:
+        of_columns[column.name] = _ranks(study, column, sides, tests)
+        for name, rank in of_columns[column.name].items():
+            of_places[name, column.name] = rank
     means = _mean_ranks(sides, of_columns)
     return StudyStatistics(intervals, tests, family, of_places, means, trials, clusters, absent | untested)
 
