@@ -3,11 +3,11 @@
     python benchmarks/statistics_corrections.py            # 2,000 studies a row: a table of docs/statistics.md
 
 Scores are normal and their errors known, so that corrections alone matter; the scores of a column are independent, or
-those of each half of the systems have much in common. Tests are two-sided, and the sign of a difference is its
-direction. The step-down over the largest statistic (Romano and Wolf 2005, for directions as in Mogstad et al. 2024)
-knows the joint distribution of the statistics, which a study would have to estimate. Cells have the share of the true
-differences that are shown in the right direction, and in parentheses the share of studies with a false mark, in
-percent.
+those of each half of the systems have much in common, or those of a system in different columns. Tests are two-sided,
+and the sign of a difference is its direction. The step-down over the largest statistic (Romano and Wolf 2005, for
+directions as in Mogstad et al. 2024) knows the joint distribution of the statistics, which a study would have to
+estimate. Cells have the share of the true differences that are shown in the right direction, and in parentheses the
+share of studies with a false mark, in percent.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ class Case:
     columns: int
     shared: float = 0.0
     """Correlation of the scores within each half of the systems."""
+    between: float = 0.0
+    """Correlation of a system's scores in different columns."""
 
     @property
     def contrasts(self) -> np.ndarray:
@@ -59,7 +61,9 @@ class Case:
     def drawn(self, studies: int, draw: np.random.Generator) -> np.ndarray:
         """Draw the statistics of studies without any difference, (studies, tests)."""
         root = np.linalg.cholesky(self.covariance)
-        errors = draw.normal(size=(studies, self.columns, len(self.scores))) @ root.T
+        own = draw.normal(size=(studies, self.columns, len(self.scores)))
+        common = draw.normal(size=(studies, 1, len(self.scores)))
+        errors = ((1 - self.between) ** 0.5 * own + self.between**0.5 * common) @ root.T
         return np.asarray((errors @ self.contrasts.T).reshape(studies, -1))
 
     @property
@@ -165,6 +169,9 @@ CASES = (
     Case("10 x 8, steps of 1.5 errors", steps(10, 1.5), 8),
     Case("10 x 8, half better by 5 errors", (0,) * 5 + (5,) * 5, 8),
     Case("10 x 8, steps of 1 error, halves correlated by 0.8", steps(10, 1), 8, 0.8),
+    Case("2 x 8, better by 0.1 errors, columns correlated by 0.8", (0, 0.1), 8, between=0.8),
+    Case("3 x 8, one better by 4 errors, columns correlated by 0.8", (0, 0, 4), 8, between=0.8),
+    Case("3 x 8, steps of 0.1 errors, columns correlated by 0.8", steps(3, 0.1), 8, between=0.8),
 )
 """Numbers of systems and columns, and what is true; an error is the standard error of a difference."""
 
