@@ -81,23 +81,23 @@ class ArmDesign:
     ratio: float
 
 
+def difficulty(deviation: float, clusters: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    """Draw a part of the rows' difficulty, of which the rows of a cluster share a part."""
+    shared = draw.normal(0, deviation * SHARED**0.5, clusters.max() + 1)[clusters]
+    return np.asarray(shared + draw.normal(0, deviation * (1 - SHARED) ** 0.5, len(clusters)))
+
+
 def studies(kind: Kind, design: Design, count: int) -> Iterator[Study]:
     """Draw studies of two backbones that are equally good over all rows and seeds."""
     ids = np.array(design.clusters)
     rows, clusters = len(ids), int(ids.max()) + 1
     for number in range(count):
         draw = np.random.default_rng([number, *design.restarts, clusters, *kind.metric.name.encode()])
-
-        def difficulty(deviation: float, draw: np.random.Generator = draw) -> np.ndarray:
-            """Draw a part of the rows' difficulty, of which clusters share a part."""
-            shared = draw.normal(0, deviation * SHARED**0.5, clusters)[ids]
-            return np.asarray(shared + draw.normal(0, deviation * (1 - SHARED) ** 0.5, rows))
-
         gold = kind.gold(draw)
-        hardness = difficulty(ROW)
+        hardness = difficulty(ROW, ids, draw)
         answers = []
         for restarts, effect in zip(design.restarts, design.seed_effects, strict=True):
-            of_rows = hardness + difficulty(BACKBONE) + draw.normal(0, NOISE, (restarts, rows))
+            of_rows = hardness + difficulty(BACKBONE, ids, draw) + draw.normal(0, NOISE, (restarts, rows))
             # seeds that vary more make the mean accuracy lower: the quality makes up for it
             quality = kind.quality * (1 + effect**2 / VARIANCE) ** 0.5 + draw.normal(0, effect, (restarts, 1))
             answers.append(kind.answers(gold, quality, of_rows).tolist())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -18,8 +18,14 @@ import numpy as np
 
 from benchrunner.errors import RequestError
 from benchrunner.metrics import Column, Metric
-from benchrunner.statistics.scored_answers import ScoredAnswers, effective_number, pseudo_values, scored_restarts
-from benchrunner.statistics.single_fits import mcnemar, swap_test
+from benchrunner.statistics.scored_answers import (
+    ScoredAnswers,
+    differing,
+    effective_number,
+    pseudo_values,
+    scored_restarts,
+)
+from benchrunner.statistics.single_fits import fits_test
 
 SMALLEST_P = 1e-12
 """Smallest p-value that `combined_p` returns; smaller values have no meaning with a few hundred rows."""
@@ -27,6 +33,8 @@ SMALLEST_P = 1e-12
 
 Claim = Literal["arms", "backbones", "fits"]
 Method = Literal["mcnemar", "permutation", "rows and pre-trainings", "rows and restarts", "rows", "equal answers"]
+METHODS: Mapping[Claim, Method] = {"arms": "rows and pre-trainings", "backbones": "rows and restarts", "fits": "rows"}
+"""How the p-value is computed for each claim, unless two single fits are compared."""
 
 
 @final
@@ -157,6 +165,15 @@ class Side:
         return list(itertools.chain.from_iterable(self.draws))
 
     @cached_property
+    def changing_rows(self) -> np.ndarray:
+        """Whether two fits give different answers to a row, (rows,)."""
+        first, *others = self.fits
+        changing = np.zeros(len(first.gold), dtype=bool)
+        for fit in others:
+            changing |= differing(first.answers, fit.answers)
+        return changing
+
+    @cached_property
     def scores(self) -> np.ndarray:
         """The mean score of each draw, (draws,)."""
         means = []
@@ -169,6 +186,30 @@ class Side:
     def pseudo_values(self) -> np.ndarray:
         """The mean pseudo-values of each draw's fits, (draws, blocks)."""
         return np.stack([pseudo_values(draw).mean(axis=0) for draw in self.draws])
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The mean pseudo-values of the draws, (blocks,)."""
+        return np.asarray(self.pseudo_values.mean(axis=0))
+
+    @cached_property
+    def interaction(self) -> float:
+        """The part of the mean's variance that comes from differences between blocks which change with the draw."""
+        values = self.pseudo_values
+        draws, blocks = values.shape
+        rest = values - self.values - values.mean(axis=1, keepdims=True) + values.mean()
+        freedom = (draws - 1) * (blocks - 1)
+        return float((rest**2).sum() / freedom / values.size)
+
+    @property
+    def pre_trainings(self) -> int:
+        """The number of pre-trainings."""
+        return len(self.draws) if self.is_arm else 1
+
+
+def are_several(a: Side, b: Side) -> bool:
+    """Whether both sides have several draws, so that the test is about other draws, too."""
+    return min(len(a.draws), len(b.draws)) > 1
 
 
 def paired_test(
@@ -194,9 +235,9 @@ def paired_test(
     permutation test, which swaps the answers to random rows or clusters, `resamples` times with `seed`. Raises
     `Undefined` if a restart has no score.
     """
-    side_a = Side.of_restarts(scored_restarts(metric, gold, a, "a", clusters))
-    side_b = Side.of_restarts(scored_restarts(metric, gold, b, "b", clusters))
-    return compare_sides(side_a, side_b, seed=seed, confidence=confidence, resamples=resamples)
+    ours = Side.of_restarts(scored_restarts(metric, gold, a, "a", clusters))
+    theirs = Side.of_restarts(scored_restarts(metric, gold, b, "b", clusters))
+    return compare_sides(ours, theirs, seed=seed, confidence=confidence, resamples=resamples)
 
 
 def arms_test(
@@ -241,38 +282,18 @@ def compare_sides(
 
     `at_least` is a number of permutations for a test in a large family; by default there are fewer for slow metrics.
     """
-    scores_a = a.scores
-    scores_b = b.scores
-    difference = float(scores_a.mean() - scores_b.mean())
-    draws = (len(a.draws), len(b.draws))
-    several = min(draws) > 1
-    claim: Claim = "backbones" if several else "fits"
-    method: Method = "rows and restarts" if several else "rows"
-    if several and a.is_arm and b.is_arm:
-        claim = "arms"
-        method = "rows and pre-trainings"
-    fits_a = a.fits
-    fits_b = b.fits
-    first = fits_a[0]
-    p = 1.0
-    parts: list[Part] = []
-    differing = _differing_rows([fit.answers for fit in (*fits_a, *fits_b)])
-    if differing:
-        freedom = effective_number(first.blocks[differing]) - 1
-        parts = [row_part(a.pseudo_values, b.pseudo_values, freedom, without_interaction=several)]
-        if several:
-            parts += draw_parts(scores_a, scores_b)
+    difference = float(a.scores.mean() - b.scores.mean())
+    parts = difference_parts(a, b)
+    half = half_width(parts, 1 - confidence)
+    claim: Claim = "arms" if a.is_arm and b.is_arm else "backbones" if are_several(a, b) else "fits"
+    method = METHODS[claim]
+    if not parts:
+        method = "equal answers"
+        p = 1.0
+    elif len(a.draws) > 1 or len(b.draws) > 1:
         p = combined_p(difference, parts)
     else:
-        method = "equal answers"
-    if differing and draws == (1, 1):
-        if first.clusters is None and first.right is not None and fits_b[0].right is not None:
-            method = "mcnemar"
-            p = mcnemar(first.right, fits_b[0].right)
-        else:
-            method = "permutation"
-            p = swap_test(first, fits_b[0], seed=seed, resamples=resamples, at_least=at_least)
-    half = half_width(parts, 1 - confidence)
+        method, p = fits_test(a.fits[0], b.fits[0], seed=seed, resamples=resamples, at_least=at_least)
     return Comparison(
         difference=difference,
         low=difference - half,
@@ -280,9 +301,9 @@ def compare_sides(
         p=p,
         claim=claim,
         method=method,
-        rows=len(first.gold),
-        restarts=(len(fits_a), len(fits_b)),
-        pre_trainings=(draws[0] if a.is_arm else 1, draws[1] if b.is_arm else 1),
+        rows=len(a.fits[0].gold),
+        restarts=(len(a.fits), len(b.fits)),
+        pre_trainings=(a.pre_trainings, b.pre_trainings),
         confidence=confidence,
         parts=tuple(parts),
     )
@@ -296,44 +317,25 @@ class Part:
     variance: float
     freedom: float
 
-    def squared_half_width(self, alpha: float) -> float:
-        """Compute the square of t * deviation, where t is Student's quantile for the two-sided level `alpha`."""
-        from scipy.special import stdtrit  # Student's quantiles, without the checks of scipy.stats.t
 
-        quantile: float = stdtrit(self.freedom, alpha / 2)
-        return float(quantile**2 * self.variance) if self.variance > 0 else 0.0
+def difference_parts(a: Side, b: Side) -> list[Part]:
+    """Return the parts of the variance of the difference between two sides; none if no answer differs.
 
-
-def row_part(
-    a: np.ndarray,
-    b: np.ndarray,
-    freedom: float,
-    *,
-    without_interaction: bool,
-) -> Part:
-    """Return the part of the variance that comes from the rows, by the pseudo-values of both sides.
-
-    `a` and `b` are (draws, blocks). `without_interaction` subtracts the variation between rows that changes from draw
-    to draw, because the part of the draws contains it already. The degrees of freedom are the effective
-    number of blocks less one, counted by the rows to which the two backbones do not always give the same answers: the
-    other rows tell nothing about the difference.
+    The part of the rows leaves out the variation between rows that changes from draw to draw, where the part of the
+    draws contains it already. Its degrees of freedom are the effective number of blocks less one, counted by the rows
+    that are not always answered alike: the other rows tell nothing about the difference.
     """
-    blocks = a.shape[1]
-    differences = a.mean(axis=0) - b.mean(axis=0)
-    variance = float(differences.var(ddof=1)) / blocks
-    if without_interaction:
-        variance -= _interaction(a) + _interaction(b)
-    return Part(max(0.0, variance), max(1.0, freedom))
-
-
-def _interaction(values: np.ndarray) -> float:
-    """Compute the part of the mean's variance that comes from differences between rows that change with the draw."""
-    draws, blocks = values.shape
-    of_rows = values.mean(axis=0)
-    of_draws = values.mean(axis=1, keepdims=True)
-    rest = values - of_rows - of_draws + values.mean()
-    freedom = (draws - 1) * (blocks - 1)
-    return float((rest**2).sum() / freedom / values.size)
+    first = a.fits[0]
+    rows = a.changing_rows | b.changing_rows | differing(first.answers, b.fits[0].answers)
+    if not rows.any():
+        return []
+    differences = a.values - b.values
+    variance = float(differences.var(ddof=1)) / len(differences)
+    freedom = max(1.0, effective_number(first.blocks[rows]) - 1)
+    if not are_several(a, b):
+        return [Part(variance, freedom)]
+    variance -= a.interaction + b.interaction
+    return [Part(max(0.0, variance), freedom), *draw_parts(a.scores, b.scores)]
 
 
 def draw_parts(a: np.ndarray, b: np.ndarray) -> list[Part]:
@@ -361,7 +363,10 @@ def half_width(parts: Sequence[Part], alpha: float) -> float:
     freedom (Banerjee 1960). The probability is at most `alpha` for any sizes of the parts, which Satterthwaite's
     approximation does not guarantee.
     """
-    return math.sqrt(sum(part.squared_half_width(alpha) for part in parts))
+    from scipy.special import stdtrit  # Student's quantiles, without the checks of scipy.stats.t
+
+    squares = [float(stdtrit(part.freedom, alpha / 2) ** 2 * part.variance) for part in parts if part.variance > 0]
+    return math.sqrt(sum(squares))
 
 
 def combined_p(difference: float, parts: Sequence[Part]) -> float:
@@ -378,12 +383,3 @@ def combined_p(difference: float, parts: Sequence[Part]) -> float:
     if excess(lowest) <= 0:
         return SMALLEST_P
     return float(math.exp(brentq(excess, lowest, 0.0, xtol=1e-9)))
-
-
-def _differing_rows(restarts: Sequence[Column]) -> list[int]:
-    """List the rows to which two or more restarts give different answers."""
-    differing = []
-    for row, first in enumerate(restarts[0]):
-        if any(answers[row] != first for answers in restarts[1:]):
-            differing.append(row)
-    return differing

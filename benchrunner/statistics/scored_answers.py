@@ -6,11 +6,12 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import ne
 from typing import final
 
 import numpy as np
 
-from benchrunner.errors import RequestError, Undefined, closest_names
+from benchrunner.errors import RequestError, Undefined, UnknownName
 from benchrunner.metrics import (
     ANSWERS,
     Column,
@@ -89,15 +90,14 @@ class ScoredAnswers:
         return metric.row_sums is None and metric.per_row is not None and metric.computed_from == ANSWERS
 
     @cached_property
-    def right(self) -> list[bool] | None:
-        """Whether each answer is right, for a metric that gives each row 0 or a fixed value; else None."""
+    def right(self) -> np.ndarray | None:
+        """Whether each answer is right, (rows,), for a metric that gives each row 0 or a fixed value; else None."""
         if not self._is_mean:
             return None
-        values: list[float] = self.row_values[:, 0].tolist()
-        highest = 1.0 if max(values) <= 1 else max(values)  # some exact matches are percentages
-        if not set(values) <= {0.0, highest}:
-            return None
-        return [value == highest for value in values]
+        values = self.row_values[:, 0]
+        highest = max(1.0, values.max())  # some exact matches are percentages
+        is_right: np.ndarray = values == highest
+        return is_right if (is_right | (values == 0)).all() else None
 
     @property
     def is_fast(self) -> bool:
@@ -178,6 +178,11 @@ def scored_restarts(
     return [ScoredAnswers(metric, gold, answers, numbers) for answers in restarts]
 
 
+def differing(a: Column, b: Column) -> np.ndarray:
+    """Mark the rows to which two fits give different answers, (rows,)."""
+    return np.fromiter(map(ne, a, b), dtype=bool, count=len(a))
+
+
 def cluster_numbers(clusters: Sequence[Hashable]) -> np.ndarray:
     """Number the clusters from 0 in the order of their first rows; return the number of each row's cluster."""
     numbers: dict[Hashable, int] = {}
@@ -202,12 +207,8 @@ def _named_metric(name: str) -> Metric:
                 by_name.setdefault(value.name, value)  # "accuracy" is ACCURACY, which stands before RIGHT_CHOICE
     if name in by_name:
         return by_name[name]
-    close = closest_names(name, by_name)
-    advice = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(by_name)}."
-    raise RequestError(
-        f"There is no metric '{name}' without settings. {advice} Give a metric with settings as a value, for example "
-        'benchrunner.f1("yes").'
-    )
+    advice = 'Give a metric with settings as a value, for example benchrunner.f1("yes").'
+    raise UnknownName("metric", name, by_name, advice, where="without settings")
 
 
 def pseudo_values(restarts: Sequence[ScoredAnswers]) -> np.ndarray:

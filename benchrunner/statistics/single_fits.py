@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, final
 
 import numpy as np
 
 from benchrunner.errors import Undefined
 from benchrunner.metrics import RowSums
-from benchrunner.statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers
+from benchrunner.statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers, differing
 
 PERMUTATIONS = 9_999
-"""Number of random permutations. The smallest possible p-value is 0.0002."""
+"""Number of random permutations. The smallest possible p-value is 0.0001."""
 SLOW_PERMUTATIONS = 499
-"""Number for metrics that are computed anew for each permutation. The smallest possible p-value is 0.004."""
+"""Number for metrics that are computed anew for each permutation. The smallest possible p-value is 0.002."""
+MOST_WAYS = 100_000
+"""With at most so many results of swaps, their probabilities are computed, and nothing is drawn."""
 SCREENING, LARGEST_P = 999, 0.05
 """In a large family, a test with so many permutations comes first; only if its p-value is at most so large, others
 follow, and their p-value counts. A p-value of at most x is then as improbable as without the first test."""
+ROUNDING = 1e-12
+"""Differences of scores that are closer to each other are equal but for rounding."""
 
 
-def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
+def fits_test(a: ScoredAnswers, b: ScoredAnswers, **options: Any) -> tuple[Literal["mcnemar", "permutation"], float]:
+    """Return which test compares two fits, and its p-value; the options are those of `swap_test`."""
+    if a.clusters is None and a.right is not None and b.right is not None:
+        return "mcnemar", mcnemar(a.right, b.right)
+    return "permutation", swap_test(a, b, **options)
+
+
+def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
     """Return the p-value of McNemar's exact test (1947).
 
     If two fits are equally good, each is right on half of the rows that only one of them answers correctly, apart from
     chance.
     """
-    from scipy.stats import binomtest
+    from scipy.special import bdtr  # the binomial distribution; scipy.stats takes long to import
 
-    only_a = 0
-    only_b = 0
-    for a, b in zip(right_a, right_b, strict=True):
-        if a and not b:
-            only_a += 1
-        elif b and not a:
-            only_b += 1
-    if not only_a + only_b:
-        return 1.0
-    return float(binomtest(only_a, only_a + only_b).pvalue)
+    only_a = int((right_a & ~right_b).sum())
+    only_b = int((right_b & ~right_a).sum())
+    return min(1.0, 2 * float(bdtr(min(only_a, only_b), only_a + only_b, 0.5)))
 
 
 def swap_test(
@@ -51,106 +56,120 @@ def swap_test(
 ) -> float:
     """Return the p-value of the permutation test, which swaps the answers of the two fits in random units.
 
-    A unit is a row, or a cluster of rows, whose answers are swapped together. Only rows with different answers are
-    swapped. If there are few units with such rows, every combination of swaps is tried once.
-    For correlations, the numbers of each fit are scaled to mean 0 and deviation 1 before they are swapped; for
-    Spearman's correlation they are replaced by their ranks first.
+    A unit is a row, or a cluster of rows, whose answers are swapped together. Units whose swap changes the sums of the
+    metric alike are counted together: where few results are possible, p is exact. For correlations, the numbers of each
+    fit are scaled to mean 0 and deviation 1 before they are swapped; for Spearman's correlation they are replaced by
+    their ranks first.
     """
-    rows = np.array([row for row in range(len(a.gold)) if a.answers[row] != b.answers[row]])  # that may be swapped
-    if not len(rows):
-        return 1.0
-    numbers, unit_of = np.unique(a.units[rows], return_inverse=True)
-    swaps = Swaps(rows, unit_of)
-    difference = _by_lists(a, b, swaps) if a.row_sums is None else _by_sums(a, b, swaps, a.row_sums)
-    most = resamples or max(PERMUTATIONS if a.row_sums else SLOW_PERMUTATIONS, at_least)
-    if 2 ** len(numbers) <= most:
-        every = np.array(list(itertools.product((1.0, 0.0), repeat=len(numbers))))
-        return _two_sided(*_as_large(difference, every), len(every))
+    row_sums = a.row_sums
+    if row_sums and a.row_values.shape != b.row_values.shape:
+        row_sums = None  # only one of the fits gives a label that is in no gold answer
+    most = most_ways = resamples or max(PERMUTATIONS if row_sums else SLOW_PERMUTATIONS, at_least)
+    if row_sums:
+        most_ways = max(most, MOST_WAYS)
+        swaps = _by_sums(a, b, row_sums, most_ways)
+    else:
+        swaps = _by_lists(a, b)
+    if _ways(swaps.sizes) <= most_ways:
+        return swaps.exact_p()
     if not resamples and at_least > SCREENING:  # most tests of a large family show nothing, and need no more
-        p = _sampled_p(difference, len(numbers), SCREENING, seed)
+        p = swaps.sampled_p(SCREENING, seed)
         if p > LARGEST_P:
             return p
         seed += 1
-    return _sampled_p(difference, len(numbers), most, seed)
+    return swaps.sampled_p(most, seed)
 
 
-def _sampled_p(difference: Difference, units: int, permutations: int, seed: int) -> float:
-    """Return the p-value of random swaps; the swaps count as one more, as they are (Phipson and Smyth 2010)."""
-    generator = np.random.default_rng(seed)
-    batch = max(1, NUMBERS_IN_MEMORY // units)
-    below = 1
-    above = 1
-    for start in range(0, permutations, batch):
-        size = min(batch, permutations - start)
-        from_a = generator.integers(0, 2, (size, units), dtype=np.int8).astype(np.float64)
-        of_batch = _as_large(difference, from_a)
-        below += of_batch[0]
-        above += of_batch[1]
-    return _two_sided(below, above, permutations + 1)
+@final
+@dataclass(frozen=True)
+class Swaps:
+    """The swaps of two fits' answers. To swap all units turns a difference round, so that p-values are two-sided."""
+
+    sizes: np.ndarray
+    """Number of units in each group of units that are counted together, (groups,)."""
+    unswapped: np.ndarray
+    """The counts that stand for the answers as they are, (groups,)."""
+    difference: Callable[[np.ndarray], np.ndarray]
+    """Computes the score differences, (resamples,), from counts, (resamples, groups). A count is as probable as that of
+    heads if a coin is tossed for each unit of the group."""
+
+    def exact_p(self) -> float:
+        """Return the probability of a difference as large as that of the fits."""
+        from scipy.special import gammaln
+
+        if not len(self.sizes):
+            return 1.0
+        counts = np.indices(tuple(self.sizes + 1)).reshape(len(self.sizes), -1).T
+        chosen = gammaln(self.sizes + 1) - gammaln(counts + 1) - gammaln(self.sizes - counts + 1)
+        probabilities = np.exp(chosen.sum(axis=1) - self.sizes.sum() * math.log(2))
+        return min(1.0, float(probabilities[self._as_large(counts)].sum()))
+
+    def sampled_p(self, permutations: int, seed: int) -> float:
+        """Return the p-value of random swaps; the answers as they are count as one (Phipson and Smyth 2010)."""
+        generator = np.random.default_rng(seed)
+        units = len(self.sizes)
+        batch = max(1, NUMBERS_IN_MEMORY // units)
+        as_large = 1
+        for start in range(0, permutations, batch):
+            size = min(batch, permutations - start)
+            octets = np.frombuffer(generator.bytes(size * units // 8 + 1), np.uint8)
+            counts = np.unpackbits(octets, count=size * units).reshape(size, units)
+            as_large += int(self._as_large(counts).sum())
+        return as_large / (permutations + 1)
+
+    def _as_large(self, counts: np.ndarray) -> np.ndarray:
+        observed = self.difference(self.unswapped[None])
+        return np.asarray(np.abs(self.difference(counts)) >= np.abs(observed) - ROUNDING)
 
 
-def _as_large(difference: Difference, from_a: np.ndarray) -> tuple[int, int]:
-    """Count the swaps whose difference is as low as that of the fits, and those whose difference is as high."""
-    observed = float(difference(np.ones((1, from_a.shape[1])))[0])
-    swapped = difference(from_a)
-    rounding = 100 * np.finfo(np.float64).eps * abs(observed)
-    return int((swapped <= observed + rounding).sum()), int((swapped >= observed - rounding).sum())
-
-
-def _two_sided(below: int, above: int, permutations: int) -> float:
-    return min(1.0, 2 * min(below, above) / permutations)
-
-
-Difference = Callable[["np.ndarray"], "np.ndarray"]
-"""Computes the score difference of each resample, (resamples,), from numbers (resamples, units) for the units that may
-be swapped: 1 where the first system has the answers of fit a, else 0."""
-
-
-class Swaps(NamedTuple):
-    """The rows whose answers may be swapped, and the number of each such row's unit."""
-
-    rows: np.ndarray
-    unit_of: np.ndarray
-
-
-def _by_sums(
-    a: ScoredAnswers,
-    b: ScoredAnswers,
-    swaps: Swaps,
-    row_sums: RowSums,
-) -> Difference:
+def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums, most_ways: int) -> Swaps:
+    """Prepare swaps that change sums over rows; units are counted together if no more results are possible then."""
     sums_a = a.row_values.sum(axis=0)
     sums_b = b.row_values.sum(axis=0)
-    of_rows = (b.row_values - a.row_values)[swaps.rows]
-    columns = [np.bincount(swaps.unit_of, column) for column in of_rows.T]
-    differences = np.stack(columns, axis=1)  # (units, values)
+    columns = [np.bincount(a.units, column) for column in (b.row_values - a.row_values).T]
+    effects = np.stack(columns, axis=1)  # (units, values)
+    effects = effects[effects.any(axis=1)]
+    # Units with opposite effects are a group: to swap one of the one kind is to leave one of the other as it is.
+    first = (effects != 0).argmax(axis=1)
+    signs = np.sign(effects[np.arange(len(effects)), first])
+    steps, group_of = np.unique(effects * signs[:, None] + 0.0, axis=0, return_inverse=True)
+    if _ways(np.bincount(group_of.ravel())) > most_ways:
+        steps, group_of, signs = effects, np.arange(len(effects)), np.ones(len(effects))
+    unswapped = np.bincount(group_of.ravel(), signs < 0)
 
-    def difference(from_a: np.ndarray) -> np.ndarray:
-        moved = (1 - from_a) @ differences
+    def difference(counts: np.ndarray) -> np.ndarray:
+        moved = (counts - unswapped) @ steps
         first = row_sums.scores(sums_a + moved)
         second = row_sums.scores(sums_b - moved)
         return np.asarray(np.nan_to_num(first - second))
 
-    return difference
+    return Swaps(np.bincount(group_of.ravel()), unswapped, difference)
 
 
-def _by_lists(a: ScoredAnswers, b: ScoredAnswers, swaps: Swaps) -> Difference:
+def _ways(sizes: np.ndarray) -> int:
+    """Return how many results are possible if units are counted together in groups of these sizes."""
+    return math.prod((sizes + 1).tolist())
+
+
+def _by_lists(a: ScoredAnswers, b: ScoredAnswers) -> Swaps:
+    rows = np.flatnonzero(differing(a.answers, b.answers))
+    units, unit_of = np.unique(a.units[rows], return_inverse=True)
+
     def score(answers: list[Any]) -> float:
         try:
             return a.metric.value(a.gold, answers)
         except Undefined:
             return float("nan")
 
-    def difference(from_a: np.ndarray) -> np.ndarray:
+    def difference(swapped_units: np.ndarray) -> np.ndarray:
         differences = []
-        for unit_from_a in from_a:
+        for is_swapped in swapped_units:
             first = list(a.answers)
             second = list(b.answers)
-            swapped = unit_from_a[swaps.unit_of] == 0
-            for row in swaps.rows[swapped].tolist():
+            for row in rows[is_swapped[unit_of] == 1].tolist():
                 first[row] = b.answers[row]
                 second[row] = a.answers[row]
             differences.append(score(first) - score(second))
         return np.nan_to_num(differences)
 
-    return difference
+    return Swaps(np.ones(len(units), dtype=np.int64), np.zeros(len(units)), difference)

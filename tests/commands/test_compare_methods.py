@@ -8,7 +8,8 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.results import Computing, Runner, StudyOptions, read_study, run_study
 from benchrunner.runs.predicting import predict
-from benchrunner.statistics import holm, paired_test
+from benchrunner.statistics import paired_test
+from benchrunner.statistics.corrections import directional
 from command_line import Shell
 
 QUIET = ("--quiet", "--device", "cpu", "--max-length", "16")
@@ -45,11 +46,13 @@ def test_each_method_has_the_row_it_has_alone(shell: Shell) -> None:
     answers = [result.rows()[f"{name} seed 0"].tolist() for name in NAMES[:2]]
     answers.append(predict(result.of(NAMES[2], "mine/mood").restarts[0], "dev", made).answers)
     tests = [paired_test(metric, gold, [own], [answers[0]]) for own in answers[1:]]
-    adjusted = dict.fromkeys(range(len(tests)), 1.0)  # equal answers are not in the family
-    adjusted |= holm({number: test.p for number, test in enumerate(tests) if test.method != "equal answers"})
-    for number, shown in enumerate(together["comparisons"]):
-        assert shown["difference"] == tests[number].difference
-        assert shown["adjusted_p"] == adjusted[number]
+    tested = dict(zip(NAMES[1:], tests, strict=True))
+    family = {name: test for name, test in tested.items() if test.method != "equal answers"}
+    adjusted = directional({(name, NAMES[0]): test.p for name, test in family.items()})
+    for shown in together["comparisons"]:
+        name = shown["system"]
+        assert shown["difference"] == tested[name].difference
+        assert shown["adjusted_p"] == adjusted.get((name, NAMES[0]), 1.0)
 
 
 def test_a_grid_belongs_to_the_fits_that_read_it(shell: Shell) -> None:

@@ -1,11 +1,11 @@
-"""Ranks from pairs, and the correction that counts only hypotheses that can be true together."""
+"""Ranks from pairs, and the correction that counts only reports that can be false together."""
 
 import itertools
 import math
 
 import pytest
 
-from benchrunner.statistics.corrections import holm, shaffer
+from benchrunner.statistics.corrections import directional, holm
 from benchrunner.statistics.ranks import MeanRank, Ranks, mean_ranks, ranks
 
 
@@ -30,20 +30,21 @@ def test_mean_ranks_have_the_means_of_the_bounds() -> None:
     assert mean_ranks([], []) == {}
 
 
-def test_of_three_systems_the_second_test_is_the_last() -> None:
-    adjusted = shaffer({("b", "a"): 0.01, ("c", "a"): 0.03, ("c", "b"): 0.02})
-    assert adjusted == {("b", "a"): 0.03, ("c", "a"): 0.03, ("c", "b"): 0.03}
-    assert max(holm({1: 0.01, 2: 0.03, 3: 0.02}).values()) == pytest.approx(0.04)
+def test_of_three_systems_the_second_p_value_is_doubled() -> None:
+    """If two systems differ, the third may equal one: four reports would be false, half of them in each direction."""
+    adjusted = directional({("b", "a"): 0.01, ("c", "a"): 0.03, ("c", "b"): 0.02})
+    assert adjusted == pytest.approx({("b", "a"): 0.01 * 3, ("c", "b"): 0.02 * 2, ("c", "a"): 0.03 * 2})
 
 
-def test_tests_against_one_system_have_holms_correction() -> None:
+def test_against_one_system_every_other_may_be_equal() -> None:
     p_values = {("b", "a"): 0.01, ("c", "a"): 0.03, ("d", "a"): 0.02}
-    assert shaffer(p_values) == holm(p_values)
+    adjusted = directional(p_values)
+    assert adjusted == pytest.approx({("b", "a"): 0.01 * 3, ("d", "a"): 0.02 * 2.5, ("c", "a"): 0.03 * 2})
 
 
-def test_columns_without_common_systems_have_no_constraint() -> None:
+def test_columns_of_one_test_have_holms_correction() -> None:
     p_values = {(("b", column), ("a", column)): 0.01 + column / 100 for column in range(3)}
-    assert shaffer(p_values) == holm(p_values)
+    assert directional(p_values) == holm(p_values)
 
 
 def most_equal_pairs(systems: int, different: int) -> int:
@@ -57,11 +58,11 @@ def most_equal_pairs(systems: int, different: int) -> int:
 
 
 @pytest.mark.parametrize("systems", [3, 4, 5])
-def test_the_multipliers_are_the_tests_that_can_be_true(systems: int) -> None:
-    """All p-values are equal, so that the largest multiplier counts: rising p-values show the others."""
+def test_the_multipliers_count_reports_that_can_be_false(systems: int) -> None:
+    """Each p-value is ten times the one before, so that its own multiplier counts."""
     pairs = list(itertools.combinations(range(systems), 2))
-    p_values = {pair: 1e-3 * 10**rank for rank, pair in enumerate(pairs)}
-    adjusted = shaffer({pair: p / 10 ** len(pairs) for pair, p in p_values.items()})
+    p_values = {pair: 10.0 ** (rank - 20) for rank, pair in enumerate(pairs)}
+    adjusted = directional(p_values)
     for rank, pair in enumerate(pairs):
-        factor = adjusted[pair] * 10 ** len(pairs) / p_values[pair]
-        assert round(factor) == most_equal_pairs(systems, rank)
+        false_reports = len(pairs) + most_equal_pairs(systems, rank)
+        assert adjusted[pair] / p_values[pair] == pytest.approx(false_reports / 2)

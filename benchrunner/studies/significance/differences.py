@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, TypeVar, final
 
 from benchrunner.errors import Undefined, first_line
 from benchrunner.statistics import Chance, Comparison
-from benchrunner.statistics.corrections import shaffer
+from benchrunner.statistics.corrections import directional
 from benchrunner.statistics.paired_test import Side, compare_sides, half_width
 from benchrunner.studies.study import Place
 
 ALPHA = 0.05
 """Level of the tests: the probability of even one false mark in a table is at most this."""
-RESAMPLES_OF_A_TEST = 80
-"""Permutations for each test of a family, at least: the smallest p-value, 2 / (permutations + 1), is then half of what
+RESAMPLES_OF_A_TEST = 40
+"""Permutations for each test of a family, at least: the smallest p-value, 1 / (permutations + 1), is then half of what
 the correction asks of the first test."""
 K = TypeVar("K")
 
@@ -42,7 +42,7 @@ class SystemDifference:
     """The first answers are the system's, so that a positive difference is in favour of the system. The interval is
     corrected for all tests of the study, and contains 0 unless the difference is clear."""
     adjusted_p: float
-    """The p-value after Shaffer's correction for all tests of the study."""
+    """The p-value, corrected for all tests of the study and for their directions."""
     chance: Chance | None = None
     """The probability that a new fit of the system beats one of the other; None without several fits of both. Fits
     without a score are the worst."""
@@ -91,7 +91,7 @@ def corrected_differences(
         except Undefined as reason:
             absent[key, first] = first_line(reason)
     tested = {pair: comparison for pair, comparison in comparisons.items() if comparison.parts}
-    adjusted = shaffer({pair: comparison.p for pair, comparison in tested.items()})
+    adjusted = directional({pair: comparison.p for pair, comparison in tested.items()})
     differences = {}
     for pair, comparison in comparisons.items():
         adjusted_p = adjusted.get(pair, 1.0)

@@ -139,12 +139,11 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
     pairings = list(_pairings(study, sides))
     tests, family, untested = _tests(study, cells, sides, pairings)
     of_columns = {}
-    if not study.contrasts:
-        for column in study.columns:
-            of_columns[column.name] = _ranks(study, column, sides, tests)
-    of_places = dict[Place, Ranks]()
-    for name, of_column in of_columns.items():
-        of_places |= {(system, name): rank for system, rank in of_column.items()}
+    of_places = {}
+    for column in () if study.contrasts else study.columns:
+        of_columns[column.name] = _ranks(study, column, sides, tests)
+        for name, rank in of_columns[column.name].items():
+            of_places[name, column.name] = rank
     means = _mean_ranks(sides, of_columns)
     return StudyStatistics(intervals, tests, family, of_places, means, trials, clusters, absent | untested)
 
@@ -158,15 +157,11 @@ def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[Pairing]:
         if not column.is_tested:
             continue
         names = [name for name in study.compared if (name, column.name) in sides]
-        for system, other in study.contrasts or _all_pairs(names):
+        every_pair = [(system, other) for other, system in itertools.combinations(names, 2)]
+        for system, other in study.contrasts or every_pair:
             pairing = Pairing(system, other, column.name)
             if sides.keys() >= set(pairing.places):
                 yield pairing
-
-
-def _all_pairs(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for other, system in itertools.combinations(names, 2):
-        yield system, other
 
 
 def _tests(
@@ -189,15 +184,16 @@ def _tests(
             asked[ours, theirs] = None
     differences, absent = corrected_differences(sides, asked)
     columns = {column.name: column for column in study.columns}
-    for places, test in differences.items():
-        differences[places] = _with_facts(test, study, cells, places, columns[places[0][1]])
+    of_places = {}
+    for (ours, theirs), difference in differences.items():
+        test = _with_facts(difference, study, cells, (ours, theirs), columns[ours[1]])
+        of_places[ours, theirs] = test
+        of_places[theirs, ours] = test.reversed
     tests = {}
     for pairing in pairings:
         ours, theirs = (same[place] for place in pairing.places)
-        if (ours, theirs) in differences:
-            tests[pairing] = differences[ours, theirs]
-        elif (theirs, ours) in differences:
-            tests[pairing] = differences[theirs, ours].reversed
+        if (ours, theirs) in of_places:
+            tests[pairing] = of_places[ours, theirs]
     family = sum(bool(test.comparison.parts) for test in differences.values())
     return tests, family, {ours: reason for (ours, _), reason in absent.items()}
 
