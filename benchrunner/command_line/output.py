@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.console.printing import new_console, print_data, print_line
 from benchrunner.console.standard_streams import ReservedOutput, is_reserved, own_output
 from benchrunner.io.decoding import as_json
-from benchrunner.io.output_places import check_place as check_place
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

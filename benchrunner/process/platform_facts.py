@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -69,27 +67,6 @@ def flush_to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY if posix else os.O_RDWR)
     try:
         os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def turn_in(folder: Path) -> Iterator[None]:
-    """Let only one process at a time do something in a folder, without leaving a file there.
-
-    For steps of less than a second: where the system or the file system has no such locks, nobody waits.
-    """
-    try:
-        import fcntl
-
-        handle = os.open(folder, os.O_RDONLY)
-    except (ImportError, OSError):  # Windows; a folder that cannot be listed
-        yield
-        return
-    try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
     finally:
         os.close(handle)
 

@@ -15,8 +15,8 @@ from benchrunner.results import (
     Runner,
     Study,
     StudyOptions,
-    command_line,
     compared,
+    output_places,
 )
 from benchrunner_submit import Submission, write_submission
 
@@ -53,7 +53,7 @@ class Demo:
         The backbone is by default the first that is meant for the demo; its twin, the same model without pre-training,
         is compared with it. `family` is the plugin that loads the backbone, if its name has no prefix of its own.
         """
-        command_line.output.check_place(folder, is_file=False)
+        output_places.check_place(folder, is_file=False)
         if folder.is_symlink():
             folder = Path(os.path.realpath(folder))  # what the link leads to need not exist
         _check_is_own(folder)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.engine import write_atomically
-from benchrunner.results import Result, Runner, command_line, comparison
+from benchrunner.results import Result, Runner, comparison, output_places
 from benchrunner_report import charts
 from benchrunner_report.fit_figures import shown_recipe
 from benchrunner_report.gathering import Report, duration, gather, published_texts
@@ -41,7 +41,7 @@ def write_report(
     `result` is what `run_study`, `read_study` or `result_of_runs` return. Nothing is fitted or predicted: where answers
     or logs are not kept on disk, the report says why a figure is absent.
     """
-    command_line.output.check_place(path, is_file=True)
+    output_places.check_place(path, is_file=True)
     text = rendered(gather(result, runner, published=published, title=title))
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8", errors="replace"))
     return path

@@ -12,7 +12,7 @@ from typing import Any, final
 
 from benchrunner import BenchrunnerError, DataError, RequestError, read_json_object
 from benchrunner.engine import write_folder_atomically
-from benchrunner.results import Result, Runner, cells, command_line
+from benchrunner.results import Result, Runner, cells, output_places
 from benchrunner_share.documents.claims import Claims
 from benchrunner_share.documents.contents import MANIFEST, REPORT, STUDY, manifest
 from benchrunner_share.documents.derived_files import derived_files
@@ -144,7 +144,7 @@ def _verified(part: Path, out: Path, runner: Runner) -> Verification:
 
 def _check_place(out: Path) -> None:
     """Raise a `RequestError` if the folder is there and is not an older shared folder with nothing added."""
-    command_line.output.check_place(out, is_file=False)
+    output_places.check_place(out, is_file=False)
     if not out.exists():
         return
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}

@@ -14,7 +14,7 @@ from typing import final
 
 from benchrunner import RequestError
 from benchrunner.engine import write_folder_atomically
-from benchrunner.results import Plugins, command_line
+from benchrunner.results import Plugins, output_places
 from benchrunner_kit.scaffolds.names import check_form, check_is_free
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -71,7 +71,7 @@ def write_plugin(kind: str, name: str, folder: Path, *, plugins: Plugins, comman
     check_form(name)
     check_is_free(kind, name, plugins, commands if kind == "command" else SCAFFOLDS[kind].taken(plugins))
     _check_absent(folder)
-    command_line.output.check_place(folder, is_file=False)
+    output_places.check_place(folder, is_file=False)
 
     def write(part: Path) -> None:
         for path, text in package_files(kind, name).items():
