@@ -17,8 +17,7 @@ from typing import final
 LEVEL = 0.95
 """Coverage that an interval of the median has at least."""
 SAME = 0.05
-"""Differences up to this share are ties: two processes with the same model differ by some percent for as long as they
-live, because their memory lies elsewhere. docs/cost.md shows how much."""
+"""Differences up to this share are called ties, whatever their interval says: nobody should choose a model by them."""
 
 
 @final
@@ -31,10 +30,13 @@ class Estimate:
     high: float
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Estimate:
-        """Estimate the median of repeats, of which there must be six or more."""
+    def of(cls, values: Sequence[float], comparisons: int = 1) -> Estimate:
+        """Estimate the median of six repeats or more.
+
+        The intervals of so many comparisons hold together with `LEVEL`, or are from the smallest to the largest value.
+        """
         ordered = sorted(values)
-        rank = rank_of_low_end(len(ordered))
+        rank = rank_of_low_end(len(ordered), comparisons)
         return cls(statistics.median(ordered), ordered[rank - 1], ordered[-rank])
 
     def mapped(self, function: Callable[[float], float]) -> Estimate:
@@ -53,40 +55,45 @@ def coverage(count: int, rank: int) -> float:
     return 1 - outside / 2.0 ** (count - 1)
 
 
-def rank_of_low_end(count: int) -> int:
-    """Return the largest rank whose interval covers the median with `LEVEL`; 2 of 9 repeats."""
+def rank_of_low_end(count: int, comparisons: int = 1) -> int:
+    """Return the largest rank whose interval covers the median with `LEVEL`, Bonferroni's for several comparisons.
+
+    It is 2 of 9 repeats, and 1 where not even the smallest and the largest value reach the level of all comparisons.
+    """
     if coverage(count, 1) < LEVEL:
         raise ValueError(f"{count} repeats are too few for an interval")
+    level = 1 - (1 - LEVEL) / comparisons
     rank = 1
-    while coverage(count, rank + 1) >= LEVEL:
+    while coverage(count, rank + 1) >= level:
         rank += 1
     return rank
 
 
-def ratio(slower: Sequence[float], faster: Sequence[float]) -> Estimate:
+def ratio(slower: Sequence[float], faster: Sequence[float], comparisons: int = 1) -> Estimate:
     """Estimate how many times as long the first takes as the second, from the ratio in each round.
 
     What slows a machine down for some seconds slows both systems of a round, and leaves the ratio as it is.
     """
     ratios = [first / second for first, second in zip(slower, faster, strict=True)]
-    return Estimate.of(ratios)
+    return Estimate.of(ratios, comparisons)
 
 
 def is_tie(times: Estimate) -> bool:
-    """Whether a ratio may be 1, or is so close to 1 that two processes with one model may have it."""
+    """Whether a ratio may be 1, or is so close to 1 that the difference is not worth a claim."""
     return times.low <= 1 <= times.high or abs(times.value - 1) <= SAME
 
 
-def verdict(seconds: Mapping[str, Sequence[float]]) -> str:
+def verdict(seconds: Mapping[str, Sequence[float]], comparisons: int = 1) -> str:
     """Say in words which systems are faster, from the seconds of each in every round, and which tie.
 
     Each system is compared with the next slower one. A tie says that no difference was seen, not that there is none;
-    the interval of the ratio says which difference there may be.
+    the interval of the ratio says which difference there may be. `comparisons` is the number of all of them, so that
+    equal systems are told apart in no more than 5 of 100 measurements.
     """
     order = sorted(seconds, key=lambda name: statistics.median(seconds[name]))
     words = order[0]
     for faster, slower in itertools.pairwise(order):
-        times = ratio(seconds[slower], seconds[faster])
+        times = ratio(seconds[slower], seconds[faster], comparisons)
         shown = f"{times.value:.2f} [{times.low:.2f}, {times.high:.2f}]"
         words += f" ties with {slower} ({shown})" if is_tie(times) else f" is {shown} times as fast as {slower}"
         words += ", which" if slower != order[-1] else ""

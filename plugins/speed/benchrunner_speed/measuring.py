@@ -107,12 +107,12 @@ def measure(
 
 
 def _footprint(name: str, load: Load, place: Place, settings: SpeedSettings) -> Footprint:
-    """Count an encoder's parameters and operations, and measure its memory, in new processes."""
+    """Measure the memory of an encoder in new processes, then count its parameters and operations."""
     with started(name, load, place) as worker:
-        facts: Facts = worker.ask("facts")
-        shape = _memory_shape(facts, settings)
+        shape = _memory_shape(worker.ask("longest"), settings)
         worker.ask("predict", *shape, 1)
         predicting: int = worker.ask("peak")
+        facts: Facts = worker.ask("facts")
     if not settings.training:
         return Footprint(name, facts, predicting, None)
     with started(name, load, place) as worker:
@@ -120,8 +120,8 @@ def _footprint(name: str, load: Load, place: Place, settings: SpeedSettings) -> 
         return Footprint(name, facts, predicting, worker.ask("peak"))
 
 
-def _memory_shape(facts: Facts, settings: SpeedSettings) -> tuple[int, int]:
-    return settings.train_batch, min(settings.train_length, facts.max_length)
+def _memory_shape(longest: int, settings: SpeedSettings) -> tuple[int, int]:
+    return settings.train_batch, min(settings.train_length, longest)
 
 
 def _too_long(footprints: Sequence[Footprint], settings: SpeedSettings) -> Iterator[str]:
@@ -175,7 +175,7 @@ def _training_shapes(
 ) -> Iterator[_Shape]:
     """Warm training up, and give the batch of a step for each encoder."""
     for footprint in footprints:
-        batch, length = _memory_shape(footprint.facts, settings)
+        batch, length = _memory_shape(footprint.facts.max_length, settings)
         workers[footprint.system].ask("train", batch, length, 1)
         yield _Shape(footprint.system, "train", length, batch, 1)
 
@@ -207,16 +207,18 @@ def _in_turns(
 
 def _verdicts(timings: Sequence[Timing], settings: SpeedSettings) -> Iterator[str]:
     """Say for each length which encoders are faster, and which tie."""
+    compared = dict[str, dict[str, tuple[float, ...]]]()
     for length in settings.lengths:
         of_length = [timing for timing in timings if (timing.kind, timing.length) == ("predict", length)]
         single = {timing.system: timing.seconds for timing in of_length if timing.batch == 1}
-        fastest = {timing.system: _per_token(timing) for timing in of_length}  # the last is the fastest batch
-        for what, seconds in ((f"{length:,} tokens, batch 1", single), (f"{length:,} tokens, best batch", fastest)):
-            if len(seconds) > 1:
-                yield f"{what}: {verdict(seconds)}"
-    steps = {timing.system: _per_token(timing) for timing in timings if timing.kind == "train"}
-    if len(steps) > 1:
-        yield f"training: {verdict(steps)}"
+        compared[f"{length:,} tokens, batch 1"] = single
+        # The last timing of a system is that of its fastest batch.
+        compared[f"{length:,} tokens, best batch"] = {timing.system: _per_token(timing) for timing in of_length}
+    compared["training"] = {timing.system: _per_token(timing) for timing in timings if timing.kind == "train"}
+    comparisons = sum(max(0, len(seconds) - 1) for seconds in compared.values())
+    for what, seconds in compared.items():
+        if len(seconds) > 1:
+            yield f"{what}: {verdict(seconds, comparisons)}"
 
 
 def _per_token(timing: Timing) -> tuple[float, ...]:

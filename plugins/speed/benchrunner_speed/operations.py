@@ -1,31 +1,29 @@
 """Floating-point operations of an encoder, counted from the shapes of its matrix products.
 
-A product of a row with a matrix of m x n numbers is 2mn operations. Forward, sequences of n_1, n_2, ... tokens need
+A product of matrices (m, k) and (k, n) is 2mkn operations. Forward, sequences of n_1, n_2, ... tokens need
 
     per_token * sum(n_i) + per_pair * sum(n_i^2) + per_sequence * (number of sequences)
 
-`per_token` is twice the weights of each linear layer that reads tokens, as often as the layer is called, which for
-shared layers is more than once. `per_pair` is attention: 4 x hidden size for every layer, half of it for queries by
-keys and half for probabilities by values, over all pairs of tokens of one sequence. Backward, each product becomes two,
-the gradients of its input and of its weight. Norms, activations, softmax and embeddings count nothing.
+For BERT, `per_token` is 2 x (4 x hidden^2 + 2 x hidden x inner) and `per_pair` is 4 x hidden, half of it for queries by
+keys and half for probabilities by values, both for each layer. The products that run are counted at three lengths,
+which gives the three numbers for any architecture, also for layers that share weights. Backward, each product becomes
+two: the gradients of its input and of its weight. Norms, activations, softmax and embeddings count nothing.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
-from benchrunner import RequestError
+import numpy as np
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from benchrunner.engine import Encoder
-
-LENGTHS = 8, 16
-"""Tokens of the two sequences from which the operations of a token follow."""
+LONGEST = 64
+"""Tokens of the longest sequence at which products are counted; the others have a half and a quarter of them."""
 
 
 @final
@@ -51,71 +49,31 @@ class Operations:
         return products * (self.per_token * tokens + self.per_pair * pairs)
 
 
-def count_operations(encoder: Encoder, run: Callable[[int], None]) -> Operations:
+def count_operations(run: Callable[[int], object], max_length: int) -> Operations:
     """Count what an encoder computes; `run` gives it one sequence with this number of tokens."""
-    linear = list[float]()
-    calls = 0
-    for length in LENGTHS:
-        with _counted(encoder) as counts:
-            run(length)
-        linear.append(sum(counts.products))
-        calls = counts.layers
-    short, long = LENGTHS
-    per_token = (linear[1] - linear[0]) / (long - short)
-    return Operations(per_token, 4.0 * encoder.hidden_size * calls, linear[0] - per_token * short)
+    longest = min(LONGEST, max_length)
+    lengths = (longest // 4, longest // 2, longest)
+    counts = [_counted(run, length) for length in lengths]
+    per_pair, per_token, per_sequence = np.linalg.solve(np.vander(lengths), counts).round(3).tolist()
+    return Operations(per_token, per_pair, per_sequence)
+
+
+def _counted(run: Callable[[int], object], length: int) -> float:
+    products = _Products()
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), products:
+        run(length)
+    return products.operations
 
 
 @final
-class _Counts:
-    """What the modules of an encoder were called with."""
+class _Products(TorchDispatchMode):
+    """Counts the operations of the matrix products that run within the `with` block, by torch's own table."""
 
-    def __init__(self) -> None:
-        self.products = list[float]()
-        """Operations of each call of a linear layer."""
-        self.layers = 0
-        """Calls of layers, each of which has one attention."""
+    operations = 0.0
 
-
-@contextlib.contextmanager
-def _counted(encoder: Encoder) -> Iterator[_Counts]:
-    """Count the calls of linear layers and of layers within the `with` block."""
-    from torch import nn
-
-    counts = _Counts()
-    matrices: list[tuple[nn.Module, int]] = [(module, parameter.numel()) for module, parameter in _bare(encoder)]
-    for module in encoder.modules():
-        if isinstance(module, nn.Linear):
-            matrices.append((module, module.weight.numel()))
-    hooks = [module.register_forward_hook(_product(counts, weights)) for module, weights in matrices]
-
-    def called(*_: Any) -> None:
-        counts.layers += 1
-
-    try:
-        layers = list(encoder.layers)
-    except RequestError:  # the encoder does not say what its layers are: attention is not counted
-        layers = []
-    hooks += [layer.register_forward_pre_hook(called) for layer in layers]
-    try:
-        yield counts
-    finally:
-        for hook in hooks:
-            hook.remove()
-    # A layer that is a mere list of modules is called part by part, once.
-    counts.layers = max(counts.layers, len(layers))
-
-
-def _bare(encoder: Encoder) -> Iterator[tuple[nn.Module, Tensor]]:
-    for module, name, _ in encoder.bare_matrices:
-        yield module, getattr(module, name)
-
-
-def _product(counts: _Counts, weights: int) -> Callable[..., None]:
-    """Return a hook that counts a product of every row of the output with a matrix of so many weights."""
-    import torch
-
-    def hook(module: nn.Module, inputs: Any, output: Any) -> None:
-        if isinstance(output, torch.Tensor):
-            counts.products.append(2.0 * weights * output.numel() / output.shape[-1])
-
-    return hook
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        count = flop_registry.get(func._overloadpacket)
+        if count is not None:
+            self.operations += count(*args, **(kwargs or {}), out_val=result)
+        return result

@@ -84,6 +84,8 @@ def _print(measured: Measurement) -> None:
         print_line(f"  {sentence}")
     repeats = measured.settings.repeats
     print_line(f"  medians of {repeats} rounds, in each of which every backbone had its turn, with intervals of 95 %")
+    if measured.verdicts:
+        print_line("  the intervals of the ratios hold together, so that equal backbones tie in 95 of 100 measurements")
     print_line(f"  {measured.machine.text}")
     for note in measured.notes:
         print_line(f"  {note}")

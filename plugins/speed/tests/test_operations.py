@@ -61,6 +61,12 @@ def test_parameters_are_the_numbers_of_the_state(name: str) -> None:
     assert Bench(model, "cpu", "fp32").facts().parameters == sum(state.values())
 
 
+def test_operations_of_bert_are_those_of_its_formula() -> None:
+    """`bert/random-4/128` has 4 layers of 128 with an inner size of 512."""
+    operations = Bench(encoder("bert/random-4/128"), "cpu", "fp32").facts().operations
+    assert operations == Operations(4 * 2 * (4 * 128**2 + 2 * 128 * 512), 4 * 4 * 128, 0)
+
+
 def test_a_frozen_weight_needs_two_products_of_three() -> None:
     operations = Operations(per_token=10, per_pair=1)
     assert operations.forward(2, 3) == 10 * 6 + 18
