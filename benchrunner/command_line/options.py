@@ -140,6 +140,11 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         help="only list what would be run, what is finished already, and an estimate of the work",
     )
     parser.add_argument("--name", help="name under which the study is kept (default: made of what is compared)")
+    parser.add_argument(
+        "--cost",
+        action="store_true",
+        help="measure speed, memory and training of each system too, on this machine; needs benchrunner-speed",
+    )
 
 
 def add_split(parser: argparse.ArgumentParser) -> None:

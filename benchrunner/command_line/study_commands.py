@@ -36,4 +36,5 @@ def finished_study(
             show_progress=not arguments.quiet,
             keep_as=arguments.name,
             command=arguments.words,
+            with_costs=arguments.cost,
         )

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import argparse
 
     from benchrunner.backbones.backbone import BackboneFamily
+    from benchrunner.fits.computing import Computing
+    from benchrunner.fits.cost import Cost
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.fit import Fit, Prediction, Record
     from benchrunner.fits.progress import Event
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from benchrunner.methods.method import Method
     from benchrunner.parameters.recipes import NamedRecipe
     from benchrunner.tasks.task import Task
+    from benchrunner.workspace import Workspace
 
 GROUP = "benchrunner"
 """Name of the entry-point group, which is also the project name in pluggy."""
@@ -195,6 +198,26 @@ def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     def estimate_hello(arguments):
         return CommandEstimate("one word", seconds=0.1)
+    """
+
+
+@hookspec
+def measure_costs(  # type: ignore[empty-body]
+    fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, computing: Computing
+) -> Sequence[Cost]:
+    """Measure what the systems of a finished study cost, for `compare --cost`; the study keeps the figures. `fits` are
+    those of each system, and `records` their records by the fits' ids.
+
+    from benchrunner import hookimpl
+    from benchrunner.results import comparison
+
+    @hookimpl
+    def measure_costs(fits, records, workspace, computing):
+        costs = []
+        for system, of_system in fits.items():
+            seconds = sum(records[fit.id].timings["seconds"] for fit in of_system)
+            costs.append(comparison.Cost(system, "all fits", "s", seconds, note="with loading and encoding"))
+        return costs
     """
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import RequestError, UnknownName
+from benchrunner.fits.cost import Cost
 from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import answered_rows
@@ -54,6 +55,8 @@ class Result:
     """Figures of ensembles, and of logs that building a system leaves: they do not follow from the scores of fits."""
     submissions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """System -> words of the benchrunner command that writes its submission to the study's leaderboard."""
+    costs: tuple[Cost, ...] = ()
+    """What the systems cost, where a plugin measured it."""
     html: Callable[[Result], str] | None = field(default=None, repr=False, compare=False)
     """Writes the table that a notebook shows."""
     given_statistics: StudyStatistics | None = field(default=None, repr=False, compare=False)

@@ -9,10 +9,12 @@ from typing import final
 
 from benchrunner.console.printing import print_note
 from benchrunner.errors import Diverged, FitError, PluginError, RequestError, first_line
+from benchrunner.fits.cost import Cost
 from benchrunner.fits.executor import Executor
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import in_notebook, watched
 from benchrunner.metrics import Score
+from benchrunner.plugin_code import PluginCode
 from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
@@ -41,6 +43,7 @@ def run_study(
     show_progress: bool | None = None,
     keep_as: str | None = None,
     command: Sequence[str] = (),
+    with_costs: bool = False,
     program: Sequence[str] = PROGRAM,
 ) -> Result:
     """Run the fits that are not finished, predict dev, and select. `read_study` reads the result again.
@@ -49,8 +52,11 @@ def run_study(
     `Local()`: on this machine, on a CPU several at once if that is faster. `show_progress` shows a bar with the time
     left on standard error or in a notebook, and plain lines elsewhere; None shows it in notebooks only. The study is
     kept in the runs folder under `keep_as`, by default a name made of what is compared (`Result.name`), with `command`,
-    the words of the command line that repeats the study. `program` runs the commands that build backbones.
+    the words of the command line that repeats the study. `with_costs` lets a plugin measure what the systems cost;
+    otherwise the result has the costs that were measured before. `program` runs the commands that build backbones.
     """
+    if with_costs and not runner.plugins.hook.measure_costs.get_hookimpls():
+        raise RequestError("No plugin measures costs (--cost): 'pip install benchrunner-speed' brings one.")
     show = in_notebook() if show_progress is None else show_progress
     runners = LimitedRunners(runner)
     _check(study, runners, program)
@@ -64,7 +70,27 @@ def run_study(
     others = _other_figures(study, run.results)
     keeper.complete(others)
     submissions = keeper.kept.submit_commands(runner.plugins)
-    return Result(study, tuple(run.results), run.baseline, keeper.name, runner, others, submissions, html=as_html)
+    parts = (study, tuple(run.results), run.baseline, keeper.name, runner, others, submissions)
+    result = Result(*parts, keeper.kept.costs, as_html)
+    if with_costs:
+        keeper.measured(_measured(result, runner))
+    return replace(result, costs=keeper.kept.costs)
+
+
+def _measured(result: Result, runner: Runner) -> list[Cost]:
+    """Let plugins measure what the systems of a result cost."""
+    fits = dict[str, list[Fit]]()
+    records = dict[str, Record]()
+    for cell in result.cells:
+        for fit in cell.cell.fits:
+            fits.setdefault(cell.cell.system, []).append(fit)
+            record = runner.folder(fit).record()
+            if record is not None:
+                records[fit.id] = record
+    measure = runner.plugins.hook.measure_costs
+    with PluginCode("Measuring costs"):
+        parts = measure(fits=fits, records=records, workspace=runner.workspace, computing=runner.resolved)
+        return [cost for part in parts for cost in part]
 
 
 def _check(study: Study, runners: LimitedRunners, program: Sequence[str]) -> None:

@@ -158,8 +158,9 @@ class Training:
                 trained += weight.numel()
             elif weight.ndim > 1:
                 frozen += weight.numel()
-        tokens = self._sum_over_steps(self._unit_tokens)
-        return {"train_tokens": tokens, "trained_weights": trained, "frozen_weights": frozen}
+        counts = {"train_tokens": self._unit_tokens, "train_pairs": self.features.unit_pairs}
+        read = {name: self._sum_over_steps(of_units) for name, of_units in counts.items()}
+        return {**read, "trained_weights": trained, "frozen_weights": frozen}
 
     def decay_without_gradient(self, weight: nn.Parameter) -> float:
         """Give the factor by which weight decay shrinks the rows of a trained weight that have no gradient."""

@@ -33,6 +33,8 @@ SIGNATURES = {
     "register_executors": "() -> Iterable[Executor]",
     "register_recipes": "() -> Iterable[NamedRecipe]",
     "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
+    "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
+    "computing: Computing) -> Sequence[Cost]",
     "before_study": "(fits: Sequence[Fit]) -> None",
     "after_study": "(fits: Sequence[Fit], records: Mapping[str, Record], selected: Sequence[Fit]) -> None",
     "before_fit": "(fit: Fit) -> None",

@@ -22,6 +22,7 @@ import benchrunner_kit
 import benchrunner_kit.testing
 import benchrunner_report
 import benchrunner_share
+import benchrunner_speed
 import benchrunner_submit
 from benchrunner.command_line.main import parser
 from benchrunner.parameters.declared import parameters_of
@@ -32,6 +33,7 @@ from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 from benchrunner_bert.pretraining.settings import Plan, Settings as PretrainingSettings, Texts
 from benchrunner_ray.settings import RaySettings
 from benchrunner_slurm.settings import SlurmSettings
+from benchrunner_speed.settings import SpeedSettings
 from distributions import HOMES, ROOT, package, project
 from import_graph import ENTRANCES, PACKAGES, imports, modules, necessary, package_of
 
@@ -48,7 +50,7 @@ def pages() -> tuple[Path, ...]:
 def commands() -> str:
     """List the commands of the core and of the plugins that most users install, with their help."""
     extra = [(module.__name__, module) for module in (benchrunner_submit, benchrunner_kit, benchrunner_report)]
-    extra += [(module.__name__, module) for module in (benchrunner_share, benchrunner_audit)]
+    extra += [(module.__name__, module) for module in (benchrunner_share, benchrunner_audit, benchrunner_speed)]
     plugins = discover(extra=extra, installed=False)
     [chosen] = [action for action in parser(plugins)._actions if isinstance(action, argparse._SubParsersAction)]
     return table(("command", "what it does"), [(f"`{act.dest}`", act.help or "") for act in chosen._choices_actions])
@@ -97,6 +99,11 @@ def ray() -> str:
 def slurm() -> str:
     """List the options of the executor for SLURM."""
     return _parameters(parameters_of(SlurmSettings))
+
+
+def speed() -> str:
+    """List the options of `speed` that are declared settings."""
+    return _parameters(parameters_of(SpeedSettings), prefix="--")
 
 
 def _parameters(declared: Mapping[str, Parameter], prefix: str = "") -> str:
@@ -263,7 +270,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
-        *(commands, tasks, recipes, options, pretraining, ray, slurm, hooks),
+        *(commands, tasks, recipes, options, pretraining, ray, slurm, speed, hooks),
         *(surface, engine, results, testing, submissions, packages, roots, drawing),
     )
 }

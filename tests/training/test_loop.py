@@ -269,6 +269,7 @@ def test_the_work_of_a_training_is_counted(tmp_path: Path) -> None:
     matrices = sum(weight.numel() for weight in weights if weight.ndim > 1 and id(weight) not in tables)
     assert made.training.work == {
         "train_tokens": len(data.tokens) * RECIPE.epochs,
+        "train_pairs": sum(int(length) ** 2 for length in data.lengths) * RECIPE.epochs,
         "trained_weights": matrices,
         "frozen_weights": 0,
     }

@@ -1,16 +1,18 @@
 """Comparisons: the table of a study with published figures beside ours, its legend and its conclusion in words."""
 
+from benchrunner.fits.cost import Cost, prefixed
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions, choose_published
 from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.formats import as_text
 from benchrunner.studies.comparison.json_values import as_json, series
-from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, Row, layout, score_text, task_rows
-from benchrunner.studies.comparison.remarks import footnotes, remarks
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, Row, cost_rows, layout, score_text, task_rows
+from benchrunner.studies.comparison.remarks import cost_notes, footnotes, remarks
 from benchrunner.studies.comparison.table import Layout
 from benchrunner.studies.study import row_name
 
 __all__ = [
     "NOTHING_PUBLISHED",
+    "Cost",
     "Layout",
     "PublishedChoice",
     "Row",
@@ -19,8 +21,11 @@ __all__ = [
     "captions",
     "choose_published",
     "conclusions",
+    "cost_notes",
+    "cost_rows",
     "footnotes",
     "layout",
+    "prefixed",
     "remarks",
     "row_name",
     "score_text",

@@ -173,6 +173,8 @@ NAMES = ("system", "column", "backbone", "task", "split", "metric")
 SCORES = ("mean", "deviation", "restarts", "best_on_dev")
 INTERVALS = ("examples_low", "examples_high", "restarts_low", "restarts_high")
 TESTS = ("difference", "difference_low", "difference_high", "p", "adjusted_p", "claim")
+COSTS = ("unit", "low", "high")
+"""Further columns of CSV where costs were measured, whose lines have the quantity as column and the value as mean."""
 
 
 def as_csv(result: Result) -> str:
@@ -182,7 +184,9 @@ def as_csv(result: Result) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*NAMES, *SCORES, *INTERVALS, *TESTS))
+    header = (*NAMES, *SCORES, *INTERVALS, *TESTS)
+    further = COSTS if result.costs else ()
+    writer.writerow((*header, *further))
     shown = set()
     for cell in result.cells:
         columns = result.columns_of(cell)
@@ -192,12 +196,16 @@ def as_csv(result: Result) -> str:
             if place not in result.others:
                 shown.add(place)
                 values = _values(figure, result.statistics, place)
-                writer.writerow([_plain(system), place[1], backbone, term.task, term.split, term.metric, *values])
+                names = (_plain(system), place[1], backbone, term.task, term.split, term.metric)
+                writer.writerow([*names, *values, *[""] * len(further)])
     for place, figure in result.figures.items():
         if place not in shown:
             system, column = place
             values = _values(figure, result.statistics, place)
-            writer.writerow([_plain(system), column, "", "", "", "", *values])
+            writer.writerow([_plain(system), column, "", "", "", "", *values, *[""] * len(further)])
+    for cost in result.costs:
+        values = [_plain(cost.system), cost.quantity, *[""] * (len(NAMES) - 2), cost.value]
+        writer.writerow([*values, *[""] * (len(header) - len(values)), cost.unit, cost.low, cost.high])
     return text.getvalue().rstrip("\n")
 
 

@@ -37,6 +37,7 @@ def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> d
         "conclusion": " ".join(conclusions(result)),
         "series": list(series(result)),
         "computing": result.computing,
+        "costs": result.costs,
         "published": list(_published(result, published)),
         "submissions": result.submissions,
         "notes": list(remarks(result, published)),

@@ -29,14 +29,14 @@ class Row:
 
     name: str
     metric: str
-    """Empty for an average."""
+    """Empty for an average; the unit of a cost."""
     baseline: str
     figures: tuple[tuple[str, ...], ...]
     """For each system the parts of a text: the best restart, the mean with its deviation, the interval, the marks."""
     column: str
-    """Name of the study's column; empty for an average."""
+    """Name of the study's column; empty for an average or a cost."""
     beside: Mapping[str, str]
-    """What the row shows, as JSON: task, split and metric, or the name of an average."""
+    """What the row shows, as JSON: task, split and metric, or the name of an average or of a cost."""
     published: Sequence[PublishedFigure]
 
 
@@ -59,7 +59,8 @@ class Compared:
 def layout(result: Result, published: PublishedChoice, *, best: bool = False, every_metric: bool = False) -> Layout:
     """Lay out the table of a study.
 
-    One or two systems without a study file have a column each while these fit. Otherwise each system is a row. `best`
+    One or two systems without a study file have a column each while these fit. Otherwise, and with costs, each system
+    is a row. `best`
     shows the score of the selected restart too, which is optimistic, because dev selected it. Rows of systems have the
     headline metric of each task, or with `every_metric` all metrics.
     """
@@ -67,7 +68,7 @@ def layout(result: Result, published: PublishedChoice, *, best: bool = False, ev
     if study.systems_down:
         return _systems_down(result, [*_columns_of_file(result), *_mean_ranks(result)], best=best)
     rows = list(task_rows(result, published))
-    if len(study.names) <= MOST_COLUMNS:
+    if len(study.names) <= MOST_COLUMNS and not result.costs:
         wide = _wide_layout(result, rows, best=best)
         task_width, *widths = wide.widths
         if min(task_width, TASK_WIDTH) + sum(widths) + wide.borders <= WIDTH:
@@ -85,9 +86,10 @@ def layout(result: Result, published: PublishedChoice, *, best: bool = False, ev
 def _systems_down(result: Result, columns: Sequence[Compared], *, best: bool) -> Layout:
     """Lay out systems as rows; the interval and a published figure stand below the measured figure.
 
-    Rows of arms follow those of the systems; rows of what nothing was fitted for come last.
+    Rows of arms follow those of the systems; rows of what nothing was fitted for come last. The last columns are costs.
     """
     study = result.study
+    columns = [*columns, *(_column_of_row(result, row) for row in cost_rows(result))]
     lines = list[Line]()
     for system in (*study.systems, *(System(arm, "") for arm in study.arms)):
         lines += _system_lines(system, columns, best=best)
@@ -248,6 +250,17 @@ def _average_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
             has_value = has_value or best is not None or mean is not None
         if has_value:  # averages over tasks that are not in the study have none
             yield Row(name, "", "", tuple(figures), "", {"average": name}, published.beside_average(suites, name))
+
+
+def cost_rows(result: Result) -> Iterator[Row]:
+    """Yield a row for each quantity of the costs, with its unit as the metric."""
+    texts = dict[tuple[str, str], dict[str, tuple[str, ...]]]()
+    for cost in result.costs:
+        of_quantity = texts.setdefault((cost.quantity, cost.unit), {})
+        of_quantity[cost.system] = ("", cost.text or ABSENT, cost.interval_text, "")
+    for (quantity, unit), of_quantity in texts.items():
+        figures = [of_quantity.get(name, ("", ABSENT, "", "")) for name in result.study.names]
+        yield Row(quantity, unit, "", tuple(figures), "", {"cost": quantity}, ())
 
 
 def _row_name(task: Task, split: str, study: Study) -> str:

@@ -23,6 +23,7 @@ def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, r
     yield from conclusions(result)
     yield from Marks.of(result).legend()
     yield from caption(result)
+    yield from cost_notes(result)
     for system, words in result.submissions.items():
         yield f"submission of {system}, without fitting again: benchrunner {shlex.join(words)}"
     if run_ids:
@@ -72,6 +73,13 @@ def caption(result: Result) -> Iterator[str]:
         versions = [f"{library} {'/'.join(listed)}" for library, listed in facts.versions.items()]
         with_versions = f"; {', '.join(versions)}" if versions else ""
         yield f"{facts.seconds:,.0f} seconds of fitting on {', '.join(facts.devices)}{with_versions}"
+
+
+def cost_notes(result: Result) -> Iterator[str]:
+    """Yield how the costs were measured, and why one is absent."""
+    for note, quantities in grouped((cost.note, cost.quantity) for cost in result.costs).items():
+        if note:
+            yield f"{', '.join(quantities)}: {note}"
 
 
 def _presets(result: Result) -> Iterator[str]:

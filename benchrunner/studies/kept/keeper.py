@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import RequestError
+from benchrunner.fits.cost import Cost
 from benchrunner.fits.fit import Fit
 from benchrunner.io.decoding import as_json, fields_json, from_json
 from benchrunner.io.identity import identity
@@ -64,7 +65,7 @@ class StudyKeeper:
             if before.request == self.kept.request:
                 self._before = before
                 words = self.kept.command or before.command
-                self.kept = replace(self.kept, command=words, started=before.started)
+                self.kept = replace(self.kept, command=words, started=before.started, costs=before.costs)
 
     def planned(self, cells: Iterable[Cell]) -> None:
         """Add the planned fits of some cells and write the file, before the fits start."""
@@ -112,6 +113,11 @@ class StudyKeeper:
             repeated = replace(self.kept, ended=self._before.ended)
             if fields_json(repeated) == fields_json(replace(self._before, path=None)):
                 self.kept = repeated
+        self._write()
+
+    def measured(self, costs: Sequence[Cost]) -> None:
+        """Write what the systems of the complete study cost."""
+        self.kept = replace(self.kept, costs=tuple(costs))
         self._write()
 
 

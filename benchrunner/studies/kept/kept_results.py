@@ -57,7 +57,7 @@ def read_study(name: str, runner: Runner) -> Result:
     )
     baseline = _kept_baseline(kept, study, runner)
     submissions = kept.submit_commands(runner.plugins)
-    return Result(study, tuple(results), baseline, name, runner, kept.others, submissions, html=as_html)
+    return Result(study, tuple(results), baseline, name, runner, kept.others, submissions, kept.costs, as_html)
 
 
 def _kept_baseline(kept: KeptStudy, study: Study, runner: Runner) -> dict[Term, Score]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError, UnknownName
+from benchrunner.fits.cost import Cost
 from benchrunner.fits.fit import Fit
 from benchrunner.io.decoding import from_json
 from benchrunner.io.seals import read_sealed
@@ -185,6 +186,8 @@ class KeptStudy:
     majority: Mapping[str, KeptMajority] = field(default_factory=dict)
     """Task -> its majority answer."""
     figures: tuple[KeptFigure, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    """What the systems cost, as it was measured last."""
     path: Path | None = field(default=None, compare=False)
     """The file; None in the file itself."""
 

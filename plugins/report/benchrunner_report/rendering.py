@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.engine import write_atomically
 from benchrunner.results import Result, Runner, comparison, output_places
-from benchrunner_report import charts
+from benchrunner_report import charts, quality_cost
 from benchrunner_report.fit_figures import shown_recipe
 from benchrunner_report.gathering import Report, duration, gather, published_texts
 
@@ -35,19 +35,21 @@ def write_report(
     *,
     published: comparison.PublishedChoice = comparison.NOTHING_PUBLISHED,
     title: str = "",
+    quality: str = "",
 ) -> Path:
     """Write a report of a study as one HTML file, which opens without a network; return its path.
 
     `result` is what `run_study`, `read_study` or `result_of_runs` return. Nothing is fitted or predicted: where answers
-    or logs are not kept on disk, the report says why a figure is absent.
+    or logs are not kept on disk, the report says why a figure is absent. `quality` names the column that is drawn
+    against costs, by default the mean over all columns of tasks.
     """
     output_places.check_place(path, is_file=True)
-    text = rendered(gather(result, runner, published=published, title=title))
+    text = rendered(gather(result, runner, published=published, title=title), quality=quality)
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8", errors="replace"))
     return path
 
 
-def rendered(report: Report, shown: Callable[[str], str] = str) -> str:
+def rendered(report: Report, shown: Callable[[str], str] = str, *, quality: str = "") -> str:
     """Return a report as HTML. Every text is escaped; the page's security policy allows only its own script.
 
     `shown` is called with every text outside of drawings and of rows of the data, and may change it.
@@ -80,6 +82,9 @@ def rendered(report: Report, shown: Callable[[str], str] = str) -> str:
         layout=comparison.layout(result, comparison.NOTHING_PUBLISHED) if result.study.systems_down else None,
         series=list(comparison.series(result)) if result.study.axis else [],
         charts=charts,
+        cost_rows=list(comparison.cost_rows(result)),
+        cost_notes=list(comparison.cost_notes(result)),
+        cost_charts=list(quality_cost.charts(result, quality)),
         keys=charts.legend(result.study.names),
         style=Markup(style),
         script=Markup(script),

@@ -16,6 +16,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="FILE", help="the file to write (default: STUDY.html, for runs report.html)"
     )
     parser.add_argument("--title", default="", metavar="TEXT", help="title of the page")
+    parser.add_argument(
+        "--quality",
+        default="",
+        metavar="COLUMN",
+        help="the column that is drawn against costs (default: the mean over all columns of tasks)",
+    )
     command_line.options.add_published(parser)
     command_line.options.add_workspace(parser)
     command_line.options.add_json(parser)
@@ -35,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         if path.suffix.lower() not in (".html", ".htm"):
             raise RequestError(f"--out {path}: a report is a file of HTML; name a file that ends in .html.")
         published = options.published(arguments, result.study.backbones)
-        write_report(result, path, runner, published=published, title=arguments.title)
+        write_report(result, path, runner, published=published, title=arguments.title, quality=arguments.quality)
     if arguments.json:
         output.print_json({"path": str(path), "bytes": path.stat().st_size})
     else:

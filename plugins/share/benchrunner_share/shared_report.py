@@ -35,4 +35,7 @@ def shared_result(result: Result, private: Private, names: Mapping[str, str]) ->
     others = {(names[system], column): figure for (system, column), figure in result.others.items()}
     contrasts = tuple((names[name], names[first]) for name, first in result.study.contrasts)
     study = replace(result.study, systems=tuple(systems), contrasts=contrasts)
-    return replace(result, study=study, cells=tuple(cells), others=others)
+    costs = []
+    for cost in result.costs:
+        costs.append(replace(cost, system=names[cost.system], note=private.without(cost.note)))
+    return replace(result, study=study, cells=tuple(cells), others=others, costs=tuple(costs))

@@ -16,7 +16,7 @@ from benchrunner.engine import Outcome
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.metrics.ranking import roc_auc
-from benchrunner.results import Computing, Runner, compared, run_study
+from benchrunner.results import Computing, Runner, compared, comparison, run_study
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.result import Result
 from benchrunner_kit.testing import TinyBackbone
@@ -223,6 +223,18 @@ def test_arms_and_contrasts_have_the_names_that_are_shared(tmp_path: Path) -> No
     shared = shared_result(asked, private, _names(asked, made, private))
     assert list(shared.study.arms) == ["long"]
     assert shared.study.contrasts == (("long", system.name),)
+
+
+def test_costs_are_shared_without_private_names(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    folder = tmp_path / "alice" / "model"
+    folder.mkdir(parents=True)
+    TinyBackbone().load(made.workspace, seed=0).save(folder)
+    result = study(made, "words", str(folder))
+    costs = tuple(comparison.Cost(name, "speed", "tokens/s", 5.0, note=f"{name} ties") for name in result.study.names)
+    shared = share(replace(result, costs=costs), tmp_path / "shared", made, report=True)
+    page = (shared.folder / "report.html").read_text()
+    assert "speed: model ties" in page and "alice" not in page
 
 
 def test_rows_are_shared_on_request(tmp_path: Path) -> None:

@@ -1,0 +1,28 @@
+"""Cost for benchrunner: speed, memory, parameters and FLOPs of encoders, measured in turns and with intervals."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from benchrunner import hookimpl
+
+if TYPE_CHECKING:
+    from benchrunner import Workspace
+    from benchrunner.results import Computing, Fit, Record, comparison
+
+
+@hookimpl
+def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    about = "measure speed, memory, parameters and FLOPs of backbones on this machine, in turns, with intervals"
+    cli.add_parser("speed", help=about, module="benchrunner_speed.speed_command")
+
+
+@hookimpl
+def measure_costs(
+    fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, computing: Computing
+) -> Sequence[comparison.Cost]:
+    from benchrunner_speed.study_costs import costs_of_study
+
+    return costs_of_study(fits, records, workspace, computing)

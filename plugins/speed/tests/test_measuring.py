@@ -1,0 +1,110 @@
+"""Encoders in processes of their own take turns; the same model twice ties."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from benchrunner import FitError, RequestError
+from benchrunner.engine import Encoder
+from benchrunner_kit.testing import TinyEncoder
+from benchrunner_speed import measuring
+from benchrunner_speed.bench import Facts
+from benchrunner_speed.intervals import Estimate
+from benchrunner_speed.measuring import Measurement, Timing, measure
+from benchrunner_speed.operations import Operations
+from benchrunner_speed.settings import SpeedSettings
+from benchrunner_speed.worker import Place, started
+
+QUICK = SpeedSettings(lengths=(16, 200), batches=(1, 4), repeats=6, train_batch=4, train_length=16, threads=1)
+PLACE = Place("cpu", "fp32", 1)
+
+
+def tiny() -> Encoder:
+    return TinyEncoder()
+
+
+def broken(error: type[Exception]) -> Encoder:
+    raise error("no such weights")
+
+
+def dying() -> Encoder:
+    import os
+
+    os._exit(9)
+
+
+@pytest.fixture(scope="module")
+def twice() -> Measurement:
+    return measure({"one": tiny, "two": tiny}, QUICK, "cpu")
+
+
+def test_the_same_model_twice_has_intervals_that_overlap(twice: Measurement) -> None:
+    assert twice.footprints[0].facts == twice.footprints[1].facts
+    pairs: dict[tuple[str, int, bool], list[Timing]] = {}
+    for timing in twice.timings:
+        pairs.setdefault((timing.kind, timing.length, timing.batch == 1), []).append(timing)
+    for first, *others in pairs.values():
+        for other in others:
+            assert first.rate.overlaps(other.rate)
+    assert all(sentence.startswith(("16 tokens, ", "training: ")) for sentence in twice.verdicts)
+
+
+def test_what_stands_beside_the_figures_is_complete(twice: Measurement) -> None:
+    assert "1 thread of" in twice.machine.text and "fp32, torch " in twice.machine.text
+    assert "one reads at most 64 tokens: nothing at 200 tokens" in twice.notes
+    assert any(note.startswith("energy is absent") for note in twice.notes) or twice.timings[0].energy
+    assert {timing.kind for timing in twice.timings} == {"predict", "train"}
+    assert all(len(timing.seconds) == 6 and min(timing.seconds) > 0 for timing in twice.timings)
+    for footprint in twice.footprints:
+        assert footprint.training_bytes is not None and footprint.prediction_bytes > 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("load", "kind", "reason"),
+    [
+        (partial(broken, RequestError), RequestError, "mine: no such weights"),
+        (partial(broken, ValueError), FitError, "mine: ValueError: no such weights"),
+        (dying, FitError, r"mine: the process that held it ended \(exit code 9\)"),
+    ],
+)
+def test_errors_of_a_process_name_the_backbone(load: Any, kind: type[Exception], reason: str) -> None:
+    with started("mine", load, PLACE) as worker, pytest.raises(kind, match=reason):
+        worker.ask("facts")
+
+
+class Clock:
+    """A worker that answers at once, and notes who was asked for what."""
+
+    def __init__(self, name: str, asked: list[tuple[str, str]], seconds: float) -> None:
+        self.name, self.asked, self.seconds = name, asked, seconds
+
+    def ask(self, what: str, batch: int = 0, length: int = 0, passes: int = 0) -> Any:
+        self.asked.append((self.name, what))
+        answers = {"facts": Facts(10, 10, 64, Operations(1, 1)), "peak": 1000, "passes": 1, "longest": 64}
+        return answers.get(what, self.seconds * (batch + 3))
+
+    def __enter__(self) -> Clock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_systems_take_turns_and_the_fastest_batch_is_beside_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+    seconds = {"a": 1.0, "b": 2.0}
+    monkeypatch.setattr(measuring, "started", lambda name, load, place: Clock(name, asked, seconds[name]))
+    settings = SpeedSettings(lengths=(16,), batches=(1, 2, 1000), repeats=6, training=False)
+    measured = measure({"a": tiny, "b": tiny}, settings, "cpu")
+    timed = [name for name, what in asked[-4 * 6 :]]
+    assert timed == ["a", "a", "b", "b"] * 6
+    assert [(timing.system, timing.batch) for timing in measured.timings] == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+    fastest = measured.fastest("b", 16)
+    assert fastest is not None and fastest.rate == Estimate(3.2, 3.2, 3.2)
+    assert measured.verdicts == (
+        "16 tokens, batch 1: a is 2.00 [2.00, 2.00] times as fast as b",
+        "16 tokens, best batch: a is 2.00 [2.00, 2.00] times as fast as b",
+    )

@@ -1,0 +1,60 @@
+"""Memory and energy are read from the system as it gives them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchrunner_speed.energy import absence, counters, joules
+from benchrunner_speed.peak_memory import STATUS
+
+CODE = """
+import sys
+sys.path[:0] = sys.argv[1].split(":")
+from benchrunner_speed.peak_memory import resident_peak
+before = resident_peak()
+block = bytearray(b"x") * 200_000_000
+del block
+print(before, resident_peak())
+"""
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="only Linux tells the peak of a new process alone")
+def test_the_peak_is_of_the_process_and_not_of_its_parent() -> None:
+    block = bytearray(b"x") * 300_000_000  # the parent is larger
+    run = subprocess.run([sys.executable, "-c", CODE, ":".join(sys.path)], capture_output=True, text=True, check=True)
+    before, after = map(int, run.stdout.split())
+    assert len(block) > before
+    assert 200_000_000 <= after - before < 210_000_000
+
+
+def counter(folder: Path, name: str, energy: str) -> Path:
+    package = folder / name
+    package.mkdir(parents=True)
+    (package / "energy_uj").write_text(energy)
+    (package / "max_energy_range_uj").write_text("1000000")
+    return package / "energy_uj"
+
+
+def test_energy_is_that_of_all_processors_across_an_overflow(tmp_path: Path) -> None:
+    first, second = counter(tmp_path, "intel-rapl:0", "100000"), counter(tmp_path, "intel-rapl:1", "900000")
+    counter(tmp_path, "intel-rapl:0:0", "5")
+
+    def work() -> None:
+        first.write_text("350000")
+        second.write_text("150000")
+
+    assert joules(work, counters(tmp_path)) == pytest.approx(0.5)
+    assert absence(tmp_path) == ""
+
+
+def test_absent_energy_has_its_reason(tmp_path: Path) -> None:
+    assert "shows no counters" in absence(tmp_path)
+    file = counter(tmp_path, "intel-rapl:0", "100")
+    file.unlink()
+    assert "by the superuser only" in absence(tmp_path)
+    assert os.fspath(tmp_path) in absence(tmp_path)

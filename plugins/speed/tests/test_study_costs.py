@@ -1,0 +1,104 @@
+"""Costs of a study: what its records say of fits, when they may be compared, and why a figure is absent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import Recipe, Workspace
+from benchrunner.results import Computing, Fit, Record
+from benchrunner_speed import study_costs
+from benchrunner_speed.bench import Facts
+from benchrunner_speed.machine import Machine
+from benchrunner_speed.measuring import Footprint, Measurement, Timing
+from benchrunner_speed.operations import Operations
+from benchrunner_speed.settings import SpeedSettings
+from benchrunner_speed.study_costs import SystemFits, costs_of_study, operations_of
+
+FOOTPRINT = Footprint("a", Facts(50, 40, 512, Operations(10, 1)), 1000, 2000)
+MACHINE = Machine("Some processor", "cpu", "x86_64", "fp32", 1, 2, "AVX2", {"torch": "2"}, load=0.0)
+NUMERICS = {"device": "cpu", "device_name": "x86_64", "threads": 1, "precision": "fp32", "capability": "AVX2"}
+WORK = {"train_tokens": 6.0, "train_pairs": 18.0, "trained_weights": 41.0, "frozen_weights": 0.0}
+PLACE = Workspace(Path("runs"), Path("cache")), Computing("cpu")
+
+
+def fit(backbone: str, seed: int = 0) -> Fit:
+    return Fit("mine/mood", backbone, "finetune", Recipe(), seed, "data", {}, f"revision of {backbone}", {})
+
+
+def record(of: Fit, seconds: float = 3.0, work: Any = WORK, **numerics: Any) -> Record:
+    return Record(of.id, "done", timings={"train_seconds": seconds}, work=work, numerics=NUMERICS | numerics)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Replace the measurement; return the lists of backbones that it was asked for."""
+    calls: list[list[str]] = []
+
+    def measured(loads: Any, settings: SpeedSettings, device: str, **options: Any) -> Measurement:
+        calls.append(list(loads))
+        footprints = tuple(Footprint(name, FOOTPRINT.facts, 1000, 2000) for name in loads)
+        timings = tuple(Timing(name, "predict", 128, 8, tuple(range(1, 10))) for name in loads)
+        return Measurement(MACHINE, settings, footprints, timings)
+
+    monkeypatch.setattr(study_costs, "measure", measured)
+    return calls
+
+
+def costs(fits: dict[str, list[Fit]], records: list[Record]) -> dict[tuple[str, str, str], Any]:
+    found = costs_of_study(fits, {one.id: one for one in records}, *PLACE)
+    return {(cost.system, cost.quantity, cost.unit): cost for cost in found}
+
+
+def test_each_backbone_is_measured_once(asked: list[list[str]]) -> None:
+    first, second = fit("a"), fit("a", seed=1)
+    found = costs({"a (lora)": [first], "a (finetune)": [second]}, [record(first), record(second, 5.0)])
+    assert asked == [["a"]]
+    assert found["a (lora)", "parameters", ""].value == found["a (finetune)", "parameters", ""].value == 50
+    speed = found["a (lora)", "speed", "tokens/s"]
+    assert (speed.value, speed.low, speed.high) == (8 * 128 / 5, 8 * 128 / 8, 8 * 128 / 2)
+    assert found["a (finetune)", "training memory", "B"].value == 2000
+
+
+def test_seconds_and_operations_are_means_with_their_range(asked: list[list[str]]) -> None:
+    fits = [fit("a"), fit("a", seed=1)]
+    found = costs({"a": fits}, [record(fits[0], 2.0), record(fits[1], 4.0)])
+    seconds, work = found["a", "training time", "s/fit"], found["a", "training work", "FLOPs/fit"]
+    assert (seconds.value, seconds.low, seconds.high) == (3.0, 2.0, 4.0)
+    assert (work.value, work.low) == (3 * (10 * 6 + 18), None)
+
+
+@pytest.mark.parametrize(
+    ("numerics", "said"),
+    [({"threads": 2}, "threads 1, 2"), ({}, ""), ({"capability": "AVX512"}, "capability AVX2, AVX512")],
+)
+def test_fits_that_were_computed_differently_are_told(asked: list[list[str]], numerics: Any, said: str) -> None:
+    fits = [fit("a"), fit("a", seed=1)]
+    found = costs({"a": fits}, [record(fits[0]), record(fits[1], **numerics)])
+    note = found["a", "training time", "s/fit"].note
+    assert (f"do not compare its seconds ({said})" in note) if said else ("compare" not in note)
+
+
+def test_fits_of_another_machine_are_told() -> None:
+    own = fit("a")
+    fits = SystemFits("a", [own], {own.id: record(own, device="cuda")})
+    assert fits.differences(MACHINE) == "device cuda, where the encoder was measured with cpu"
+
+
+def test_a_system_without_an_encoder_has_reasons(asked: list[list[str]]) -> None:
+    own = fit("")
+    found = costs({"majority": [own]}, [])
+    assert asked == []
+    assert found["majority", "parameters", ""].note == "majority has no encoder"
+    assert found["majority", "training time", "s/fit"].note == "majority: no fit finished"
+
+
+@pytest.mark.parametrize(
+    "work",
+    [{}, {**WORK, "trained_weights": 4.0}, {name: value for name, value in WORK.items() if name != "train_pairs"}],
+    ids=["not counted", "a head alone", "an older record"],
+)
+def test_work_that_is_not_known_is_absent(work: Any) -> None:
+    assert operations_of(work, FOOTPRINT) is None
