@@ -43,6 +43,8 @@ DEVIATION = 1.5
 """Deviation of the logits."""
 SHARED = 0.5
 """Share of the logits' variance that the rows of a cluster have in common, and how often they share their noise."""
+LAYOUTS = ((100, 0), (300, 0), (1_000, 0), (300, 60), (300, 20))
+"""Numbers of rows and of clusters; 0 for independent rows."""
 BINNING = Binning()
 LEVEL = 0.05
 CALIBRATED, OVERCONFIDENT = 1.0, 2.0
@@ -157,8 +159,7 @@ def coverage(count: int) -> Iterable[Sequence[str]]:
     """Yield for each design how many intervals of 95 % contain the truth, in percent."""
     names = (SQUARED_ERROR, "overconfidence", BRIER, LOG_LOSS)
     yield "data", "system", *names, "accuracy of a bin"
-    designs = [(100, 0), (300, 0), (1_000, 0), (300, 60), (300, 20)]
-    for rows, clusters in designs:
+    for rows, clusters in LAYOUTS:
         for sharpness in (CALIBRATED, OVERCONFIDENT):
             design = Design(rows, sharpness, 2, clusters)
             truth = Truth(design)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import final
 
-from benchrunner import BenchrunnerError, RequestError
+from benchrunner import BenchrunnerError, DataNotFound, RequestError
 from benchrunner.engine import first_line
 from benchrunner.results import Result, Runner, statistics
 from benchrunner_calibration.binning import Binning
@@ -126,8 +126,8 @@ def calibration_of(
         else:
             left_out.append(read)
     if not answers:
-        reasons = "; ".join(str(part) for part in left_out)
-        raise RequestError(f"Nothing here has probabilities of labels: {reasons}.")
+        reasons = "; ".join(dict.fromkeys(f"{part.task}: {part.reason}" for part in left_out))
+        raise RequestError(f"Nothing here has probabilities that can be read. {reasons}.")
     systems = list[SystemCalibration]()
     for system in answers:
         measured = _measured(system, binning)
@@ -154,6 +154,8 @@ def _read(result: Result, runner: Runner) -> Iterator[SystemAnswers | LeftOut]:
         for split in own.task.named("dev"):
             try:
                 answers = answers_of(cell, split, cell.runner or runner, name)
+            except DataNotFound as reason:
+                yield LeftOut(name, own.task.name, split, f"{first_line(reason).rstrip(':')}: give it with --data DIR")
             except BenchrunnerError as reason:
                 yield LeftOut(name, own.task.name, split, first_line(reason))
             else:

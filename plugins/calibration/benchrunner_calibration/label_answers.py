@@ -33,7 +33,7 @@ class LabelAnswers:
     @cached_property
     def right(self) -> np.ndarray:
         """1 for each right answer, 0 for others, (rows,)."""
-        return (self.given == self.gold).astype(np.float64)
+        return np.asarray(self.given == self.gold, dtype=np.float64)
 
     @cached_property
     def brier(self) -> np.ndarray:

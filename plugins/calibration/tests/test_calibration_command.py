@@ -157,6 +157,12 @@ def test_changed_data_is_told(kept: Shell) -> None:
     assert "changed since the fit" in kept.refused("calibration", "kept", *kept.folders())
 
 
+def test_missing_data_is_told_once(kept: Shell) -> None:
+    shutil.rmtree(kept.folder / "data" / "mood")
+    error = kept.refused("calibration", "kept", *kept.folders())
+    assert error.count("No data for mine/mood, split dev: give it with --data DIR") == 1
+
+
 def test_wrong_words_are_told(kept: Shell) -> None:
     assert "ends in .svg or .html" in kept.refused("calibration", "kept", "--plot", "plot.png", *kept.folders())
     assert "from 1 to 1,000, not 0" in kept.refused("calibration", "kept", "--bins", "0", *kept.folders())
