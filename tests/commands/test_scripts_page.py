@@ -60,12 +60,13 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
         run("check", "moods.zip")
         run("predict", fit["selected"], "--data", "data", "--device", "cpu", "--out", "answers.tsv")
         run("audit", "answers.tsv", "--task", "mood", "--data", "data")
+        run("calibration", fit["selected"], "--data", "data")
         run("export", fit["selected"], "exported", "--device", "cpu")
         run("runs")
     return values
 
 
-@pytest.mark.parametrize("command", ["check", "audit", "predict", "submit", "export", "runs"])
+@pytest.mark.parametrize("command", ["check", "audit", "calibration", "predict", "submit", "export", "runs"])
 def test_the_page_lists_every_key(command: str, printed: dict[str, dict[str, Any]]) -> None:
     assert listed(command) == list(printed[command])
 

@@ -18,6 +18,7 @@ import benchrunner
 import benchrunner.engine
 import benchrunner.results
 import benchrunner_audit
+import benchrunner_calibration
 import benchrunner_kit
 import benchrunner_kit.testing
 import benchrunner_report
@@ -50,7 +51,8 @@ def pages() -> tuple[Path, ...]:
 def commands() -> str:
     """List the commands of the core and of the plugins that most users install, with their help."""
     extra = [(module.__name__, module) for module in (benchrunner_submit, benchrunner_kit, benchrunner_report)]
-    extra += [(module.__name__, module) for module in (benchrunner_share, benchrunner_audit, benchrunner_speed)]
+    extra += [(module.__name__, module) for module in (benchrunner_share, benchrunner_audit)]
+    extra += [(module.__name__, module) for module in (benchrunner_calibration, benchrunner_speed)]
     plugins = discover(extra=extra, installed=False)
     [chosen] = [action for action in parser(plugins)._actions if isinstance(action, argparse._SubParsersAction)]
     return table(("command", "what it does"), [(f"`{act.dest}`", act.help or "") for act in chosen._choices_actions])

@@ -1,0 +1,13 @@
+"""Calibration for benchrunner: whether systems are right as often as their probabilities of labels say."""
+
+from __future__ import annotations
+
+import argparse
+
+from benchrunner import hookimpl
+
+
+@hookimpl
+def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    about = "show for a kept study, or finished runs, whether systems are right as often as their probabilities say"
+    cli.add_parser("calibration", help=about, module="benchrunner_calibration.calibration_command")
