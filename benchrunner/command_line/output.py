@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from benchrunner.leaderboards.published_choice import PublishedChoice
+    from benchrunner.studies.comparison.table import Shown
     from benchrunner.studies.dry_run import DryRun
     from benchrunner.studies.result import Result
 
@@ -56,7 +57,7 @@ def print_table(
         console.print(f"  {note}", markup=False, highlight=False, soft_wrap=True)
 
 
-FORMATS = ("table", "markdown", "csv", "json", "latex")
+FORMATS = ("table", "markdown", "csv", "json", "latex", "html")
 """Formats of a comparison."""
 
 
@@ -65,32 +66,30 @@ def print_result(
     *,
     published: PublishedChoice | None = None,
     form: str = "table",
-    best: bool = False,
-    every_metric: bool = False,
-    run_ids: bool = False,
+    shown: Shown | None = None,
+    long: bool = False,
 ) -> int:
     """Print a study's result, beside published figures; return the exit code: whether every fit finished.
 
-    `form` is one of `FORMATS`. `best` shows the score of the selected restart too, `every_metric` all metrics
-    of each task where systems are rows, and `run_ids` the ids of the fits.
+    `form` is one of `FORMATS`. `shown` is by default everything but notes of the same kind. `long` prints a row for
+    each score in place of the table.
     """
     from benchrunner.studies.comparison.formats import as_table, as_text
     from benchrunner.studies.comparison.json_values import as_json
     from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, WIDTH
     from benchrunner.studies.comparison.remarks import remarks
+    from benchrunner.studies.comparison.table import Shown
 
-    published = published or NOTHING_PUBLISHED
+    published, shown = published or NOTHING_PUBLISHED, shown or Shown(every_note=False)
     if form == "json":
-        print_json(as_json(result, published))
+        print_json(list(result.scores()) if long else as_json(result, published))
     elif form == "table":
-        notes = remarks(result, published, run_ids=run_ids)
-        table = as_table(result, published, best=best, every_metric=every_metric)
-        print_table(table, notes, title=result.study.title, plain_width=WIDTH)
+        table = as_table(result, published, shown, long=long)
+        print_table(table, remarks(result, published, shown), title=result.study.title, plain_width=WIDTH)
         if result.name:
             print_line(f"  kept as the study {result.name}")
     else:
-        text = as_text(form, result, published, best=best, every_metric=every_metric, run_ids=run_ids)
-        print_data(text + "\n")
+        print_data(as_text(form, result, published, shown, long=long) + "\n")
     return DONE if result.is_complete else FAILED
 
 

@@ -12,19 +12,24 @@ from typing import TYPE_CHECKING
 from benchrunner.command_line import options
 from benchrunner.command_line.output import FORMATS, print_result
 from benchrunner.command_line.study_commands import finished_study, print_plan
+from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 from benchrunner.studies.kept.keeper import check_name
+from benchrunner.studies.system_names import named_backbones
 
 if TYPE_CHECKING:
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.study import Study
+
+MOST_WITH_INTERVALS = 4
+"""Number of systems up to which a table has intervals, so that a table of many fits on a screen."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `compare`."""
     from benchrunner.studies.study import MARGIN
 
-    backbones = parser.add_argument("backbones", nargs="+", metavar="B", help=options.BACKBONES)
+    backbones = parser.add_argument("backbones", nargs="+", metavar="B", help=f"NAME=B, or B: {options.BACKBONES}")
     backbones.required = False  # not with --study; nargs="*" would take no backbones that follow another option
     parser.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
     MARGIN.add_to(parser)
@@ -59,7 +64,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=FORMATS,
         default="table",
-        help="table (default), markdown, csv with a line for every score, json with everything, or latex",
+        help="table (default), markdown, latex (with booktabs), html, csv (fractions), or json with everything",
+    )
+    shown.add_argument(
+        "--long", action="store_true", help="a row for each system, task, split and metric, with fractions"
     )
     options.add_json(parser, help="print the results as JSON, like --format json")
     shown.add_argument(
@@ -68,11 +76,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="metrics of each task in a table of three or more systems: headline (default) or all",
     )
     shown.add_argument("--best", action="store_true", help="show the selected restart too; it is optimistic")
+    shown.add_argument(
+        "--intervals",
+        action=argparse.BooleanOptionalAction,
+        help=f"show intervals of 95 %% (default: in tables of {MOST_WITH_INTERVALS} systems at most)",
+    )
+    shown.add_argument("--notes", action="store_true", help="print all notes, not one of each kind")
     shown.add_argument("--run-ids", action="store_true", help="list the ids of the fits below the table")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
+    from benchrunner.studies.comparison.table import Shown
     from benchrunner.studies.significance.contrasts import with_contrasts
 
     if arguments.name is not None:
@@ -91,18 +106,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.margin is not None:
         study = dataclasses.replace(study, margin=arguments.margin)
     study = with_contrasts(study, arguments.against, arguments.contrast or ())
-    published = None if arguments.study else options.published(arguments, arguments.backbones)
+    published = None if arguments.study else options.published(arguments, study.backbones)
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
     result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
-    return print_result(
-        result,
-        published=published,
-        form=arguments.format,
-        best=arguments.best,
-        every_metric=arguments.metrics == "all",
-        run_ids=arguments.run_ids,
-    )
+    intervals = len(study.names) <= MOST_WITH_INTERVALS if arguments.intervals is None else arguments.intervals
+    shown = Shown(arguments.best, arguments.metrics == "all", intervals, arguments.notes, arguments.run_ids)
+    code = print_result(result, published=published, form=arguments.format, shown=shown, long=arguments.long)
+    if arguments.format == "table" and "report" in arguments.commands:
+        print_line(f"  a page to share, with the rows where systems differ: benchrunner report {result.name}")
+    return code
 
 
 def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
@@ -118,14 +131,15 @@ def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
             f"Give {missing}: 'compare B1 B2 --tasks TASK', or 'compare --study NAME' with one of "
             "'benchrunner list studies'."
         )
-    for reference in arguments.backbones:
+    backbones = named_backbones(arguments.backbones)
+    for reference in backbones.values():
         if "," in reference and ":" not in reference and not Path(reference).exists():
             raise RequestError(
                 f"Backbones are separated by blanks: {' '.join(reference.split(','))}, not '{reference}'."
             )
     chosen = options.study_options(arguments)
     tasks = options.tasks(arguments, arguments.tasks)
-    return chosen.study(arguments.backbones, tasks, runner, tests=options.splits(arguments))
+    return chosen.study(backbones, tasks, runner, tests=options.splits(arguments))
 
 
 def _backbones_first(arguments: argparse.Namespace) -> str:

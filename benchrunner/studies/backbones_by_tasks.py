@@ -12,8 +12,13 @@ from benchrunner.studies.study import Column, Study, System, row_name
 from benchrunner.tasks.task import Task
 
 
+def by_name(backbones: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    """Map names of systems to backbones; a backbone that is given without a name is its own name."""
+    return dict(backbones) if isinstance(backbones, Mapping) else {backbone: backbone for backbone in backbones}
+
+
 def compared(
-    backbones: Sequence[str],
+    backbones: Sequence[str] | Mapping[str, str],
     tasks: Sequence[Task],
     grid: Grid | None = None,
     *,
@@ -27,20 +32,21 @@ def compared(
     limit_dev: int | None = None,
     select_on_half: bool = False,
 ) -> Study:
-    """Build the study of all backbones, with each of the methods, on all tasks.
+    """Build the study of all backbones, or of backbones by the names of their systems, with each method on all tasks.
 
     No method means each task's own. `tests` are the names of labelled test splits that are scored beside dev, in the
     tasks that have them. The other arguments are those of `Fitting` and `Cell`.
     """
     selection = selection or Selection()
     fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev, select_on_half)
-    _check(backbones, tasks, methods, selection, tests)
+    named = by_name(backbones)
+    _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)
     systems = []
     columns = []
     cells = []
-    for backbone in backbones:
+    for own_name, backbone in named.items():
         for method in methods or (None,):
-            name = backbone if method is None or len(methods) < 2 else named_by_method(backbone, method)
+            name = own_name if method is None or len(methods) < 2 else named_by_method(own_name, method)
             systems.append(System(name, backbone, method=method))
     for task in tasks:
         scored = tuple(split for split in task.named("test") if split in tests)

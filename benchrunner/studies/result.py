@@ -23,6 +23,9 @@ from benchrunner.tasks.task import Task, Term
 if TYPE_CHECKING:
     import pandas
 
+NO_TERM = Term("", "", "")
+"""Stands for the metric of a figure that is no score of single fits."""
+
 
 @final
 @dataclass(frozen=True)
@@ -192,34 +195,83 @@ class Result:
         """Whether every fit finished and has scores."""
         return not any(cell.lost for cell in self.cells)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return all scores as a table with a line for each system, task, split and metric.
+    def to_pandas(self, *, long: bool = False, every_metric: bool = False) -> pandas.DataFrame:
+        """Return the table of `table` with a row for each system, or with `long` a row for each score (`scores`)."""
+        try:
+            import pandas
+        except ImportError:
+            raise RequestError("A data frame needs pandas, which is not installed: pip install pandas") from None
+        rows = self.scores() if long else self.table(every_metric=every_metric)
+        frame = pandas.DataFrame(list(rows))
+        return frame if long else frame.set_index("system")
 
-        `restarts` has the score of each restart of the chosen grid point, in the order of the seeds.
+    def table(self, *, every_metric: bool = False) -> Iterator[dict[str, Any]]:
+        """Yield a row for each system and arm: its mean in every column as a fraction, averages, mean rank and costs.
+
+        The columns are the headline metrics of the tasks, with `every_metric` all metrics, or those of a study file.
         """
-        import pandas
+        ranks = self.statistics.mean_ranks
+        for name in (*self.study.names, *self.study.arms):
+            row: dict[str, Any] = {"system": name}
+            for column in self.study.shown_columns(every_metric=every_metric):
+                figure = self.figures.get((name, column.name))
+                row[column.name] = None if figure is None else figure.mean.value
+            if not self.study.systems_down:
+                row |= {average: mean for average, (_, mean) in self.averages(name).items() if mean is not None}
+            if ranks:
+                row["mean rank"] = ranks[name].mean if name in ranks else None
+            for cost in self.costs:
+                if cost.system == name:
+                    row[f"{cost.quantity} {cost.unit}".rstrip()] = cost.value
+            yield row
 
-        return pandas.DataFrame(list(self._score_lines()))
+    def scores(self) -> Iterator[dict[str, Any]]:
+        """Yield a row for each system, task, split and metric, then for figures that no single fit has, and costs.
 
-    def _score_lines(self) -> Iterator[dict[str, Any]]:
+        Scores are fractions. `sd` is their standard deviation over the restarts, `low` and `high` end the interval over
+        examples, `values` has the score of each restart in the order of the seeds, and `mark` what the tests say.
+        """
+        shown = set()
         for cell in self.cells:
+            columns = self.columns_of(cell)
             for term, figure in cell.figures.items():
-                majority = self.baseline.get(term)
-                yield {
-                    "system": cell.cell.system,
-                    "backbone": cell.cell.backbone,
-                    "task": term.task,
-                    "split": term.split,
-                    "metric": term.metric,
-                    "mean": figure.mean.value,
-                    "deviation": figure.deviation,
-                    "best_on_dev": figure.best.value,
-                    "n": len(figure.values),
-                    "restarts": list(figure.values),
-                    "majority": None if majority is None else majority.value,
-                    "lr": None if cell.chosen is None else cell.chosen.lr,
-                    "run": None if cell.selected is None else cell.selected.id,
-                }
+                place = (cell.cell.system, columns.get(term, ""))
+                if place not in self.others:
+                    shown.add(place)
+                    yield self._score(place, figure, cell, term)
+        for place, figure in self.figures.items():
+            if place not in shown:
+                yield self._score(place, figure)
+        for cost in self.costs:
+            row = self._score((cost.system, cost.quantity), Figure.absent(cost.note))
+            yield row | {"score": cost.value, "low": cost.low, "high": cost.high, "unit": cost.unit}
+
+    def _score(
+        self, place: Place, figure: Figure, cell: CellResult | None = None, term: Term = NO_TERM
+    ) -> dict[str, Any]:
+        over_examples, over_restarts = self.statistics.intervals.get(place), figure.over_restarts
+        majority = self.baseline.get(term)
+        return {
+            "system": place[0],
+            "backbone": cell.cell.backbone if cell else "",
+            "column": place[1],
+            **vars(term),
+            "score": figure.mean.value,
+            "sd": figure.deviation,
+            "low": over_examples.low if over_examples else None,
+            "high": over_examples.high if over_examples else None,
+            "restarts": len(figure.values),
+            "mark": self.statistics.mark(place),
+            "warnings": "; ".join(cell.warnings) if cell else "",
+            "best_on_dev": figure.best.value,
+            "restarts_low": over_restarts.low if over_restarts else None,
+            "restarts_high": over_restarts.high if over_restarts else None,
+            "values": list(figure.values),
+            "majority": majority.value if majority else None,
+            "lr": cell.chosen.lr if cell and cell.chosen else None,
+            "run": cell.selected.id if cell and cell.selected else None,
+            "unit": "",
+        }
 
     def rows(self, task: str | None = None, split: str | None = None) -> pandas.DataFrame:
         """Return the rows of a dev split with their texts, gold, and the answers of every system and restart.

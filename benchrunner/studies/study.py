@@ -235,6 +235,16 @@ class Study:
         """The different tasks of the columns."""
         return tuple({cell.task.name: cell.task for cell in self.cells}.values())
 
+    def shown_columns(self, *, every_metric: bool = False) -> tuple[Column, ...]:
+        """Return the columns of a table with a row for each system: of each task the headline, unless a file says more.
+
+        `every_metric` adds the other metrics of each task.
+        """
+        if self.systems_down or every_metric:
+            return self.columns
+        headlines = {(task.name, task.metrics[0].name) for task in self.tasks}
+        return tuple(column for column in self.columns if (column.task, column.metric) in headlines)
+
     @property
     def fitting(self) -> Fitting | None:
         """How the fits of all cells are made; None if cells differ."""

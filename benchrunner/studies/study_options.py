@@ -14,7 +14,7 @@ from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, STEPS, Gr
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.backbones_by_tasks import compared
+from benchrunner.studies.backbones_by_tasks import by_name, compared
 from benchrunner.studies.cells import KEEP, SELECT, Selection
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
@@ -182,9 +182,17 @@ class StudyOptions(Declared):
             )
 
     def study(
-        self, backbones: Sequence[str], tasks: Sequence[Task], runner: Runner, *, tests: Sequence[str] = ()
+        self,
+        backbones: Sequence[str] | Mapping[str, str],
+        tasks: Sequence[Task],
+        runner: Runner,
+        *,
+        tests: Sequence[str] = (),
     ) -> Study:
-        """Build the study of some backbones on some tasks with these options. `tests` are test splits to score too."""
+        """Build the study of some backbones, which may have names, on some tasks with these options.
+
+        `tests` are test splits to score too.
+        """
         plugins = runner.plugins
         self.check_names(plugins)
         methods = self.method or ()
@@ -195,8 +203,12 @@ class StudyOptions(Declared):
         self.check_read(read)
         grid, changes = self._grid_and_changes(plugins)
         changes["precision"] = runner.precision(changes.get("precision", _PRECISION.default))
+        systems = {}
+        for name, backbone in by_name(backbones).items():
+            full = with_family(backbone, self.family, plugins)
+            systems[full if name == backbone else name] = full
         return compared(
-            tuple(dict.fromkeys(with_family(name, self.family, plugins) for name in backbones)),
+            systems,
             tuple(tasks),
             Grid(grid),
             seeds=self.seeds or tuple(range(self.restarts or 1)),

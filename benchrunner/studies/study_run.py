@@ -20,7 +20,7 @@ from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell, CellResult, Figure, LimitedRunners, different_fits, selected_fit
-from benchrunner.studies.comparison.formats import as_html
+from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, NotedPredictions
 from benchrunner.studies.planning import check_data, fit_work, naming, planned
@@ -71,7 +71,7 @@ def run_study(
     keeper.complete(others)
     submissions = keeper.kept.submit_commands(runner.plugins)
     parts = (study, tuple(run.results), run.baseline, keeper.name, runner, others, submissions)
-    result = Result(*parts, keeper.kept.costs, as_html)
+    result = Result(*parts, keeper.kept.costs, as_page)
     if with_costs:
         keeper.measured(_measured(result, runner))
     return replace(result, costs=keeper.kept.costs)

@@ -24,9 +24,13 @@ def test_every_format_has_the_same_mean(shell: Shell) -> None:
     low, high = values["cells"][0]["scores"][0]["interval_over_examples"]
     assert low <= mean <= high
     assert json.loads(compare(shell, "--format", "json")) == values
-    [first, *_] = csv.DictReader(io.StringIO(compare(shell, "--format", "csv")))
-    assert (float(first["mean"]), float(first["examples_low"])) == (mean, low)
-    for form in ("table", "markdown", "latex"):
+    [first, *_] = csv.DictReader(io.StringIO(compare(shell, "--format", "csv", "--long")))
+    assert (float(first["score"]), float(first["low"]), float(first["high"])) == (mean, low, high)
+    [row] = csv.DictReader(io.StringIO(compare(shell, "--format", "csv")))
+    assert (row["system"], float(row["mine/mood accuracy"])) == ("words", mean)
+    [*_, last] = json.loads(compare(shell, "--json", "--long"))
+    assert (last["system"], last["metric"], len(last["values"])) == ("words", "matthews", 2)
+    for form in ("table", "markdown", "latex", "html"):
         assert f"{100 * mean:.1f}" in compare(shell, "--format", form)
     assert values["computing"]["seconds"] > 0 and values["computing"]["devices"][0].startswith("cpu")
     assert "torch" in values["computing"]["versions"]
@@ -67,7 +71,7 @@ def test_a_notebook_shows_the_table_of_a_result(shell: Shell) -> None:
     result = run_study(compared(("words",), tuple(made.plugins.tasks.values())), made)
     page = result._repr_html_()
     assert page is not None
-    assert page.startswith("<table>") and "mine/mood" in page and "seconds of fitting" in page
+    assert page.startswith("<table>\n<caption>") and "mine/mood" in page and "seconds of fitting" in page
 
 
 @pytest.mark.parametrize("scale", [1.0, 1000.0])

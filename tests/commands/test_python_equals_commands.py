@@ -32,8 +32,8 @@ from benchrunner.results import (
     write_board_files,
 )
 from benchrunner.runs.inventory.summaries import chosen_runs, sorted_runs
+from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.comparison.remarks import footnotes
 from command_line import Shell
 
 STUDY = """

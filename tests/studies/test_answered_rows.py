@@ -61,19 +61,19 @@ def test_kept_rows_are_those_of_the_data_that_was_answered(tmp_path: Path) -> No
 
 def test_shares_of_right_rows_average_to_the_accuracy(study: tuple[Result, Runner]) -> None:
     result, _ = study
-    scores = result.to_pandas().query("metric == 'accuracy'").set_index("backbone")
+    scores = result.to_pandas(long=True).query("metric == 'accuracy'").set_index("backbone")
     frame = result.rows()
     for backbone in result.study.backbones:
-        assert frame[f"{backbone} right"].mean() == pytest.approx(scores.loc[backbone, "mean"])
+        assert frame[f"{backbone} right"].mean() == pytest.approx(scores.loc[backbone, "score"])
 
 
 def test_scores_as_a_table_are_those_of_the_spreads(study: tuple[Result, Runner]) -> None:
     result, _ = study
-    frame = result.to_pandas()
+    frame = result.to_pandas(long=True)
     spreads = [spread for cell in result.cells for spread in cell.figures.values()]
-    assert frame["mean"].tolist() == [spread.mean.value for spread in spreads]
-    assert frame["restarts"].tolist() == [list(spread.values) for spread in spreads]
-    assert set(frame["n"]) == {2}
+    assert frame["score"].tolist() == [spread.mean.value for spread in spreads]
+    assert frame["values"].tolist() == [list(spread.values) for spread in spreads]
+    assert set(frame["restarts"]) == {2}
 
 
 def test_a_wrong_task_is_answered_with_the_closest(study: tuple[Result, Runner]) -> None:

@@ -13,10 +13,11 @@ from benchrunner.statistics import Comparison, Interval
 from benchrunner.statistics.paired_test import Claim, Part
 from benchrunner.statistics.ranks import MeanRank, ranks
 from benchrunner.studies.comparison.conclusions import conclusions
-from benchrunner.studies.comparison.formats import as_csv, as_html, as_table, as_text
+from benchrunner.studies.comparison.formats import as_page, as_table, as_text
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.remarks import remarks
+from benchrunner.studies.comparison.table import Shown
 from benchrunner.studies.result import Computing, Result
 from benchrunner.studies.significance.differences import Pairing, SystemDifference
 from benchrunner.studies.significance.study_statistics import StudyStatistics
@@ -60,7 +61,7 @@ def with_statistics(
 @pytest.mark.parametrize("backbones", [NAMES[:1], NAMES[:2], NAMES[:3], NAMES])
 def test_a_table_fits_into_100_columns_with_whole_names(backbones: Sequence[str], best: bool) -> None:
     made = result(*backbones)
-    shown = lines(as_table(with_statistics(made, {"mine/mood": 0.1}), choice(), best=best), 100)
+    shown = lines(as_table(with_statistics(made, {"mine/mood": 0.1}), choice(), Shown(best=best)), 100)
     assert max(map(len, shown)) <= 100
     assert "…" not in "".join(shown)
     text = "".join(shown)
@@ -115,7 +116,7 @@ def test_the_conclusion_says_who_is_better_and_where() -> None:
 def test_the_caption_says_what_was_run() -> None:
     made = result()
     made.__dict__["computing"] = Computing(1234.0, ("cpu (x86_64)",), {"torch": ("2.10",)})
-    notes = list(remarks(made, run_ids=True))
+    notes = list(remarks(made, shown=Shown(run_ids=True)))
     assert notes[0] == "finetune, epochs 3, batch size 32, 128 tokens, fp32; 3 restarts (seeds 0, 1, 2)"
     assert notes[1] == "learning rate 5e-05"
     assert "1,234 seconds of fitting on cpu (x86_64); torch 2.10" in notes
@@ -128,19 +129,19 @@ def test_markdown_latex_and_html_escape_names() -> None:
     head = text["markdown"].splitlines()[0]
     assert "<script" not in text["markdown"] and head.count("|") - head.count("\\|") == 6
     assert r"\&\_" in text["latex"] and "&_" not in text["latex"].replace(r"\&\_", "")
-    page = as_html(made)
+    page = as_page(made)
     assert "<script" not in page and "&lt;script&gt;" in page
 
 
-def test_csv_has_a_line_for_every_score() -> None:
-    text = as_text("csv", with_statistics(result("=1+1", "b"), {"mine/mood": 0.1}), choice("none"))
+def test_the_long_csv_has_a_line_for_every_score() -> None:
+    text = as_text("csv", with_statistics(result("=1+1", "b"), {"mine/mood": 0.1}), long=True)
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 2 * 2 * 2
     assert {row["backbone"] for row in rows} == {"'=1+1", "b"}
-    [tested] = [row for row in rows if row["p"]]
-    assert (tested["task"], tested["metric"], float(tested["mean"]), float(tested["examples_low"])) == (
-        "mine/mood", "accuracy", 0.931, 0.91,
-    )  # fmt: skip
+    [marked] = [row for row in rows if row["mark"]]
+    assert (marked["system"], marked["task"], marked["metric"]) == ("b", "mine/mood", "accuracy")
+    assert (marked["mark"], float(marked["score"]), float(marked["low"])) == ("*", 0.931, 0.91)
+    assert (marked["restarts"], marked["values"]) == ("3", "0.931 0.931 0.931")
 
 
 def test_json_has_statistics_and_machine() -> None:
@@ -292,14 +293,11 @@ def test_many_single_pre_trainings_stay_in_eight_lines(count: int, length: int) 
     assert 1 <= len(shown) <= 8
 
 
-def test_csv_leaves_tests_of_all_pairs_to_json() -> None:
-    """One system of three stands first in a single pair, and nothing in its line says with which one it is compared."""
-    made = ranked({"one": ABOVE}, "a", "b", "c")
-    rows = list(csv.DictReader(io.StringIO(as_csv(made))))
-    assert {row["difference"] for row in rows} == {""}
-    made = ranked({"one": {("a", "b")}}, "a", "b")
-    rows = list(csv.DictReader(io.StringIO(as_csv(made))))
-    assert {row["system"] for row in rows if row["difference"]} == {"b"}
+def test_a_mark_of_csv_is_no_formula() -> None:
+    made = ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")
+    rows = list(csv.DictReader(io.StringIO(as_text("csv", made, long=True))))
+    marks = {(row["system"], row["task"]): row["mark"] for row in rows if row["mark"]}
+    assert marks == {("a", "mine/one"): "*", ("a", "mine/two"): "=", ("b", "mine/two"): "="}
 
 
 def test_the_best_need_not_be_tested_better_than_each() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from benchrunner.studies.comparison.remarks import footnotes
+from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.study import System
 from chancy import chancy, compare_rates
 

@@ -19,8 +19,8 @@ from benchrunner.results import Runner, compared, predict, read_study, run_study
 from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import Predicted, raw_outputs
 from benchrunner.studies.cells import Candidate, Cell, LimitedRunners, selected_fit
+from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.comparison.remarks import footnotes
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.selection import select
 from benchrunner.tasks.dev_halves import halves

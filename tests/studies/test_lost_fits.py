@@ -13,9 +13,9 @@ from benchrunner.errors import FitError, PluginError
 from benchrunner.fits.executor import FitRunner
 from benchrunner.results import Executor, Fit, Grid, Record, compared, run_study
 from benchrunner.studies.cells import selected_fit
+from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.comparison.remarks import footnotes
 from chancy import ACCURACY, Chancy, chancy, compare_rates
 from inline import mood, runner
 from made_results import lines

@@ -21,12 +21,12 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
 
 def _means(result: Result) -> dict[str, dict[str, float]]:
     """The mean of every metric in every format that machines read."""
-    lines = list(csv.DictReader(io.StringIO(comparison.as_text("csv", result))))
-    frame = result.to_pandas()
+    lines = list(csv.DictReader(io.StringIO(comparison.as_text("csv", result, long=True))))
+    frame = result.to_pandas(long=True)
     [cell] = json.loads(json.dumps(plain_json(comparison.as_json(result))))["cells"]
     return {
-        "csv": {line["metric"]: float(line["mean"]) for line in lines},
-        "pandas": dict(zip(frame["metric"], frame["mean"], strict=True)),
+        "csv": {line["metric"]: float(line["score"]) for line in lines},
+        "pandas": dict(zip(frame["metric"], frame["score"], strict=True)),
         "json": {score["metric"]: score["mean"]["value"] for score in cell["scores"]},
     }
 

@@ -2,9 +2,9 @@
 
 import json
 
+from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.comparison.remarks import footnotes
 from benchrunner.studies.result import Result
 from inline import mood
 from made_results import cells, lines, made_result
@@ -41,10 +41,10 @@ def test_published_rows_stand_below_three_systems() -> None:
         ["b", "93.1 ± 1.2", "93.1", "93.1"],
         ["c", "93.1 ± 1.2", "93.1", "93.1"],
         ["majority", "50.0", "", ""],
-        ["Mercury", "dev 81.5", "", ""],
-        ["", "test 80.5", "", ""],
-        ["Mercury (ensemble)", "dev 82.5", "", ""],
-        ["Barometer", "", "test 70.5", "test 33.3"],
+        ["Mercury dev", "81.5", "", ""],
+        ["Mercury test", "80.5", "", ""],
+        ["Mercury (ensemble) dev", "82.5", "", ""],
+        ["Barometer test", "", "70.5", "33.3"],
     ]
 
 

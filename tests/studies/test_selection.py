@@ -11,8 +11,8 @@ from benchrunner.metrics import Score
 from benchrunner.results import Fit
 from benchrunner.runs.predicting import Predicted
 from benchrunner.studies.cells import Selection, selected_fit
+from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.comparison.remarks import footnotes
 from benchrunner.studies.selection import _figure, _scores
 from chancy import ACCURACY, chancy, compare_rates
 from rate_methods import metric_dependent, restart_dependent, split_dependent

@@ -13,7 +13,7 @@ from benchrunner.statistics import chance_of_better, example_interval
 from benchrunner.statistics.intervals import share_interval
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.comparison.remarks import footnotes
+from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.significance.differences import Pairing, corrected_differences
 from chancy import Chancy, chancy, compare_rates
 from inline import mood, runner

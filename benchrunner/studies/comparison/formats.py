@@ -1,4 +1,4 @@
-"""The table of a study for terminals, and as Markdown, CSV, LaTeX and HTML: all are views of one layout."""
+"""The table of a study for terminals, and as Markdown, LaTeX and HTML: all are views of one layout."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.studies.cells import Figure
-from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, WIDTH, layout
+from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED, WIDTH, layout
 from benchrunner.studies.comparison.remarks import remarks
-from benchrunner.studies.comparison.table import Layout
+from benchrunner.studies.comparison.table import Layout, Line, Shown
 from benchrunner.studies.result import Result
-from benchrunner.studies.significance.study_statistics import StudyStatistics
-from benchrunner.studies.study import Place
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -32,33 +29,32 @@ class TerminalTable:
 
     shown: Layout
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Yield the groups of columns."""
+        from rich.text import Text
+
         width = min(WIDTH, options.max_width)
-        for group in self.shown.groups(width) if self.shown.may_break else [self.shown]:
+        for number, group in enumerate(self.shown.groups(width)):
+            if number:
+                yield Text()
             yield _rich_table(group, width)
 
 
 def as_table(
-    result: Result,
-    published: PublishedChoice = NOTHING_PUBLISHED,
-    *,
-    best: bool = False,
-    every_metric: bool = False,
+    result: Result, published: PublishedChoice = NOTHING_PUBLISHED, shown: Shown = EVERYTHING, *, long: bool = False
 ) -> TerminalTable:
-    """Return the table of a result, which fits into 100 columns. Long names are folded, never cut.
-
-    `best` adds the score of the selected restart. Published figures stand in dim rows. `every_metric` is
-    for tables with a row for each system, which otherwise show headline metrics.
-    """
-    return TerminalTable(layout(result, published, best=best, every_metric=every_metric))
+    """Return the table of a result for a terminal, or with `long` a row for each score. Long names are folded."""
+    return TerminalTable(long_layout(result) if long else layout(result, published, shown))
 
 
 def _rich_table(shown: Layout, whole: int) -> Table:
     """Return a table for a terminal of `whole` characters."""
+    from rich import box
     from rich.table import Table
 
     table = Table(title=shown.title or None, title_justify="left")
+    if shown.is_narrow:
+        table.box, table.show_edge, table.padding, table.pad_edge = box.HORIZONTALS, False, (0, 1, 0, 0), False
     named = sum("\n" in header for header in shown.headers)
     spare = max(0, whole - shown.borders - sum(shown.widths)) // max(1, named)
     for number, (header, numeric, width) in enumerate(zip(shown.headers, shown.numeric, shown.widths, strict=True)):
@@ -103,15 +99,21 @@ def as_markdown(shown: Layout, notes: Iterable[str]) -> str:
         _markdown_row("---:" if numeric else "---" for numeric in shown.numeric),
     ]
     for line in shown.lines:
-        cells = list(map(_markdown, line.cells))
-        if line.kind == "published":
-            cells = [f"*{cell}*" if cell else "" for cell in cells]
-        for number in line.best:
-            cells[number] = f"**{cells[number]}**"
-        lines.append(_markdown_row(cells))
+        lines.append(_markdown_row(_emphasized(line, _markdown, "*{}*", "**{}**")))
     lines.append("")
-    lines += [f"- {_markdown(note)}" for note in notes]
+    lines += [f"- {_markdown(note)}" for note in (shown.title, *notes) if note]
     return "\n".join(lines)
+
+
+def _emphasized(line: Line, escape: Callable[[str], str], published: str, best: str) -> Iterator[str]:
+    """Yield the escaped cells of a line: published figures, and the best figures of a column, in their forms."""
+    for number, text in enumerate(line.cells):
+        cell = escape(text)
+        if number in line.best:
+            cell = best.format(cell)
+        elif cell and line.kind == "published":
+            cell = published.format(cell)
+        yield cell
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
@@ -130,6 +132,9 @@ _LATEX = str.maketrans(
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         "±": r"$\pm$",
     }
 )
@@ -139,119 +144,130 @@ def _latex(text: str) -> str:
     return " ".join(text.split()).translate(_LATEX)
 
 
+LATEX_PACKAGES = "% In the preamble: \\usepackage{booktabs,graphicx}"
+
+
 def as_latex(shown: Layout, notes: Iterable[str]) -> str:
-    """Write a table in LaTeX with the rules of the package booktabs; the notes stand as comments below it."""
+    """Write a floating table in LaTeX, not wider than the text, with its legend; notes stand as comments below it."""
     columns = "".join("r" if numeric else "l" for numeric in shown.numeric)
     lines = [
+        LATEX_PACKAGES,
+        r"\begin{table}",
+        r"\centering",
+        *([f"\\caption{{{_latex(shown.title)}}}"] if shown.title else ()),
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         f"\\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        _latex_row(map(_latex, shown.headers)),
+        _latex_row(map(_latex_header, shown.headers, shown.numeric)),
         r"\midrule",
     ]
     for number, line in enumerate(shown.lines):
         if line.begins_group and number:
             lines.append(r"\midrule")
-        cells = list(map(_latex, line.cells))
-        if line.kind == "published":
-            cells = [f"\\textit{{{cell}}}" if cell else "" for cell in cells]
-        for number in line.best:
-            cells[number] = f"\\textbf{{{cells[number]}}}"
-        lines.append(_latex_row(cells))
-    lines += [r"\bottomrule", r"\end{tabular}"]
+        lines.append(_latex_row(_emphasized(line, _latex, r"\textit{{{}}}", r"\textbf{{{}}}")))
+    lines += [r"\bottomrule", r"\end{tabular}}"]
+    if shown.legend:
+        lines += [r"\par\smallskip\footnotesize", *(f"{_latex(text.replace('  ', ': ', 1))}." for text in shown.legend)]
+    lines.append(r"\end{table}")
     lines += [f"% {' '.join(note.split())}" for note in notes]
     return "\n".join(lines)
 
 
+def _latex_header(header: str, numeric: bool) -> str:
+    """Write the lines of a header below each other."""
+    lines = r" \\ ".join(map(_latex, header.split("\n")))
+    side = "r" if numeric else "l"
+    return f"\\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{lines}\\end{{tabular}}" if "\n" in header else lines
+
+
 def _latex_row(cells: Iterable[str]) -> str:
-    """Write the cells of a row; without the braces, `\\\\` before it would take a bracket as its option."""
+    """Write the cells of a row; without the braces, `\\\\` before it would take a bracket or a star as its option."""
     row = " & ".join(cells)
-    return ("{}" if row.startswith("[") else "") + row + r" \\"
+    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"
 
 
-NAMES = ("system", "column", "backbone", "task", "split", "metric")
-"""First columns of CSV: what a figure is of. A metric that the table leaves out has no column."""
-SCORES = ("mean", "deviation", "restarts", "best_on_dev")
-INTERVALS = ("examples_low", "examples_high", "restarts_low", "restarts_high")
-TESTS = ("difference", "difference_low", "difference_high", "p", "adjusted_p", "claim")
-COSTS = ("unit", "low", "high")
-"""Further columns of CSV where costs were measured, whose lines have the quantity as column and the value as mean."""
+def as_html(shown: Layout, notes: Iterable[str]) -> str:
+    """Write a table in HTML for pages of any style and for notebooks, with the notes as a list below it."""
+    head = _html_row(f'<th scope="col">{_html(header)}</th>' for header in shown.headers)
+    body = ""
+    for number, line in enumerate(shown.lines):
+        if line.begins_group and number:
+            body += "</tbody>\n<tbody>\n"
+        body += _html_row(_html_cells(line, shown.lines[number + 1 :]))
+    caption = f"<caption>{_html(shown.title)}</caption>\n" if shown.title else ""
+    table = f"<table>\n{caption}<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+    listed = "".join(f"<li>{_html(note)}</li>\n" for note in notes)
+    return f"{table}<ul>\n{listed}</ul>" if listed else table.rstrip()
 
 
-def as_csv(result: Result) -> str:
-    """Write a line for every score, with all digits: means, deviations, intervals, and the test of the difference.
+def _html_row(cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(cells)}</tr>\n"
 
-    Figures that are no scores of fits, such as means of columns, come last.
-    """
+
+def _html_cells(line: Line, below: Iterable[Line]) -> Iterator[str]:
+    """Yield the cells of a line. Its name is the header of the nameless lines below too, which have no such cell."""
+    name, *figures = _emphasized(line, _html, "<em>{}</em>", "<strong>{}</strong>")
+    if line.cells[0]:
+        rows = 1
+        for other in below:
+            if other.cells[0]:
+                break
+            rows += 1
+        spanned = f' rowspan="{rows}"' if rows > 1 else ""
+        yield f'<th scope="row"{spanned}>{name}</th>'
+    for figure in figures:
+        yield f"<td>{figure}</td>"
+
+
+def _html(text: str) -> str:
+    """Escape a text of one or several lines."""
+    return "<br>".join(html.escape(" ".join(line.split())) for line in text.split("\n"))
+
+
+def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Write rows as CSV with all digits; the values of a list are separated by blanks."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    header = (*NAMES, *SCORES, *INTERVALS, *TESTS)
-    further = COSTS if result.costs else ()
-    writer.writerow((*header, *further))
-    shown = set()
-    for cell in result.cells:
-        columns = result.columns_of(cell)
-        system, backbone = cell.cell.system, _plain(cell.cell.backbone)
-        for term, figure in cell.figures.items():
-            place = (system, columns.get(term, ""))
-            if place not in result.others:
-                shown.add(place)
-                values = _values(figure, result.statistics, place)
-                names = (_plain(system), place[1], backbone, term.task, term.split, term.metric)
-                writer.writerow([*names, *values, *[""] * len(further)])
-    for place, figure in result.figures.items():
-        if place not in shown:
-            system, column = place
-            values = _values(figure, result.statistics, place)
-            writer.writerow([_plain(system), column, "", "", "", "", *values, *[""] * len(further)])
-    for cost in result.costs:
-        values = [_plain(cost.system), cost.quantity, *[""] * (len(NAMES) - 2), cost.value]
-        writer.writerow([*values, *[""] * (len(header) - len(values)), cost.unit, cost.low, cost.high])
+    for number, row in enumerate(rows):
+        if not number:
+            writer.writerow(map(_plain, row))
+        writer.writerow(map(_plain, row.values()))
     return text.getvalue().rstrip("\n")
 
 
-def _values(figure: Figure, statistics: StudyStatistics, place: Place) -> list[object]:
-    """Return the values of a line, empty texts for absent ones."""
-    values: list[object] = [figure.mean.value, figure.deviation, len(figure.values), figure.best.value]
-    for interval in (statistics.intervals.get(place), figure.over_restarts):
-        values += [None, None] if interval is None else [interval.low, interval.high]
-    tests = [test for (system, _, column), test in statistics.tests.items() if (system, column) == place]
-    if len(tests) == 1 and not statistics.is_ranking:  # of all pairs, JSON has the tests
-        [test] = tests
-        paired = test.comparison
-        values += [paired.difference, paired.low, paired.high, paired.p, test.adjusted_p, paired.claim]
-    else:
-        values += [None] * len(TESTS)
-    return ["" if value is None else value for value in values]
+def _plain(value: Any) -> str:
+    """Write a value of CSV; a quote stands before a text that a spreadsheet would read as a formula."""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    text = "" if value is None else str(value)
+    is_formula = isinstance(value, str) and len(text) > 1 and text.startswith(("=", "+", "-", "@"))
+    return f"'{text}" if is_formula else text
 
 
-def _plain(text: str) -> str:
-    """Put a quote before a name that a spreadsheet would read as a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+LONG = ("system", "task", "split", "metric", "score", "sd", "low", "high", "restarts", "mark")
+"""Columns of the long form as people read it; the other formats have everything."""
 
 
-DIM = ' style="opacity:0.6"'
-_CELL = "padding:2px 10px;white-space:pre-wrap;text-align:{};unicode-bidi:isolate"
+def long_layout(result: Result) -> Layout:
+    """Lay out a row for each score. Scores are fractions, whatever the scale of other tables."""
+    lines = []
+    for row in result.scores():
+        cells = ["" if row[name] is None else _long_text(row[name]) for name in LONG]
+        cells[1] = cells[1] or row["column"]
+        lines.append(Line(tuple(cells)))
+    numeric = tuple(name in LONG[4:9] for name in LONG)
+    return Layout(LONG, numeric, tuple(lines), "every score, as a fraction; low and high: the interval of 95 %")
 
 
-def as_html(result: Result) -> str:
-    """Write the table of a result for notebooks, with its statistics; all names are escaped."""
-    shown = layout(result, NOTHING_PUBLISHED)
-    head, body = _html_row("th", shown.headers, shown.numeric), ""
-    for line in shown.lines:
-        body += _html_row("td", line.cells, shown.numeric, DIM if line.kind == "published" else "")
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in remarks(result))
-    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><ul>{notes}</ul>"
+def _long_text(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def _html_row(tag: str, cells: Iterable[str], is_numeric: Iterable[bool], style: str = "") -> str:
-    row = ""
-    for text, numeric in zip(cells, is_numeric, strict=True):
-        side = "right" if numeric else "left"
-        row += f'<{tag} style="{_CELL.format(side)}">{html.escape(text)}</{tag}>'
-    return f"<tr{style}>{row}</tr>"
-
-
-TEXT_FORMATS: Mapping[str, Callable[[Layout, Iterable[str]], str]] = {"markdown": as_markdown, "latex": as_latex}
+TEXT_FORMATS: Mapping[str, Callable[[Layout, Iterable[str]], str]] = {
+    "markdown": as_markdown,
+    "latex": as_latex,
+    "html": as_html,
+}
 """Format -> the function that writes a table with its notes."""
 
 
@@ -259,13 +275,20 @@ def as_text(
     form: str,
     result: Result,
     published: PublishedChoice = NOTHING_PUBLISHED,
+    shown: Shown = EVERYTHING,
     *,
-    best: bool = False,
-    every_metric: bool = False,
-    run_ids: bool = False,
+    long: bool = False,
 ) -> str:
-    """Write a result in the format "markdown", "latex" or "csv"."""
+    """Write the table of a result in the format "markdown", "latex", "html" or "csv"; `long` has a row for each score.
+
+    CSV has fractions, in the table with a row for each system.
+    """
     if form == "csv":
-        return as_csv(result)
-    shown = layout(result, published, best=best, every_metric=every_metric)
-    return TEXT_FORMATS[form](shown, remarks(result, published, run_ids=run_ids))
+        return as_csv(result.scores() if long else result.table(every_metric=shown.every_metric))
+    table = long_layout(result) if long else layout(result, published, shown)
+    return TEXT_FORMATS[form](table, remarks(result, published, shown))
+
+
+def as_page(result: Result) -> str:
+    """Write the table that a notebook shows."""
+    return as_text("html", result)

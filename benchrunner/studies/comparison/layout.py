@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from benchrunner.leaderboards.published import PublishedFigure
@@ -11,12 +11,12 @@ from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.metrics import Score
 from benchrunner.studies.cells import ABSENT, Figure
 from benchrunner.studies.comparison.marks import Marks
-from benchrunner.studies.comparison.table import Layout, Line
+from benchrunner.studies.comparison.table import Layout, Line, Shown
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column, Place, Study, System, row_name
 from benchrunner.tasks.task import Task
 
-NOTHING_PUBLISHED = PublishedChoice()
+NOTHING_PUBLISHED, EVERYTHING = PublishedChoice(), Shown()
 WIDTH, MOST_COLUMNS, TASK_WIDTH = 100, 2, 16
 """Up to two systems have a column each, if the table then fits into 100 characters, with folded names and 16 for the
 names of tasks. Otherwise the systems are the rows."""
@@ -56,34 +56,36 @@ class Compared:
     """Systems that are best or tied for best."""
 
 
-def layout(result: Result, published: PublishedChoice, *, best: bool = False, every_metric: bool = False) -> Layout:
+def layout(result: Result, published: PublishedChoice, shown: Shown = EVERYTHING) -> Layout:
     """Lay out the table of a study.
 
     One or two systems without a study file have a column each while these fit. Otherwise, and with costs, each system
-    is a row. `best`
-    shows the score of the selected restart too, which is optimistic, because dev selected it. Rows of systems have the
-    headline metric of each task, or with `every_metric` all metrics.
+    is a row.
     """
-    study = result.study
-    if study.systems_down:
-        return _systems_down(result, [*_columns_of_file(result), *_mean_ranks(result)], best=best)
-    rows = list(task_rows(result, published))
-    if len(study.names) <= MOST_COLUMNS and not result.costs:
-        wide = _wide_layout(result, rows, best=best)
+    study, legend = result.study, tuple(Marks.of(result).legend())
+    if not study.systems_down and len(study.names) <= MOST_COLUMNS and not result.costs:
+        wide = _wide_layout(result, list(task_rows(result, published)), shown)
         task_width, *widths = wide.widths
         if min(task_width, TASK_WIDTH) + sum(widths) + wide.borders <= WIDTH:
-            return wide
-    headlines = {(task.name, task.metrics[0].name) for task in study.tasks}
+            return replace(wide, legend=legend)
+    return replace(_systems_down(result, _columns(result, published, shown), shown), legend=legend)
+
+
+def _columns(result: Result, published: PublishedChoice, shown: Shown) -> list[Compared]:
+    """Return the columns of the table with a row for each system; a mean rank stands where there is no average."""
+    if result.study.systems_down:
+        return [*_columns_of_file(result), *_mean_ranks(result)]
+    names = {column.name for column in result.study.shown_columns(every_metric=shown.every_metric)}
     columns = []
-    for row in rows:
-        if every_metric or not row.metric or (row.beside["task"], row.metric) in headlines:
+    has_average = False
+    for row in task_rows(result, published):
+        has_average = has_average or not row.metric
+        if not row.metric or row.column in names:
             columns.append(_column_of_row(result, row))
-    if all(row.metric for row in rows):
-        columns += _mean_ranks(result)
-    return _systems_down(result, columns, best=best)
+    return columns if has_average else [*columns, *_mean_ranks(result)]
 
 
-def _systems_down(result: Result, columns: Sequence[Compared], *, best: bool) -> Layout:
+def _systems_down(result: Result, columns: Sequence[Compared], shown: Shown) -> Layout:
     """Lay out systems as rows; the interval and a published figure stand below the measured figure.
 
     Rows of arms follow those of the systems; rows of what nothing was fitted for come last. The last columns are costs.
@@ -92,24 +94,25 @@ def _systems_down(result: Result, columns: Sequence[Compared], *, best: bool) ->
     columns = [*columns, *(_column_of_row(result, row) for row in cost_rows(result))]
     lines = list[Line]()
     for system in (*study.systems, *(System(arm, "") for arm in study.arms)):
-        lines += _system_lines(system, columns, best=best)
+        lines += _system_lines(system, columns, shown)
+    if len(lines) == len(study.systems) + len(study.arms):  # one line for each system needs no rules
+        lines = [replace(line, begins_group=not number) for number, line in enumerate(lines)]
     below = dict[tuple[str, str], None]()
     for column in columns:
         below |= dict.fromkeys(column.below)
     names = list(dict.fromkeys(name for name, _ in below))
-    was = ""
-    for name, kind in sorted(below, key=lambda row: (names.index(row[0]), row[1])):
+    ordered = sorted(below, key=lambda row: (names.index(row[0]), row[1]))
+    for number, (name, kind) in enumerate(ordered):
         figures = [column.below.get((name, kind), "") for column in columns]
-        begins_group = study.systems_down or not was
-        lines.append(Line((name * (name != was), *figures), "published", begins_group))
-        was = name
+        begins_group = study.systems_down or not number
+        lines.append(Line((f"{name} {kind}".rstrip(), *figures), "published", begins_group))
     kind = "backbone (method)" if len(study.methods) > 1 else "backbone"
     headers = ("system" if study.systems_down else kind, *(column.header for column in columns))
-    title = "" if study.systems_down else f"dev, {_what(result, best=best)}"
+    title = "" if study.systems_down else f"dev, {_what(result, shown)}"
     return Layout(headers, (False, *[True] * len(columns)), tuple(lines), title, may_break=True)
 
 
-def _system_lines(system: System, columns: Sequence[Compared], *, best: bool) -> Iterator[Line]:
+def _system_lines(system: System, columns: Sequence[Compared], shown: Shown) -> Iterator[Line]:
     """Yield the lines of a system, each with a cell for every column.
 
     The first line has the mean figures, or published figures of what was not measured. Below stand, where there are
@@ -136,9 +139,9 @@ def _system_lines(system: System, columns: Sequence[Compared], *, best: bool) ->
         if system.name in column.best:
             marked.append(number)
     yield Line(tuple(means), begins_group=True, best=tuple(marked))
-    if best:
+    if shown.best:
         yield Line(tuple(bests))
-    if any(intervals):
+    if shown.intervals and any(intervals):
         yield Line(tuple(intervals))
     name = f"paper: {system.published}" if system.published else ""
     if name or any(published):
@@ -175,7 +178,7 @@ def _column_of_row(result: Result, row: Row) -> Compared:
         below["majority", ""] = row.baseline
     for figure in row.published:
         kind = figure.measures.kind
-        below[f"  {figure.row.name}", kind] = f"{kind} {figure.as_text()}"
+        below[f"  {figure.row.name}", kind] = figure.as_text()
     header = f"{row.name}\n{row.metric}" if row.metric else row.name
     return Compared(header, parts, {}, below, _best(result, row.column))
 
@@ -190,7 +193,7 @@ def _mean_ranks(result: Result) -> Iterator[Compared]:
     for name, rank in statistics.mean_ranks.items():
         parts[name] = ("", f"{rank.mean:.1f}", f"[{rank.low:.1f}, {rank.high:.1f}]")
     if len(parts) > MOST_COLUMNS:
-        yield Compared("mean rank", parts, {}, {})
+        yield Compared("mean\nrank", parts, {}, {})
 
 
 def _best(result: Result, column: str) -> frozenset[str]:
@@ -243,12 +246,10 @@ def _average_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
     suites = {task.suite.name for task in result.study.tasks if task.suite is not None}
     for name in averages[0]:
         figures = []
-        has_value = False
         for average in averages:
             best, mean = average[name]
             figures.append((score_text(Score(best), 100.0), score_text(Score(mean), 100.0), "", ""))
-            has_value = has_value or best is not None or mean is not None
-        if has_value:  # averages over tasks that are not in the study have none
+        if any(text[:2] != (ABSENT, ABSENT) for text in figures):  # averages over tasks not in the study have none
             yield Row(name, "", "", tuple(figures), "", {"average": name}, published.beside_average(suites, name))
 
 
@@ -284,24 +285,27 @@ def _parts(result: Result, place: Place, marks: Marks) -> tuple[str, str, str, s
     )
 
 
-def _what(result: Result, *, best: bool) -> str:
+def _what(result: Result, shown: Shown) -> str:
     """Write what stands below the name of a system: which figures its column has."""
     fitting = result.study.fitting
     mean = "score" if fitting is not None and len(fitting.seeds) == 1 else "mean ± sd"
-    return f"{'best ' * best}{mean} [95 %]"
+    return f"{'best ' * shown.best}{mean}{' [95 %]' * shown.intervals}"
 
 
-def _wide_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
+def _wide_layout(result: Result, rows: Sequence[Row], shown: Shown) -> Layout:
     """Lay out a column for each system; published figures stand below the row that measures the same."""
-    names, what = result.study.names, _what(result, best=best)
+    names, what = result.study.names, _what(result, shown)
     headers = ["task", "metric", "majority"]
     if any(row.published for row in rows):
         headers[-1] = "majority,\npublished"
     columns = []
     for number, system in enumerate(names):
         headers.append(f"{system}\n{what}")
-        parts = [row.figures[number] for row in rows]
-        columns.append(_padded(parts, best=best))
+        parts = []
+        for row in rows:
+            best, mean, interval, marks = row.figures[number]
+            parts.append((best * shown.best, mean, interval * shown.intervals, marks))
+        columns.append(_padded(parts))
     lines = []
     was_average = True
     for number, row in enumerate(rows):
@@ -323,14 +327,9 @@ def _published_lines(row: Row) -> Iterator[tuple[str, str]]:
         yield f"  {figure.row.name}", f"{figure.measures.kind} {figure.as_text()}"
 
 
-def _padded(texts: Sequence[tuple[str, ...]], *, best: bool) -> list[str]:
-    """Join the parts of each text, so that equal parts of all texts stand below each other.
-
-    The first part, the score of the selected restart, is left out unless `best` is true.
-    """
+def _padded(texts: Sequence[tuple[str, ...]]) -> list[str]:
+    """Join the parts of each text, so that equal parts of all texts stand below each other."""
     columns = list(zip(*texts, strict=True))
-    if not best:
-        columns = columns[1:]
     padded = [""] * len(texts)
     for number, column in enumerate(columns):
         width, is_last = max(map(len, column)), number == len(columns) - 1

@@ -8,11 +8,8 @@ from typing import final
 
 from benchrunner.studies.cells import NO_SCORE
 from benchrunner.studies.result import Result
+from benchrunner.studies.significance.study_statistics import CLEAR, TIED
 from benchrunner.studies.study import Place
-
-CLEAR, TIED = "*", "="
-"""Marks of a clear difference or of the best figure, and of figures that are tied for best. Those of single fits stand
-in parentheses."""
 
 
 @final
@@ -40,26 +37,16 @@ class Marks:
         own.discard(NO_SCORE)  # it may be the score of another metric
         if self.result.figures[place].mean.value is None:
             own.add(NO_SCORE)
-        marks = self._clear_mark(place)
+        marks = self.result.statistics.mark(place)
         for warning, letter in self.letters.items():
             if warning in own:
                 marks += letter
         return marks
 
-    def _clear_mark(self, place: Place) -> str:
-        """Return the mark of what the tests say of a figure."""
-        statistics = self.result.statistics
-        standing = statistics.standing(place)
-        if not standing:
-            return ""
-        mark = TIED if standing == "tied" else CLEAR
-        claims = {test.comparison.claim for test in statistics.of_place(place).values()}
-        return f"({mark})" if "fits" in claims else mark
-
     def legend(self) -> Iterator[str]:
         """Yield a line for each mark that is used."""
         statistics = self.result.statistics
-        marks = {self._clear_mark(place) for place in self.result.figures}
+        marks = {statistics.mark(place) for place in self.result.figures}
         others = {other for _, other, _ in statistics.tests}
         first = others.pop() if len(others) == 1 else "the system that it is compared with above"
         count = statistics.family

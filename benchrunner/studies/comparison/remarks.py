@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from benchrunner.leaderboards.published_choice import PublishedChoice, captions
+from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, NamedRecipe
 from benchrunner.studies.cells import ABSENT, CellResult
 from benchrunner.studies.comparison.conclusions import conclusions, grouped
-from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
+from benchrunner.studies.comparison.footnotes import footnotes
+from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED
 from benchrunner.studies.comparison.marks import Marks
+from benchrunner.studies.comparison.table import Shown
 from benchrunner.studies.result import Result
-from benchrunner.studies.study import Column, Place, Study
+from benchrunner.studies.study import Study
 
 
-def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, run_ids: bool = False) -> Iterator[str]:
-    """Yield all lines below a table. `run_ids` adds the ids of the fits."""
-    yield from _about(result.study)
+def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, shown: Shown = EVERYTHING) -> Iterator[str]:
+    """Yield the lines below a table: conclusions and the legend first."""
     yield from conclusions(result)
     yield from Marks.of(result).legend()
-    yield from caption(result)
+    yield from _about(result.study)
+    yield from caption(result, shown)
     yield from cost_notes(result)
-    for system, words in result.submissions.items():
-        yield f"submission of {system}, without fitting again: benchrunner {shlex.join(words)}"
-    if run_ids:
+    if shown.run_ids:
         for cell in result.table_cells:
             ids = ", ".join(fit.id for fit in cell.restarts)
             yield f"runs of {cell.cell.system} on {_titles(cell, result)}: {ids or 'none'}"
-    yield from footnotes(result, published)
+    yield from footnotes(result, published, every_note=shown.every_note)
+    for system, words in result.submissions.items():
+        yield f"submission of {system}, without fitting again: benchrunner {shlex.join(words)}"
 
 
 def _about(study: Study) -> Iterator[str]:
@@ -55,7 +57,7 @@ def _about(study: Study) -> Iterator[str]:
             yield f"{column.name}: {column.note}"
 
 
-def caption(result: Result) -> Iterator[str]:
+def caption(result: Result, shown: Shown) -> Iterator[str]:
     """Yield what was run: recipe, seeds, chosen learning rates, named recipes, intervals, seconds and machine."""
     fitting, facts = result.study.fitting, result.computing
     if fitting is not None:
@@ -67,8 +69,10 @@ def caption(result: Result) -> Iterator[str]:
         if rates:
             yield rates
     yield from _presets(result)
-    if result.statistics.intervals:
+    if result.statistics.intervals and shown.intervals:
         yield "[95 %] is the interval over examples, for these restarts; the interval over restarts is in --format json"
+    elif result.statistics.intervals:
+        yield "intervals of 95 %: --intervals, or --long with all metrics"
     if facts is not None and facts.devices:
         versions = [f"{library} {'/'.join(listed)}" for library, listed in facts.versions.items()]
         with_versions = f"; {', '.join(versions)}" if versions else ""
@@ -182,116 +186,3 @@ def _titles(cell: CellResult, result: Result) -> str:
     """Name the columns of a cell."""
     titles = [column.title for column in result.study.columns if column.name in cell.cell.columns]
     return ", ".join(dict.fromkeys(titles))
-
-
-def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> Iterator[str]:
-    """Yield what the table cannot show: default methods that learn nothing, lost fits, absent scores and intervals,
-    notes, and the sources of published figures.
-    """
-    for task in result.study.tasks:
-        if task.method_reason and result.study.methods == ():
-            yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
-    yield from _notes(result)
-    for clusters, columns in grouped((clusters, name) for name, clusters in result.statistics.clusters.items()).items():
-        if clusters.are_few:
-            yield (
-                f"{', '.join(columns)}: the {clusters.rows:,} rows are of {clusters.number} different values of "
-                f"'{clusters.name}'; intervals and tests ask about others, of which so few tell little"
-            )
-    yield from _unequal_trials(result)
-    without_interval = []
-    for (system, column), reason in result.statistics.absent.items():
-        without_interval.append((reason, f"{system} on {column}"))
-    for reason, places in grouped(without_interval).items():
-        more = f" and {len(places) - 2} more" if len(places) > 2 else ""
-        yield f"no interval for {', '.join(places[:2])}{more}: {reason}"
-    if not result.study.systems_down:
-        shown = [figure for row in task_rows(result, published) for figure in row.published]
-        yield from captions(shown)
-        yield from published.notes_on_missing(shown)
-
-
-def _unequal_trials(result: Result) -> Iterator[str]:
-    """Say where the systems that are compared chose among different numbers of grid points, which favours the most.
-
-    Where one half of dev chose and the other is scored, the choice favours none.
-    """
-    if result.study.select_on_half:
-        return
-    points_of: dict[tuple[tuple[str, int], ...], list[str]] = {}
-    for column in result.study.columns:
-        points = []
-        for system in result.study.names:
-            cell = result.cell_at.get((system, column.name))
-            if cell is not None and column.is_tested:
-                points.append((system, len(cell.cell.candidates)))
-        if len({count for _, count in points}) > 1:
-            points_of.setdefault(tuple(points), []).append(column.title)
-    for chosen_among, columns in points_of.items():
-        listed = ", ".join(f"{system} {count}" for system, count in chosen_among)
-        yield (
-            f"{', '.join(dict.fromkeys(columns))}: the systems chose among different numbers of grid points "
-            f"({listed}); the choice on dev favours the system with more of them, by chance alone: --select-on-half "
-            "scores other rows than those that chose"
-        )
-
-
-def _notes(result: Result) -> Iterator[str]:
-    """Yield each note about cells once, with all places that it is about."""
-    places = dict[str, list[tuple[str, str]]]()
-    for column in result.study.columns:
-        for system in (*result.study.names, *result.study.arms):
-            for note, name in _notes_at((system, column.name), column, result):
-                places.setdefault(note, []).append((name, system))
-    for note, about in places.items():
-        yield f"{_where(about, all_systems=len(result.study.names))}: {note}"
-
-
-def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[str, str]]:
-    """Yield why a figure is absent and the notes about the fits behind it, each with the name of the column."""
-    figure, cell = result.figures.get(place), result.cell_at.get(place)
-    if figure is not None and figure.mean.value is None:
-        yield f"no figure: {figure.mean.reason}", column.name
-    if cell is None:
-        return
-    for reason, fits in grouped((reason, fit) for fit, reason in cell.lost.items()).items():
-        names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
-        yield f"{names} no scores: {reason}", column.title
-    if 0 < cell.collapsed < len(cell.chosen_fits):
-        yield _collapsed_note(cell, place, result), column.title
-    for note in cell.notes:
-        yield note, column.title
-
-
-def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
-    """Say which share of fits collapses, and what can be said instead of the difference of the means."""
-    from benchrunner.statistics.intervals import share_interval
-
-    fits = len(cell.chosen_fits)
-    share = share_interval(cell.collapsed, fits)
-    said = (
-        f"{cell.collapsed} of {fits} restarts learned nothing or have no score (95 % interval of their share: "
-        f"{100 * share.low:.0f} to {100 * share.high:.0f} %), so that a mean of few restarts says little"
-    )
-    chances = {}
-    for other, test in result.statistics.of_place(place).items():
-        if test.chance is not None:
-            chances[other] = test.chance
-    if chances:
-        hardest = min(chances, key=lambda other: chances[other].value)
-        chance = chances[hardest]
-        said += (
-            f"; a new fit beats one of {hardest} with a chance of {100 * chance.value:.0f} % "
-            f"({100 * chance.low:.0f} to {100 * chance.high:.0f} %)"
-        )
-    return said
-
-
-def _where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:
-    """List pairs of a column and a system in few words: columns that have the same systems are named together."""
-    columns_of = grouped((tuple(systems), column) for column, systems in grouped(about).items())
-    places = []
-    for systems, columns in columns_of.items():
-        listed = ", ".join(columns)
-        places.append(listed if len(systems) == all_systems else f"{', '.join(systems)} on {listed}")
-    return "; ".join(places)

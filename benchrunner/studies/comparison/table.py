@@ -12,6 +12,22 @@ NAME_WIDTH = 12
 
 @final
 @dataclass(frozen=True)
+class Shown:
+    """What is shown of a result in a table and below it."""
+
+    best: bool = False
+    """Whether the score of the selected restart is shown too; it is optimistic, because dev selected it."""
+    every_metric: bool = False
+    """Whether a table with a row for each system has all metrics of each task, not only the headline."""
+    intervals: bool = True
+    every_note: bool = True
+    """Whether all notes are shown; otherwise notes of one kind are one line."""
+    run_ids: bool = False
+    """Whether the ids of the fits are listed."""
+
+
+@final
+@dataclass(frozen=True)
 class Line:
     """One line of a table."""
 
@@ -36,6 +52,10 @@ class Layout:
     title: str = "dev"
     may_break: bool = False
     """Whether columns that do not fit stand in groups below each other, each with the names of the rows."""
+    legend: tuple[str, ...] = ()
+    """What the marks mean, for formats that print no other notes."""
+    is_narrow: bool = False
+    """Whether no rules stand between the columns, and no blanks around ±."""
 
     @property
     def widths(self) -> list[int]:
@@ -51,34 +71,54 @@ class Layout:
     @property
     def borders(self) -> int:
         """The characters that a line has beside its cells."""
-        return 3 * len(self.headers) + 1
+        return 2 * len(self.headers) - 2 if self.is_narrow else 3 * len(self.headers) + 1
 
     def name_width(self, whole: int) -> int:
         """The characters of the names of rows in groups of columns, in a terminal of `whole` characters."""
         return min(self.widths[0], whole // 3)
 
     def groups(self, whole: int) -> Iterator[Layout]:
-        """Yield groups of columns that fit into `whole` characters, each with the names of the rows."""
+        """Yield groups of columns that fit into `whole` characters, each with the names of the rows.
+
+        A table that does not fit is made narrow first.
+        """
         widths = self.widths
+        if not self.may_break or self.name_width(whole) + sum(widths[1:]) + self.borders <= whole:
+            yield self
+            return
+        if not self.is_narrow:
+            yield from self._narrow().groups(whole)
+            return
         start = 1
         title = self.title
         while start < len(widths):
             stop = start + 1
-            room = whole - self.name_width(whole) - 7 - widths[start]  # seven characters of borders
-            while stop < len(widths) and widths[stop] + 3 <= room:
-                room -= widths[stop] + 3
+            room = whole - self.name_width(whole) - 2 - widths[start]
+            while stop < len(widths) and widths[stop] + 2 <= room:
+                room -= widths[stop] + 2
                 stop += 1
             yield self._of_columns(slice(start, stop), title)
             start = stop
             title = ""
 
+    def _narrow(self) -> Layout:
+        """Return the table without rules between its columns and blanks around ±."""
+        lines = []
+        for line in self.lines:
+            cells = tuple(cell.replace(" ± ", "±") for cell in line.cells)
+            lines.append(replace(line, cells=cells))
+        return replace(self, lines=tuple(lines), is_narrow=True)
+
     def _of_columns(self, chosen: slice, title: str) -> Layout:
         """Return the table of some columns, without lines that are empty then."""
         lines = []
+        begins_group = False
         for line in self.lines:
             cells = line.cells[chosen]
-            if line.begins_group or any(cells):
-                lines.append(replace(line, cells=(line.cells[0], *cells)))
+            begins_group = begins_group or line.begins_group
+            if any(cells) or (line.begins_group and line.kind == "score"):
+                lines.append(replace(line, cells=(line.cells[0], *cells), begins_group=begins_group))
+                begins_group = False
         headers = (self.headers[0], *self.headers[chosen])
         numeric = (self.numeric[0], *self.numeric[chosen])
         return replace(self, headers=headers, numeric=numeric, lines=tuple(lines), title=title)

@@ -29,6 +29,7 @@ from benchrunner.studies.kept.kept_study import (
 )
 from benchrunner.studies.kept.noted_predictions import PredictionIds
 from benchrunner.studies.study import Place, Study
+from benchrunner.studies.system_names import CUT
 
 LONGEST_NAME = 100
 """Characters of a study's name, so that every file system takes its file."""
@@ -148,7 +149,7 @@ def derived_name(study: Study) -> str:
     digits = identity({"study": as_json(asked), "cells": as_json(_kept_cells(study))})[:6]
     if study.name:
         return f"{_word(study.name.removesuffix('.toml'))}-{_word(study.scale.name)}-{digits}"
-    compared = _listed(study.backbones, "backbones")
+    compared = _listed(study.names if len(study.methods) < 2 else study.backbones, "backbones")
     if len(study.methods) > 1:
         compared += f"-by-{_listed(study.methods, 'methods')}"
     return f"{compared}-on-{_tasks([task.name for task in study.tasks])}-{digits}"
@@ -167,6 +168,7 @@ def _tasks(tasks: Sequence[str]) -> str:
 
 def _word(name: str) -> str:
     """Shorten a name for a study's name: without namespace or parent folders, with only letters, digits, - and ."""
+    name = name.removeprefix(f"{CUT}/").removesuffix(f"/{CUT}")  # of a shortened path
     is_path = name.startswith(("/", ".", "~"))
     own = Path(name.rstrip("/")).name if is_path else name.partition("/")[2] or name
     word = re.sub(r"[^A-Za-z0-9.]+", "-", own).strip("-.")

@@ -18,7 +18,7 @@ from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import compared, named_by_method
 from benchrunner.studies.cells import Candidate, Cell, CellResult, LimitedRunners
-from benchrunner.studies.comparison.formats import as_html
+from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.kept_study import KeptStudy, find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.result import Result
@@ -57,7 +57,7 @@ def read_study(name: str, runner: Runner) -> Result:
     )
     baseline = _kept_baseline(kept, study, runner)
     submissions = kept.submit_commands(runner.plugins)
-    return Result(study, tuple(results), baseline, name, runner, kept.others, submissions, kept.costs, as_html)
+    return Result(study, tuple(results), baseline, name, runner, kept.others, submissions, kept.costs, as_page)
 
 
 def _kept_baseline(kept: KeptStudy, study: Study, runner: Runner) -> dict[Term, Score]:
@@ -109,7 +109,7 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
     baseline: dict[Term, Score] = {}
     for task in study.tasks:
         baseline |= _majority_scores(task, task.named("dev"), majority.get(task.name), predictions, absent)
-    return Result(study, tuple(results), baseline, runner=runner, html=as_html)
+    return Result(study, tuple(results), baseline, runner=runner, html=as_page)
 
 
 def _cell_result(

@@ -16,6 +16,7 @@ from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import OTHER_RUNS
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Figure, Fitting, Selection
 from benchrunner.studies.kept.noted_predictions import Key, PredictionIds
+from benchrunner.studies.significance.contrasts import spelled_names
 from benchrunner.studies.study import Place, Study
 
 FORMAT = 1
@@ -269,6 +270,7 @@ class KeptStudy:
                     "that has these tasks: 'benchrunner runs studies' lists them."
                 )
             name = next(iter(answering))
+        name = spelled_names(self.study).get(name, name)
         if name not in answering:
             raise UnknownName("system", name, answering, where=f"in the study {self.name}")
         return _joined(answering[name])

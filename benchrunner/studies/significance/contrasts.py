@@ -41,7 +41,7 @@ def with_contrasts(study: Study, other: str | None, texts: Sequence[str]) -> Stu
     """
     if other is None and not texts:
         return study
-    spelled = _spelled(study)
+    spelled = spelled_names(study)
     contrasts = dict[Contrast, None]()
     if other is not None:
         if other not in spelled:
@@ -83,10 +83,12 @@ def _names(study: Study) -> tuple[str, ...]:
     return (*study.arms, *study.names)
 
 
-def _spelled(study: Study) -> dict[str, str]:
-    """Map every spelling of a name to the name: the whole name, or the part after a slash of it if this is unique."""
+def spelled_names(study: Study) -> dict[str, str]:
+    """Map every spelling of a name to the name: the whole name, or its backbone or the part after a slash if unique."""
     spelled: dict[str, str] = {}
     short: dict[str, list[str]] = {}
+    for system in study.systems:
+        short.setdefault(system.backbone, []).append(system.name)
     for name in _names(study):
         spelled[name] = name
         _, slash, rest = name.partition("/")
@@ -94,6 +96,6 @@ def _spelled(study: Study) -> dict[str, str]:
             short.setdefault(rest, []).append(name)
             _, slash, rest = rest.partition("/")
     for ending, names in short.items():
-        if len(names) == 1:
+        if len(set(names)) == 1:
             spelled.setdefault(ending, names[0])
     return spelled

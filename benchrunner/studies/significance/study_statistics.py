@@ -23,6 +23,9 @@ from benchrunner.tasks.task import Term
 Standing = Literal["best", "tied", "better", "worse", "mixed", ""]
 """What tests say of a figure: all others are clearly behind, or not clearly worse than any; with contrasts, clearly
 better or worse than what it is compared with, or better than one and worse than another."""
+CLEAR, TIED = "*", "="
+"""Marks of a clear difference or of the best figure, and of figures that are tied for best. Those of single fits stand
+in parentheses."""
 
 
 @final
@@ -96,6 +99,15 @@ class StudyStatistics:
             if (system, column) == place and test.is_clear:
                 standings.add("better" if test.comparison.difference > 0 else "worse")
         return standings.pop() if len(standings) == 1 else "mixed" if standings else ""
+
+    def mark(self, place: Place) -> str:
+        """Return the mark of what the tests say of a figure; empty if they show nothing."""
+        standing = self.standing(place)
+        if not standing:
+            return ""
+        mark = TIED if standing == "tied" else CLEAR
+        claims = {test.comparison.claim for test in self.of_place(place).values()}
+        return f"({mark})" if "fits" in claims else mark
 
     def of_place(self, place: Place) -> dict[str, SystemDifference]:
         """Map the systems with which a figure is compared to the differences of the figure from theirs."""

@@ -68,7 +68,7 @@ def embedded(html: str) -> dict[str, Any]:
 
 
 def test_the_headline_has_the_means_of_the_result(study: tuple[Result, Runner], report: Report) -> None:
-    frame = study[0].to_pandas().set_index(["task", "metric", "backbone"])["mean"]
+    frame = study[0].to_pandas(long=True).set_index(["task", "metric", "backbone"])["score"]
     page, columns = rendered(report), report.result.study.columns
     assert len(report.rows) == len(columns) == 6
     for column in columns:

@@ -1,0 +1,177 @@
+"""Footnotes of a study's table: what the table cannot show, with notes of one kind in one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import final
+
+from benchrunner.leaderboards.published_choice import PublishedChoice, captions
+from benchrunner.studies.cells import CellResult
+from benchrunner.studies.comparison.conclusions import grouped
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
+from benchrunner.studies.result import Result
+from benchrunner.studies.study import Column, Place, Study
+
+
+@final
+@dataclass(frozen=True)
+class Note:
+    """A line below a table that may stand for others of its kind."""
+
+    said: str
+    kind: str = ""
+    """What notes of one kind have in common; empty for a note that always stands."""
+    about: str = ""
+    """Places of the table that the note is about, separated by semicolons."""
+
+    @property
+    def text(self) -> str:
+        """The whole note."""
+        return f"{self.about}: {self.said}" if self.about else self.said
+
+    @property
+    def short(self) -> str:
+        """The note about its first places, without what follows a semicolon."""
+        return replace(self, said=self.said.split("; ")[0], about=self.about.split("; ")[0]).text
+
+
+def footnotes(
+    result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, every_note: bool = True
+) -> Iterator[str]:
+    """Yield what the table cannot show: backbones, default methods that learn nothing, lost fits, absent scores and
+    intervals, notes, and the sources of published figures.
+
+    Without `every_note`, the first note of each kind stands for all, with the number of the others.
+    """
+    of_kind = dict[str, list[Note]]()
+    for note in _notes(result, published):
+        of_kind.setdefault(note.text if every_note else note.kind or note.text, []).append(note)
+    for first, *others in of_kind.values():
+        more = f" ({len(others)} more such note{'s' * (len(others) > 1)}: --notes)"
+        yield f"{first.short}{more}" if others and not every_note else first.text
+
+
+def _notes(result: Result, published: PublishedChoice) -> Iterator[Note]:
+    yield from _named_backbones(result.study)
+    for task in result.study.tasks:
+        if task.method_reason and result.study.methods == ():
+            yield Note(f"{task.name} is answered by '{task.method}': {task.method_reason}")
+    yield from _of_cells(result)
+    for clusters, columns in grouped((clusters, name) for name, clusters in result.statistics.clusters.items()).items():
+        if clusters.are_few:
+            said = (
+                f"the {clusters.rows:,} rows are of {clusters.number} different values of '{clusters.name}'; intervals "
+                "and tests ask about others, of which so few tell little"
+            )
+            yield Note(said, about=", ".join(columns))
+    yield from _unequal_trials(result)
+    without_interval = []
+    for (system, column), reason in result.statistics.absent.items():
+        without_interval.append((reason, f"{system} on {column}"))
+    for reason, places in grouped(without_interval).items():
+        more = f" and {len(places) - 2} more" if len(places) > 2 else ""
+        yield Note(reason, about=f"no interval for {', '.join(places[:2])}{more}")
+    if not result.study.systems_down:
+        shown = [figure for row in task_rows(result, published) for figure in row.published]
+        for said in (*captions(shown), *published.notes_on_missing(shown)):
+            yield Note(said)
+
+
+def _named_backbones(study: Study) -> Iterator[Note]:
+    """Yield the backbone of each system whose name, from a command line, does not say it."""
+    for system in () if study.systems_down else study.systems:
+        if not system.name.startswith(system.backbone):
+            yield Note(system.backbone, "backbones", system.name)
+
+
+def _unequal_trials(result: Result) -> Iterator[Note]:
+    """Say where the systems that are compared chose among different numbers of grid points, which favours the most.
+
+    Where one half of dev chose and the other is scored, the choice favours none.
+    """
+    if result.study.select_on_half:
+        return
+    points_of: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for column in result.study.columns:
+        points = []
+        for system in result.study.names:
+            cell = result.cell_at.get((system, column.name))
+            if cell is not None and column.is_tested:
+                points.append((system, len(cell.cell.candidates)))
+        if len({count for _, count in points}) > 1:
+            points_of.setdefault(tuple(points), []).append(column.title)
+    for chosen_among, columns in points_of.items():
+        listed = ", ".join(f"{system} {count}" for system, count in chosen_among)
+        said = (
+            f"the systems chose among different numbers of grid points ({listed}); the choice on dev favours the "
+            "system with more of them, by chance alone: --select-on-half scores other rows than those that chose"
+        )
+        yield Note(said, about=", ".join(dict.fromkeys(columns)))
+
+
+def _of_cells(result: Result) -> Iterator[Note]:
+    """Yield each note about cells once, with all places that it is about."""
+    places = dict[tuple[str, str], list[tuple[str, str]]]()
+    for column in result.study.columns:
+        for system in (*result.study.names, *result.study.arms):
+            for said, kind, name in _notes_at((system, column.name), column, result):
+                places.setdefault((said, kind), []).append((name, system))
+    for (said, kind), about in places.items():
+        yield Note(said, kind, _where(about, all_systems=len(result.study.names)))
+
+
+def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[str, str, str]]:
+    """Yield why a figure is absent and the notes about the fits behind it, each with its kind and the column's name."""
+    figure, cell = result.figures.get(place), result.cell_at.get(place)
+    if figure is not None and figure.mean.value is None:
+        yield f"no figure: {figure.mean.reason}", "", column.name
+    if cell is None:
+        return
+    for reason, fits in grouped((reason, fit) for fit, reason in cell.lost.items()).items():
+        names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
+        yield f"{names} no scores: {reason}", f"lost: {_without_numbers(reason)}", column.title
+    if 0 < cell.collapsed < len(cell.chosen_fits):
+        yield _collapsed_note(cell, place, result), "collapsed fits", column.title
+    for note in cell.notes:
+        yield note, _without_numbers(note), column.title
+
+
+def _without_numbers(said: str) -> str:
+    """Return what notes with other numbers have in common."""
+    return re.sub(r"[\d,.]+", "0", said)
+
+
+def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
+    """Say which share of fits collapses, and what can be said instead of the difference of the means."""
+    from benchrunner.statistics.intervals import share_interval
+
+    fits = len(cell.chosen_fits)
+    share = share_interval(cell.collapsed, fits)
+    said = (
+        f"{cell.collapsed} of {fits} restarts learned nothing or have no score (95 % interval of their share: "
+        f"{100 * share.low:.0f} to {100 * share.high:.0f} %), so that a mean of few restarts says little"
+    )
+    chances = {}
+    for other, test in result.statistics.of_place(place).items():
+        if test.chance is not None:
+            chances[other] = test.chance
+    if chances:
+        hardest = min(chances, key=lambda other: chances[other].value)
+        chance = chances[hardest]
+        said += (
+            f"; a new fit beats one of {hardest} with a chance of {100 * chance.value:.0f} % "
+            f"({100 * chance.low:.0f} to {100 * chance.high:.0f} %)"
+        )
+    return said
+
+
+def _where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:
+    """List pairs of a column and a system in few words: columns that have the same systems are named together."""
+    columns_of = grouped((tuple(systems), column) for column, systems in grouped(about).items())
+    places = []
+    for systems, columns in columns_of.items():
+        listed = ", ".join(columns)
+        places.append(listed if len(systems) == all_systems else f"{', '.join(systems)} on {listed}")
+    return "; ".join(places)

@@ -1,0 +1,123 @@
+"""The table of a result in other formats than the terminal's: HTML, LaTeX that compiles, data frames."""
+
+import builtins
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_comparison import ABOVE, HOSTILE, ranked, result, with_statistics
+
+from benchrunner.errors import RequestError
+from benchrunner.studies.comparison.footnotes import footnotes
+from benchrunner.studies.comparison.formats import as_table, as_text
+from benchrunner.studies.comparison.table import Shown
+from inline import mood
+from made_results import lines, made_result
+from published_moods import MEAN, choice
+
+
+def tree(page: str) -> ElementTree.Element:
+    return ElementTree.fromstring(f"<div>{page.replace('<br>', ' ')}</div>")
+
+
+def test_html_has_a_caption_scopes_and_a_strong_best_group() -> None:
+    page = tree(as_text("html", ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")))
+    assert page.findtext("table/caption") == "dev, mean ± sd [95 %]"
+    heads = page.findall("table/thead/tr/th")
+    assert [head.text for head in heads] == ["backbone", "mine/one accuracy", "mine/two accuracy", "mean rank"]
+    assert {head.get("scope") for head in heads} == {"col"}
+    rows = page.findall("table/tbody/tr/th")
+    assert [row.text for row in rows[:3]] == ["a", "b", "c"] and {row.get("scope") for row in rows} == {"row"}
+    assert [cell.text for cell in page.iter("strong")] == ["93.1 ± 1.2 *", "93.1 ± 1.2 =", "93.1 ± 1.2 ="]
+
+
+def test_every_row_of_html_has_as_many_cells_as_the_head() -> None:
+    made = with_statistics(made_result([mood(suite=MEAN)], ["a", "b", HOSTILE]), {"mine/mood": 0.1})
+    page = tree(as_text("html", made, choice("all"), Shown(best=True)))
+    columns = len(page.findall("table/thead/tr/th"))
+    covered = 0
+    for row in page.findall("table/tbody/tr"):
+        header = row.find("th")
+        covered = covered - 1 if header is None else int(header.get("rowspan", "1")) - 1
+        assert len(row.findall("td")) == columns - 1 and covered >= 0
+    assert page.findall("table/tbody/tr/th")[2].text == HOSTILE
+
+
+def test_a_narrow_table_names_the_rows_of_every_group() -> None:
+    tasks = [mood(name=f"mine/task-{number}", suite=MEAN) for number in range(12)]
+    made = with_statistics(made_result(tasks, "abc"), {})
+    for width in (60, 80, 100):
+        shown = lines(as_table(made, choice("all"), Shown(intervals=False)), width)
+        assert max(map(len, shown)) <= width
+        figures = [line for line in shown if "93.1" in line]
+        assert {line.split()[0] for line in figures} == {"a", "b", "c"}
+        assert sum(line.count("93.1±1.2") for line in figures) == 3 * 12
+
+
+def test_tables_without_intervals_have_a_line_for_a_system() -> None:
+    made = with_statistics(result("a", "b", "c"), {})
+    shown = lines(as_table(made, shown=Shown(intervals=False)), 100)
+    assert not any("91.0" in line for line in shown) and sum("93.1" in line for line in shown) == 3
+    assert shown[0].strip() == "dev, mean ± sd"
+
+
+def test_notes_with_other_numbers_are_one_kind() -> None:
+    made = result("a")
+    for number, cell in enumerate(made.cells):
+        notes = (f"{number + 5},000 rows, where the official count is 9; a reason", f"odd {'x' * number}")
+        object.__setattr__(cell, "notes", notes)
+    assert list(footnotes(made, every_note=False)) == [
+        "mine/mood: 5,000 rows, where the official count is 9 (1 more such note: --notes)",
+        "mine/mood: odd ",
+        "mine/gloom: odd x",
+    ]
+    assert len(list(footnotes(made))) == 4
+
+
+def test_frames_have_the_table_and_every_score() -> None:
+    pytest.importorskip("pandas")
+    made = ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")
+    table = made.to_pandas()
+    assert table.loc["a"].to_dict() == {"mine/one accuracy": 0.931, "mine/two accuracy": 0.931, "mean rank": 1.5}
+    assert "mine/one matthews" in made.to_pandas(every_metric=True)
+    long = made.to_pandas(long=True)
+    assert len(long) == 3 * 2 * 2 and long["score"].tolist() == [0.931] * 12
+    assert long.query("mark == '*'")[["system", "task"]].values.tolist() == [["a", "mine/one"]]
+
+
+def test_a_missing_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without_pandas(name: str, *arguments: Any, **options: Any) -> Any:
+        if name == "pandas":
+            raise ImportError(name)
+        return real(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_pandas)
+    with pytest.raises(RequestError, match="pip install pandas"):
+        result("a").to_pandas()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_compiles_and_is_not_wider_than_the_page(tmp_path: Path) -> None:
+    hostile = r"a\b~^<>|{}_%$#&±[x]" + HOSTILE
+    tasks = [mood(name=f"mine/{hostile.replace('/', '')}{number}", suite=MEAN) for number in range(8)]
+    tables = []
+    for names in ([hostile], ["[a]", "*b"], [*"abcdefgh", hostile]):
+        made = with_statistics(made_result(tasks, names), {})
+        for shown in (Shown(), Shown(intervals=False, best=True)):
+            tables.append(as_text("latex", made, choice("all"), shown))
+        tables.append(as_text("latex", made, long=True))
+    tables.append(as_text("latex", ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")))
+    body = "\n\\clearpage\n".join(tables)
+    packages = r"\usepackage[T1]{fontenc}\usepackage{booktabs,graphicx}"
+    text = f"\\documentclass{{article}}{packages}\\begin{{document}}\n{body}\n\\end{{document}}"
+    (tmp_path / "tables.tex").write_text(text, encoding="utf-8")
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, encoding="latin-1", check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull \\hbox" not in done.stdout
