@@ -23,7 +23,13 @@ def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> i
 
 
 def finished_study(
-    study: Study, runner: Runner, executor: Executor | None, arguments: argparse.Namespace, *, reserved: bool
+    study: Study,
+    runner: Runner,
+    executor: Executor | None,
+    arguments: argparse.Namespace,
+    *,
+    reserved: bool,
+    budget: str | None = None,
 ) -> Result:
     """Run the fits that are missing and return the result; `reserved` keeps standard output free of other text."""
     from benchrunner.studies.study_run import run_study
@@ -37,4 +43,5 @@ def finished_study(
             keep_as=arguments.name,
             command=arguments.words,
             with_costs=arguments.cost,
+            budget=budget,
         )

@@ -26,6 +26,7 @@ def compared(
     tests: Sequence[str] = (),
     limit_dev: int | None = None,
     select_on_half: bool = False,
+    looks: tuple[int, ...] = (),
 ) -> Study:
     """Build the study of all backbones, with each of the methods, on all tasks.
 
@@ -33,7 +34,7 @@ def compared(
     tasks that have them. The other arguments are those of `Fitting` and `Cell`.
     """
     selection = selection or Selection()
-    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev, select_on_half)
+    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev, select_on_half, looks)
     _check(backbones, tasks, methods, selection, tests)
     systems = []
     columns = []

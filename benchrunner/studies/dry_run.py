@@ -69,6 +69,8 @@ class PlannedFits:
     """Why it is not known which fits are finished, for example because the backbone is not built."""
     measured: MeasuredCost | None = None
     """What earlier fits of the backbone cost, also fits of other studies and tasks; None if there are none."""
+    added: int = 0
+    """Number of restarts that may be added until comparisons are clear."""
     part: int = 0
     """Number of the part of the comparison. A part begins when all fits of the part before are finished."""
 
@@ -153,6 +155,11 @@ class DryRun:
     def to_run(self) -> int:
         """Number of different fits that are not finished, as far as that is known."""
         return sum(not fit.is_finished for fit in self.fits)
+
+    @property
+    def added(self) -> int:
+        """Number of restarts that may be added until comparisons are clear, at most."""
+        return sum(line.added for line in self.lines)
 
     @property
     def seconds(self) -> tuple[float, int]:
@@ -240,6 +247,11 @@ class _Plan:
                 systems[cell.system] = None
                 columns |= dict.fromkeys(self._titles[name] for name in cell.columns)
             line = PlannedFits(tuple(systems), tuple(columns) or (FIRST_STAGE,), fits, part=part)
+            fitting = group[0].fitting
+            if len({fit.seed for fit in fits}) == len(fitting.first_seeds):
+                points = len(fits) // len(fitting.first_seeds)  # each cell of the group may select another one
+                more = len(fitting.seeds) - len(fitting.first_seeds)
+                line = replace(line, added=more * min(points, len(group)))
             yield self._compared(line, group[0])
 
     def _fits(self, cell: Cell) -> tuple[PlannedFit, ...]:

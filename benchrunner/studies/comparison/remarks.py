@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
@@ -15,6 +15,7 @@ from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column, Place, Study
+from benchrunner.studies.until_clear import unclear_cells
 
 
 def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, run_ids: bool = False) -> Iterator[str]:
@@ -61,6 +62,8 @@ def caption(result: Result) -> Iterator[str]:
     if fitting is not None:
         count, seeds = len(fitting.seeds), ", ".join(map(str, fitting.seeds))
         restarts = f"{count} restarts (seeds {seeds})" if count > 1 else f"seed {seeds}"
+        if fitting.looks:
+            restarts = _restarts(result)
         recipe = _recipe_text(result)
         yield f"{recipe}; {restarts}" if recipe else restarts
         rates = _chosen_rates(result)
@@ -160,22 +163,35 @@ def _chosen_rates(result: Result) -> str:
         if cell.chosen is not None and (method is None or method.trains_in_steps):
             of_task = rates.setdefault(_titles(cell, result), {})
             of_task.setdefault(cell.cell.system, f"{cell.chosen.lr:g}")
+    return _by_task("learning rate", rates, result, " chosen on dev" * is_chosen)
+
+
+def _restarts(result: Result) -> str:
+    """Say how many restarts each cell has."""
+    counts: dict[str, dict[str, str]] = {}
+    for cell in result.table_cells:
+        counts.setdefault(_titles(cell, result), {})[cell.cell.system] = str(len(cell.chosen_fits))
+    return _by_task("restarts", counts, result)
+
+
+def _by_task(name: str, values: Mapping[str, Mapping[str, str]], result: Result, more: str = "") -> str:
+    """Say the value of each system on each task; `more` is added to the name unless all values are equal."""
     every = set[str]()
     systems = set[str]()
-    for of_task in rates.values():
+    for of_task in values.values():
         every.update(of_task.values())
         systems.update(of_task)
     if len(every) < 2:
-        return f"learning rate {every.pop()}" if every else ""
+        return f"{name} {every.pop()}" if every else ""
     ordered = [name for name in result.study.names if name in systems]
     shown = []
-    for titles, of_task in rates.items():
+    for titles, of_task in values.items():
         listed = list(dict.fromkeys(of_task.values()))
         if len(listed) > 1:
             listed = [of_task.get(name, ABSENT) for name in ordered]
         shown.append(f"{titles} {', '.join(listed)}")
     order = f" (in the order {', '.join(ordered)})" if len(ordered) > 1 else ""
-    return f"learning rate{' chosen on dev' * is_chosen}{order}: {'; '.join(shown)}"
+    return f"{name}{more}{order}: {'; '.join(shown)}"
 
 
 def _titles(cell: CellResult, result: Result) -> str:
@@ -199,6 +215,8 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
                 f"'{clusters.name}'; intervals and tests ask about others, of which so few tell little"
             )
     yield from _unequal_trials(result)
+    if result.study.looks:
+        yield from _looks(result)
     without_interval = []
     for (system, column), reason in result.statistics.absent.items():
         without_interval.append((reason, f"{system} on {column}"))
@@ -211,6 +229,22 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
         yield from published.notes_on_missing(shown)
 
 
+def _looks(result: Result) -> Iterator[str]:
+    """Yield that restarts were added until clear, where that is not reached, and what may spoil the level."""
+    yield f"{result.cells[-1].cell.fitting.looks_note}; a clear difference is that of the look that showed it"
+    unclear = []
+    for column, cells in unclear_cells(result).items():
+        restarts = max(len(cell.chosen_fits) for cell in cells.values())
+        unclear.append(f"{column} with {restarts} of {result.study.looks[-1]} restarts")
+    if unclear:
+        yield f"not clear yet: {', '.join(unclear)}; the same command with a larger budget, or none, goes on from here"
+    if result.study.begun_after:
+        yield (
+            f"fits of this study were run before, for {', '.join(result.study.begun_after)}, without these looks: if "
+            "what they showed made you add restarts, false marks are more frequent than 5 %"
+        )
+
+
 def _unequal_trials(result: Result) -> Iterator[str]:
     """Say where the systems that are compared chose among different numbers of grid points, which favours the most.
 
@@ -218,19 +252,19 @@ def _unequal_trials(result: Result) -> Iterator[str]:
     """
     if result.study.select_on_half:
         return
-    points_of: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    unequal = []
     for column in result.study.columns:
-        points = []
+        points = {}
         for system in result.study.names:
             cell = result.cell_at.get((system, column.name))
             if cell is not None and column.is_tested:
-                points.append((system, len(cell.cell.candidates)))
-        if len({count for _, count in points}) > 1:
-            points_of.setdefault(tuple(points), []).append(column.title)
-    for chosen_among, columns in points_of.items():
-        listed = ", ".join(f"{system} {count}" for system, count in chosen_among)
+                points[system] = len(cell.cell.candidates)
+        if len(set(points.values())) > 1:
+            listed = ", ".join(f"{system} {count}" for system, count in points.items())
+            unequal.append((listed, column.title))
+    for listed, columns in grouped(unequal).items():
         yield (
-            f"{', '.join(dict.fromkeys(columns))}: the systems chose among different numbers of grid points "
+            f"{', '.join(columns)}: the systems chose among different numbers of grid points "
             f"({listed}); the choice on dev favours the system with more of them, by chance alone: --select-on-half "
             "scores other rows than those that chose"
         )

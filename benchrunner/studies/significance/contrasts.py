@@ -89,10 +89,9 @@ def _spelled(study: Study) -> dict[str, str]:
     short: dict[str, list[str]] = {}
     for name in _names(study):
         spelled[name] = name
-        _, slash, rest = name.partition("/")
-        while slash:
-            short.setdefault(rest, []).append(name)
-            _, slash, rest = rest.partition("/")
+        parts = name.split("/")
+        for start in range(1, len(parts)):
+            short.setdefault("/".join(parts[start:]), []).append(name)
     for ending, names in short.items():
         if len(names) == 1:
             spelled.setdefault(ending, names[0])
