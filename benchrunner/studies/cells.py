@@ -115,7 +115,7 @@ class Fitting:
         if looks and (len(looks) < 2 or looks[0] < 2 or sorted(set(looks)) != looks or looks[-1] != len(self.seeds)):
             raise RequestError(
                 "until-clear names two or more numbers of restarts, from 2 up and in ascending order, such as 3,6,12, "
-                f"not {','.join(map(str, looks))}; there is a seed for each of the last."
+                f"not {','.join(map(str, looks))} with {len(self.seeds)} seeds."
             )
 
     @property

@@ -153,11 +153,15 @@ def test_a_budget_ends_a_study_that_a_larger_one_continues(tmp_path: Path) -> No
     offered, _ = made(tmp_path, one=ONE, other=LIKE_IT)
     small = run_study(study_of(offered), offered, budget="9 fits")
     assert restarts(small) == [3, 3]
-    [note] = (note for note in as_json(small)["notes"] if note.startswith("not clear yet"))
-    assert "mine/mood accuracy with 3 of 5 restarts" in note
+    notes = as_json(small)["notes"]
+    assert "with a larger budget, or none, the same command adds restarts to mine/mood accuracy" in notes
+    [test] = small.statistics.tests.values()
+    points = 100 * test.comparison.detectable
+    assert f"still not clear: mine/mood accuracy (likely to be seen from {points:.1f})" in notes
     large = run_study(study_of(offered), offered, budget="10fits")
     assert large.name == small.name and restarts(large) == [5, 5]
-    assert not any(note.startswith("not clear yet") for note in as_json(large)["notes"])
+    notes = as_json(large)["notes"]
+    assert any("still not clear" in note for note in notes) and not any("larger budget" in note for note in notes)
 
 
 def test_a_budget_of_time_counts_what_records_say(tmp_path: Path) -> None:

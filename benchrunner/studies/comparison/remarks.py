@@ -13,6 +13,7 @@ from benchrunner.studies.cells import ABSENT, CellResult
 from benchrunner.studies.comparison.conclusions import conclusions, grouped
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.comparison.marks import Marks
+from benchrunner.studies.comparison.verdict import seen_from
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.studies.until_clear import unclear_cells
@@ -232,12 +233,17 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
 def _looks(result: Result) -> Iterator[str]:
     """Yield that restarts were added until clear, where that is not reached, and what may spoil the level."""
     yield f"{result.cells[-1].cell.fitting.looks_note}; a clear difference is that of the look that showed it"
-    unclear = []
-    for column, cells in unclear_cells(result).items():
-        restarts = max(len(cell.chosen_fits) for cell in cells.values())
-        unclear.append(f"{column} with {restarts} of {result.study.looks[-1]} restarts")
-    if unclear:
-        yield f"not clear yet: {', '.join(unclear)}; the same command with a larger budget, or none, goes on from here"
+    points_of = dict[str, float]()
+    for (system, _, column), test in result.statistics.tests.items():
+        if test.comparison.parts and not test.is_clear:
+            points = test.comparison.detectable * result.figures[system, column].scale
+            points_of[column] = max(points, points_of.get(column, 0.0))
+    if points_of:
+        seen = [f"{column} ({seen_from(points)})" for column, points in points_of.items()]
+        yield f"still not clear: {', '.join(seen)}"
+    waiting = unclear_cells(result)
+    if waiting:
+        yield f"with a larger budget, or none, the same command adds restarts to {', '.join(waiting)}"
     if result.study.begun_after:
         yield (
             f"fits of this study were run before, for {', '.join(result.study.begun_after)}, without these looks: if "
