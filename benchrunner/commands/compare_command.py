@@ -37,11 +37,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="A-B",
         help="compare these pairs of systems alone: 'A - B', or A-B where this can be read in one way only",
     )
-    parser.add_argument(
-        "--budget",
-        metavar="LIMIT",
-        help="for --until-clear: add restarts while all fits together number, or last, at most 40fits, 4h or 90min",
-    )
     options.add_planning(parser)
     study = parser.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
     study.add_argument(
@@ -79,7 +74,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
     from benchrunner.studies.significance.contrasts import with_contrasts
-    from benchrunner.studies.until_clear import check_looks
 
     if arguments.name is not None:
         check_name(arguments.name)
@@ -98,12 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
         study = dataclasses.replace(study, margin=arguments.margin)
     study = with_contrasts(study, arguments.against, arguments.contrast or ())
     published = None if arguments.study else options.published(arguments, arguments.backbones)
-    check_looks(study, arguments.budget)
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
-    result = finished_study(
-        study, runner, executor, arguments, reserved=arguments.format != "table", budget=arguments.budget
-    )
+    result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
     return print_result(
         result,
         published=published,

@@ -34,7 +34,7 @@ def directional(
     all their differences are reported, they no longer count, unless the data is looked at several times (`of_one_look`
     is False). docs/statistics.md has the proof.
     """
-    groups = _connected(p_values, of_one_look=of_one_look)
+    groups = _connected(p_values)
     adjusted = dict(p_values)
     largest = 0.0
     factor = sum(group.factor for group in set(groups.values()))
@@ -44,7 +44,8 @@ def directional(
         group = groups[pair[0]]
         factor -= group.factor
         group.rejected += 1
-        factor += group.factor
+        if group.rejected < group.tests or not of_one_look:
+            factor += group.factor
     return adjusted
 
 
@@ -81,15 +82,12 @@ class _Group:
     """Systems that are connected by tests."""
 
     systems: set[Any]
-    of_one_look: bool
     tests: int = 0
     rejected: int = 0
 
     @property
     def factor(self) -> float:
-        """Half the number of reports that would be false, at most; 0 if all are reported by tests of one look."""
-        if self.of_one_look and self.rejected == self.tests:
-            return 0.0
+        """Half the number of reports that would be false, at most."""
         return (self.tests + self.most_true) / 2
 
     @property
@@ -101,12 +99,12 @@ class _Group:
         return min(self.tests - self.rejected, max(possible))
 
 
-def _connected(pairs: Iterable[tuple[Name, Name]], *, of_one_look: bool) -> dict[Name, _Group]:
+def _connected(pairs: Iterable[tuple[Name, Name]]) -> dict[Name, _Group]:
     """Map each system to the group of systems with which tests connect it."""
     groups: dict[Name, _Group] = {}
     for system, other in pairs:
-        group = groups.setdefault(system, _Group({system}, of_one_look))
-        joined = groups.setdefault(other, _Group({other}, of_one_look))
+        group = groups.setdefault(system, _Group({system}))
+        joined = groups.setdefault(other, _Group({other}))
         if joined is not group:
             group.systems |= joined.systems
             group.tests += joined.tests

@@ -157,11 +157,6 @@ class DryRun:
         return sum(not fit.is_finished for fit in self.fits)
 
     @property
-    def added(self) -> int:
-        """Number of restarts that may be added until comparisons are clear, at most."""
-        return sum(line.added for line in self.lines)
-
-    @property
     def seconds(self) -> tuple[float, int]:
         """Seconds of the different fits that are left, one after another; number of fits without an estimate."""
         seconds = {}

@@ -71,7 +71,7 @@ def _best(cell: Cell, points: Sequence[Candidate], predictions: Predictions) -> 
     first_seeds = cell.fitting.first_seeds
     for point in points:
         scores = [_dev_score(fit, cell, predictions) for fit in point.fits]
-        of_first = [score for fit, score in zip(point.fits, scores, strict=True) if fit.seed in first_seeds] or scores
+        of_first = scores[: sum(fit.seed in first_seeds for fit in point.fits)] or scores
         value = max(of_first) if cell.selection.rule == "best" else statistics.fmean(of_first)
         if not chosen_scores or value > best_value:
             chosen, chosen_scores, best_value = point, scores, value

@@ -16,8 +16,6 @@ from benchrunner.studies.planning import with_next_look
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Study
 
-_UNITS = {"h": 3600.0, "min": 60.0}
-
 
 @final
 @dataclass(frozen=True)
@@ -34,12 +32,13 @@ class Budget:
         match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(fits|h|min)", text.strip())
         if match is None:
             raise RequestError(f"A budget is written as 40fits, 4h or 90min, not '{text}'.")
+        limit = float(match[1])
         if match[2] == "fits":
-            return cls(fits=float(match[1]))
-        return cls(seconds=float(match[1]) * _UNITS[match[2]])
+            return cls(fits=limit)
+        return cls(seconds=limit * (3600 if match[2] == "h" else 60))
 
 
-def check_looks(study: Study, budget: str | None = None) -> Budget:
+def check_looks(study: Study, budget: str | None) -> Budget:
     """Read the budget; raise a `RequestError` if nothing is compared, or if a budget has nothing to limit."""
     if budget is not None and not study.looks:
         raise RequestError(
@@ -53,19 +52,19 @@ def check_looks(study: Study, budget: str | None = None) -> Budget:
     return Budget() if budget is None else Budget.read(budget)
 
 
-def unclear_cells(result: Result) -> dict[str, dict[str, CellResult]]:
-    """Map columns to the systems, with their cells, that are in a comparison that more restarts may make clear.
+def unclear_cells(result: Result) -> dict[str, list[CellResult]]:
+    """Map columns to the cells that are in a comparison that more restarts may make clear.
 
     Where all answers of two systems are equal, or all restarts of the last look are there, they may not.
     """
-    cells: dict[str, dict[str, CellResult]] = {}
+    cells: dict[str, list[CellResult]] = {}
     for (system, other, column), test in result.statistics.tests.items():
         if test.is_clear or not test.comparison.parts:
             continue
         for name in (*result.study.members(system), *result.study.members(other)):
             cell = result.cell_at[name, column]
             if len(cell.chosen_fits) in result.study.looks[:-1]:  # not the one fit of a method without seeds
-                cells.setdefault(column, {})[name] = cell
+                cells.setdefault(column, []).append(cell)
     return cells
 
 
@@ -77,7 +76,7 @@ def next_cells(result: Result, budget: Budget, runner: Runner) -> list[Cell]:
     planned = dict[CellKey, Cell]()
     for cells in unclear_cells(result).values():
         more = dict(planned)
-        for cell in cells.values():
+        for cell in cells:
             more[cell.cell.key] = with_next_look(cell, runner)
         fits, seconds = _cost(result, more, runner)
         if fits <= budget.fits and seconds <= budget.seconds:

@@ -172,10 +172,10 @@ def _restarts(result: Result) -> str:
     counts: dict[str, dict[str, str]] = {}
     for cell in result.table_cells:
         counts.setdefault(_titles(cell, result), {})[cell.cell.system] = str(len(cell.chosen_fits))
-    return _by_task("restarts", counts, result)
+    return _by_task("restarts", counts, result, "")
 
 
-def _by_task(name: str, values: Mapping[str, Mapping[str, str]], result: Result, more: str = "") -> str:
+def _by_task(name: str, values: Mapping[str, Mapping[str, str]], result: Result, more: str) -> str:
     """Say the value of each system on each task; `more` is added to the name unless all values are equal."""
     every = set[str]()
     systems = set[str]()

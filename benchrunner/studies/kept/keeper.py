@@ -66,10 +66,14 @@ class StudyKeeper:
             if before.request == self.kept.request:
                 self._before = before
                 words = self.kept.command or before.command
-                self.kept = replace(self.kept, study=before.study, command=words)
-                self.kept = replace(self.kept, started=before.started, costs=before.costs)
-        is_new = study.looks and self._before is None
-        self._others = kept_studies(runner.workspace.runs)[0] if is_new else []
+                self.kept = replace(
+                    self.kept, study=before.study, command=words, started=before.started, costs=before.costs
+                )
+        self._others = list[KeptStudy]()
+        if study.looks and self._before is None:
+            for other in kept_studies(runner.workspace.runs)[0]:
+                if all(cell.fitting.looks != study.looks for cell in other.cells):
+                    self._others.append(other)
 
     def planned(self, cells: Iterable[Cell]) -> None:
         """Add the planned fits of some cells and write the file, before the fits start."""
@@ -80,18 +84,10 @@ class StudyKeeper:
             is_equal = known is not None and known.candidates == cell.candidates
             planned.append(known if known is not None and is_equal else cell)
         self._replace(planned)
-        self._note_others(planned)
+        names = [other.name for other in self._others if other.fits & self.kept.fits]
+        if names:
+            self.kept = replace(self.kept, study=replace(self.kept.study, begun_after=tuple(names)))
         self._write()
-
-    def _note_others(self, planned: Iterable[KeptCell]) -> None:
-        """Note the studies without these looks that planned fits of these cells before."""
-        names = dict.fromkeys(self.kept.study.begun_after)
-        for cell in planned:
-            for other in self._others:
-                has_these_looks = other.cells[-1].fitting.looks == cell.fitting.looks
-                if not has_these_looks and other.fits.intersection(cell.fits):
-                    names[other.name] = None
-        self.kept = replace(self.kept, study=replace(self.kept.study, begun_after=tuple(names)))
 
     def _replace(self, changed: Iterable[KeptCell]) -> None:
         """Give cells their fits and outcomes; what was asked stays, such as the backbone before its first task."""

@@ -188,12 +188,11 @@ def _tests(
         ours, theirs = (same[place] for place in pairing.places)
         if ours != theirs and (theirs, ours) not in asked:
             asked[ours, theirs] = None
-    of_looks = shares(study.looks)
-    differences, absent = corrected_differences(looks[-1], asked, earlier=looks[:-1], of_looks=of_looks)
+    differences, absent = corrected_differences(looks[-1], asked, earlier=looks[:-1], of_looks=shares(study.looks))
     columns = {column.name: column for column in study.columns}
     of_places = {}
     for (ours, theirs), difference in differences.items():
-        test = _with_facts(difference, study, cells, (ours, theirs), columns[ours[1]])
+        test = _with_facts(difference, study, cells, ours, theirs, columns[ours[1]])
         of_places[ours, theirs] = test
         of_places[theirs, ours] = test.reversed
     tests = {}
@@ -209,11 +208,11 @@ def _with_facts(
     test: SystemDifference,
     study: Study,
     cells: Mapping[Place, CellResult],
-    places: tuple[Place, Place],
+    ours: Place,
+    theirs: Place,
     column: Column,
 ) -> SystemDifference:
     """Add the study's margin and the chance of a better fit to a test."""
-    ours, theirs = places
     cell = cells[study.members(ours[0])[0], column.name]
     scale = cell.figures[column.term(cell.cell.task)].scale
     margin = None if study.margin is None else study.margin / scale
