@@ -145,6 +145,11 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure speed, memory and training of each system too, on this machine; needs benchrunner-speed",
     )
+    parser.add_argument(
+        "--budget",
+        metavar="LIMIT",
+        help="for --until-clear: add restarts while all fits together number, or last, at most 40fits, 4h or 90min",
+    )
 
 
 def add_split(parser: argparse.ArgumentParser) -> None:

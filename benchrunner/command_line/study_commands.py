@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> int:
     """Print what a study would run; return the exit code."""
     from benchrunner.studies.dry_run import dry_run_study
+    from benchrunner.studies.until_clear import check_looks
 
+    check_looks(study, arguments.budget)
     jobs = arguments.jobs if arguments.executor in (None, "local") else 1  # unknown for other executors
     return print_dry_run(dry_run_study(study, runner, jobs=jobs), as_json=arguments.json)
 
@@ -37,4 +39,5 @@ def finished_study(
             keep_as=arguments.name,
             command=arguments.words,
             with_costs=arguments.cost,
+            budget=arguments.budget,
         )

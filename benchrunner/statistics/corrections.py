@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar, final
@@ -21,7 +21,9 @@ def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
     return {name: p for ((name, _), _), p in adjusted.items()}
 
 
-def directional(p_values: Mapping[tuple[Name, Name], float]) -> dict[tuple[Name, Name], float]:
+def directional(
+    p_values: Mapping[tuple[Name, Name], float], *, of_one_look: bool = True
+) -> dict[tuple[Name, Name], float]:
     """Return the p-value of each test between two systems, adjusted so that the directions of differences hold, too.
 
     If the tests with an adjusted p-value below 0.05 are reported, each in favour of the system with the higher score,
@@ -29,7 +31,8 @@ def directional(p_values: Mapping[tuple[Name, Name], float]) -> dict[tuple[Name,
     come first, and each is multiplied by half the number of reports that would be false: two for each pair of systems
     that may be equal, one for each other pair. Of three systems of which two differ, the third equals at most one
     (Shaffer 1986). Systems that no chain of tests connects, such as those of different columns, are independent: where
-    all their differences are reported, they no longer count. docs/statistics.md has the proof.
+    all their differences are reported, they no longer count, unless the data is looked at several times (`of_one_look`
+    is False). docs/statistics.md has the proof.
     """
     groups = _connected(p_values)
     adjusted = dict(p_values)
@@ -41,8 +44,36 @@ def directional(p_values: Mapping[tuple[Name, Name], float]) -> dict[tuple[Name,
         group = groups[pair[0]]
         factor -= group.factor
         group.rejected += 1
-        factor += group.factor
+        if group.rejected < group.tests or not of_one_look:
+            factor += group.factor
     return adjusted
+
+
+def over_looks(
+    looks: Sequence[Mapping[tuple[Name, Name], float]], shares: Sequence[float], level: float
+) -> dict[tuple[Name, Name], tuple[int, float]]:
+    """Return for each test the look that counts, from 0, and its p-value adjusted for the number of tests and looks.
+
+    `looks` has the p-values of the tests that were made at each look at the growing data, and `shares` the part of the
+    level that each planned look has. A test that is below the level at a look stays so, and this look counts; of
+    others, the latest look counts. If the shares sum to 1, the probability of even one false report is at most the
+    level, whatever the dependence between tests and looks and whoever decides where data is added, or when to stop.
+    """
+    latest: dict[tuple[Name, Name], tuple[int, float]] = {}
+    counting: dict[tuple[Name, Name], tuple[int, float]] = {}
+    clear = set[tuple[Name, Name]]()
+    for look, (p_values, share) in enumerate(zip(looks, shares, strict=True)):
+        for pair, p in p_values.items():
+            latest[pair] = (look, 0.0 if pair in clear else min(1.0, p / share))
+        p_of_pairs = {pair: p for pair, (_, p) in latest.items()}
+        adjusted = directional(p_of_pairs, of_one_look=len(shares) == 1)
+        for pair, p in adjusted.items():
+            if pair not in clear:
+                counting[pair] = (latest[pair][0], p)
+            if p < level:
+                clear.add(pair)
+                latest[pair] = (look, 0.0)  # it is rejected first from now on
+    return counting
 
 
 @final
@@ -56,8 +87,8 @@ class _Group:
 
     @property
     def factor(self) -> float:
-        """Half the number of reports that would be false, at most; 0 if all differences are reported."""
-        return (self.tests + self.most_true) / 2 if self.rejected < self.tests else 0.0
+        """Half the number of reports that would be false, at most."""
+        return (self.tests + self.most_true) / 2
 
     @property
     def most_true(self) -> int:

@@ -31,6 +31,7 @@ def compared(
     tests: Sequence[str] = (),
     limit_dev: int | None = None,
     select_on_half: bool = False,
+    looks: tuple[int, ...] = (),
 ) -> Study:
     """Build the study of all backbones, or of backbones by the names of their systems, with each method on all tasks.
 
@@ -38,7 +39,7 @@ def compared(
     tasks that have them. The other arguments are those of `Fitting` and `Cell`.
     """
     selection = selection or Selection()
-    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev, select_on_half)
+    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev, select_on_half, looks)
     named = by_name(backbones)
     _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)
     systems = []

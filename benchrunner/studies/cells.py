@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 
 from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
+from benchrunner.io.decoding import WHEN_GIVEN
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
 from benchrunner.runs.predicting import Predicted
@@ -18,6 +19,8 @@ from benchrunner.workspace import Settings
 if TYPE_CHECKING:
     from benchrunner.statistics import Interval
 
+CellKey = tuple[str, tuple[str, ...]]
+"""Names of a cell's system and columns."""
 SELECT = ("mean", "best")
 """Values of a selection's `rule`."""
 KEEP = ("selected", "all", "none")
@@ -92,6 +95,10 @@ class Fitting:
     select_on_half: bool = False
     """Whether one half of the rows of each dev split selects, and only the other half is scored. The fits stay as they
     are."""
+    looks: tuple[int, ...] = field(default=(), metadata=WHEN_GIVEN)
+    """Numbers of restarts after which comparisons are looked at, the last for all seeds; restarts are added where one
+    is not clear yet. The restarts of the first look select the grid point, which alone gets more. Empty for a study
+    that has all restarts at once."""
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
@@ -104,6 +111,22 @@ class Fitting:
             raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
         if type(self.select_on_half) is not bool:
             raise RequestError(f"select_on_half must be True or False, not {self.select_on_half!r}.")
+        looks = list(self.looks)
+        if looks and (len(looks) < 2 or looks[0] < 2 or sorted(set(looks)) != looks or looks[-1] != len(self.seeds)):
+            raise RequestError(
+                "until-clear names two or more numbers of restarts, from 2 up and in ascending order, such as 3,6,12, "
+                f"not {','.join(map(str, looks))} with {len(self.seeds)} seeds."
+            )
+
+    @property
+    def first_seeds(self) -> tuple[int, ...]:
+        """The seeds of the restarts with which a study begins, which select the grid point."""
+        return self.seeds[: self.looks[0]] if self.looks else self.seeds
+
+    @property
+    def looks_note(self) -> str:
+        """What a reader must know of a study with looks."""
+        return f"restarts were added until clear: looks at {', '.join(map(str, self.looks))}; corrected for this"
 
     def reading(self, settings: Settings) -> Settings:
         """Return settings for reading data with the rows of dev by which these fits are selected and scored."""
@@ -157,6 +180,11 @@ class Cell:
     fitting: Fitting = field(default_factory=Fitting)
     columns: tuple[str, ...] = ()
     """Names of the columns; empty for a task on which the system is fine-tuned first."""
+
+    @property
+    def key(self) -> CellKey:
+        """What tells the cell from the other cells of its study."""
+        return self.system, self.columns
 
     @property
     def fits(self) -> Iterator[Fit]:

@@ -69,6 +69,8 @@ class PlannedFits:
     """Why it is not known which fits are finished, for example because the backbone is not built."""
     measured: MeasuredCost | None = None
     """What earlier fits of the backbone cost, also fits of other studies and tasks; None if there are none."""
+    added: int = 0
+    """Number of restarts that may be added until comparisons are clear."""
     part: int = 0
     """Number of the part of the comparison. A part begins when all fits of the part before are finished."""
 
@@ -240,6 +242,11 @@ class _Plan:
                 systems[cell.system] = None
                 columns |= dict.fromkeys(self._titles[name] for name in cell.columns)
             line = PlannedFits(tuple(systems), tuple(columns) or (FIRST_STAGE,), fits, part=part)
+            fitting = group[0].fitting
+            if len({fit.seed for fit in fits}) == len(fitting.first_seeds):
+                points = len(fits) // len(fitting.first_seeds)  # each cell of the group may select another one
+                more = len(fitting.seeds) - len(fitting.first_seeds)
+                line = replace(line, added=more * min(points, len(group)))
             yield self._compared(line, group[0])
 
     def _fits(self, cell: Cell) -> tuple[PlannedFit, ...]:

@@ -85,6 +85,9 @@ def notes(plan: DryRun) -> Iterator[str]:
         f"in all: {len(plan.fits)} different fit(s), of which {len(plan.fits) - plan.to_run} are known to be finished; "
         f"{plan.to_run} to run, which read {rows:,} rows"
     )
+    most = len(plan.fits) + sum(line.added for line in plan.lines)
+    if most > len(plan.fits):
+        yield f"restarts are added until clear: {len(plan.fits)} fits at least, {most} at most"
     yield from _estimate(plan)
     if plan.commands:
         yield (
@@ -133,6 +136,7 @@ def as_json(plan: DryRun) -> dict[str, Any]:
                 "finished": line.finished,
                 "rows": line.rows,
                 "to_run": line.to_run,
+                "added_at_most": line.added,
                 "seconds": line.seconds,
                 "basis": line.basis or None,
                 "problem": line.problem or None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from benchrunner.errors import DataError, RequestError
@@ -11,7 +11,7 @@ from benchrunner.fits.fit import Fit
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import STEP_FIELDS, Grid, Recipe
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Candidate, Cell, Fitting, LimitedRunners
+from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting, LimitedRunners
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
 
@@ -23,12 +23,28 @@ def planned(cell: Cell, runner: Runner) -> Cell:
     """Plan the fits of a cell."""
     method = runner.plugins.methods.find(cell.method or cell.task.method)
     recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method)
+    candidates = [Candidate(recipe, _restarts(cell, method.name, recipe, seeds, runner)) for recipe in recipes]
+    return replace(cell, candidates=tuple(candidates))
+
+
+def _restarts(cell: Cell, method: str, recipe: Recipe, seeds: Iterable[int], runner: Runner) -> tuple[Fit, ...]:
+    """Plan the fits of a grid point."""
+    plan = runner.planner.plan
+    return tuple(plan(cell.task, cell.backbone, method=method, recipe=recipe, seed=seed) for seed in seeds)
+
+
+def with_next_look(result: CellResult, runner: Runner) -> Cell:
+    """Plan a cell again, with the restarts of the next look at its selected grid point."""
+    cell = result.cell
+    finished = result.chosen_fits
+    restarts = next(look for look in cell.fitting.looks if look > len(finished))
     candidates = []
-    for recipe in recipes:
-        fits = []
-        for seed in seeds:
-            fits.append(runner.planner.plan(cell.task, cell.backbone, method=method.name, recipe=recipe, seed=seed))
-        candidates.append(Candidate(recipe, tuple(fits)))
+    for point in cell.candidates:
+        if point.fits == finished:
+            seeds = cell.fitting.seeds[len(finished) : restarts]
+            added = _restarts(cell, finished[0].method, point.recipe, seeds, runner)
+            point = Candidate(point.recipe, (*finished, *added))
+        candidates.append(point)
     return replace(cell, candidates=tuple(candidates))
 
 
@@ -63,7 +79,7 @@ def check_splits(cell: Cell, runner: Runner) -> None:
 
 
 def grid_and_seeds(fitting: Fitting, task: Task, method: Method) -> tuple[list[Recipe], tuple[int, ...]]:
-    """Return the recipes and the seeds of the fits of a task; each recipe has a fit for each seed."""
+    """Return the recipes and the seeds with which a task is begun; each recipe has a fit for each seed."""
     base = task.recipe.changed(**method.recipe_defaults)
     if fitting.preset is not None:
         base = base.changed(**fitting.preset.values_for(task.name))
@@ -75,7 +91,7 @@ def grid_and_seeds(fitting: Fitting, task: Task, method: Method) -> tuple[list[R
     for name, values in fitting.grid.choices.items():
         if method.reads(name, task.problem):
             choices[name] = values
-    seeds = fitting.seeds if method.needs_backbone else fitting.seeds[:1]
+    seeds = fitting.first_seeds if method.needs_backbone else fitting.seeds[:1]
     return list(Grid(choices).points(base)), seeds
 
 

@@ -61,13 +61,18 @@ def _finished(cell: Cell, lost: Mapping[str, str]) -> list[Candidate]:
 
 
 def _best(cell: Cell, points: Sequence[Candidate], predictions: Predictions) -> tuple[Candidate, Fit]:
-    """Return the grid point that is selected among those with finished fits, and its best fit."""
+    """Return the grid point that is selected among those with finished fits, and its best fit.
+
+    Restarts that were added later do not select the point.
+    """
     chosen = points[0]
     chosen_scores = list[float]()
     best_value = -math.inf
+    first_seeds = cell.fitting.first_seeds
     for point in points:
         scores = [_dev_score(fit, cell, predictions) for fit in point.fits]
-        value = max(scores) if cell.selection.rule == "best" else statistics.fmean(scores)
+        of_first = scores[: sum(fit.seed in first_seeds for fit in point.fits)] or scores
+        value = max(of_first) if cell.selection.rule == "best" else statistics.fmean(of_first)
         if not chosen_scores or value > best_value:
             chosen, chosen_scores, best_value = point, scores, value
     best_restart = chosen_scores.index(max(chosen_scores))

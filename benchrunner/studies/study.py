@@ -164,6 +164,8 @@ class Study:
     """What the axis of a figure shows, along which systems are points; empty for a table."""
     board: str = ""
     """Leaderboard that takes answers of the study's fits; the result says with which command."""
+    begun_after: tuple[str, ...] = field(default=(), metadata=WHEN_GIVEN)
+    """Names of kept studies that had run fits of this one before its looks were planned."""
     systems_down: bool = False
     """Whether the table has a row for each system, as papers have; else the columns are its rows."""
 
@@ -181,6 +183,11 @@ class Study:
                 "scores of different rows are not compared. Give select-on-half in the recipe of the whole file, or as "
                 "an option of the command."
             )
+        if len({cell.fitting.looks for cell in self.cells}) > 1:
+            raise RequestError(
+                f"{self.name or 'A study'}: all systems and columns have the same until-clear, because all of their "
+                "tests share one level. Give it in the recipe of the whole file, or as an option of the command."
+            )
 
     @property
     def without_cells(self) -> Study:
@@ -196,6 +203,11 @@ class Study:
     def select_on_half(self) -> bool:
         """Whether one half of the rows of dev selects, and the other is scored."""
         return any(cell.fitting.select_on_half for cell in self.every_cell)
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """The numbers of restarts after which comparisons are looked at (`Fitting.looks`)."""
+        return self.cells[0].fitting.looks if self.cells else ()
 
     @property
     def names(self) -> tuple[str, ...]:

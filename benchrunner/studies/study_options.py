@@ -27,6 +27,8 @@ _PRECISION = dataclasses.replace(
 )
 RECIPE_OPTIONS: Mapping[str, Parameter] = {**RECIPE_FIELDS, "precision": _PRECISION}
 """The declarations of what `StudyOptions.recipe` may name, except parameters of methods."""
+_SEEDS = {"seeds", "restarts", "until_clear"}
+"""Options that say how many restarts there are, of which one is given."""
 
 
 @final
@@ -55,6 +57,14 @@ class StudyOptions(Declared):
     )
     restarts: int | None = parameter(
         None, "number of restarts, with the seeds 0, 1, ...: in place of seeds", int, at_least=1, at_most=10_000
+    )
+    until_clear: tuple[int, ...] | None = parameter(
+        None,
+        "numbers of restarts such as 3,6,12, in place of restarts: add restarts, up to the next number, only where a "
+        "comparison is not clear yet; the tests are corrected for these looks",
+        int,
+        at_most=10_000,
+        separator=",",
     )
     select: str | None = parameter(
         None,
@@ -90,8 +100,8 @@ class StudyOptions(Declared):
         )
         if 0 in self.recipe.get("lr", ()):
             raise RequestError("With a learning rate of 0 nothing is learned: give lr a value such as 5e-5.")
-        if self.restarts is not None and self.seeds is not None:
-            raise RequestError("Give either seeds or restarts, not both.")
+        if len(_SEEDS & self.changes().keys()) > 1:
+            raise RequestError("Give one of seeds, restarts and until-clear, not several.")
 
     @classmethod
     def from_texts(cls, texts: Mapping[str, str], where: str, plugins: Plugins) -> StudyOptions:
@@ -144,8 +154,8 @@ class StudyOptions(Declared):
             hidden |= {"lr", "epochs", "batch_size"}
         if self.preset is not None:
             hidden |= {"grid", *STEP_FIELDS}
-        if self.seeds is not None or self.restarts is not None:
-            hidden |= {"seeds", "restarts"}
+        if _SEEDS & hidden:
+            hidden |= _SEEDS
         recipe = {name: values for name, values in below.recipe.items() if name not in hidden}
         others = {name: value for name, value in below.changes().items() if name not in hidden}
         return dataclasses.replace(self, recipe={**recipe, **self.recipe}, **others)
@@ -211,7 +221,7 @@ class StudyOptions(Declared):
             systems,
             tuple(tasks),
             Grid(grid),
-            seeds=self.seeds or tuple(range(self.restarts or 1)),
+            seeds=self.seeds or tuple(range((self.until_clear or (self.restarts or 1,))[-1])),
             changes=changes,
             preset=None if self.preset is None else plugins.recipes.find(self.preset),
             methods=methods,
@@ -220,6 +230,7 @@ class StudyOptions(Declared):
             tests=tests,
             limit_dev=self.limit_dev,
             select_on_half=self.select_on_half or False,
+            looks=self.until_clear or (),
         )
 
     def _grid_and_changes(self, plugins: Plugins) -> tuple[dict[str, Sequence[Any]], dict[str, Any]]:

@@ -19,7 +19,7 @@ from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Cell, CellResult, Figure, LimitedRunners, different_fits, selected_fit
+from benchrunner.studies.cells import Cell, CellKey, CellResult, Figure, LimitedRunners, different_fits, selected_fit
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, NotedPredictions
@@ -28,6 +28,7 @@ from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Place, Study, System
 from benchrunner.studies.system_commands import PROGRAM, estimate_command, run_command
+from benchrunner.studies.until_clear import check_looks, next_cells
 from benchrunner.tasks.task import Term
 from benchrunner.training import step_log
 
@@ -45,6 +46,7 @@ def run_study(
     command: Sequence[str] = (),
     with_costs: bool = False,
     program: Sequence[str] = PROGRAM,
+    budget: str | None = None,
 ) -> Result:
     """Run the fits that are not finished, predict dev, and select. `read_study` reads the result again.
 
@@ -54,7 +56,10 @@ def run_study(
     kept in the runs folder under `keep_as`, by default a name made of what is compared (`Result.name`), with `command`,
     the words of the command line that repeats the study. `with_costs` lets a plugin measure what the systems cost;
     otherwise the result has the costs that were measured before. `program` runs the commands that build backbones.
+    `budget` limits what a study with looks (`Fitting.looks`) adds: the number of all its fits ("40fits") or their time
+    ("4h").
     """
+    limit = check_looks(study, budget)
     if with_costs and not runner.plugins.hook.measure_costs.get_hookimpls():
         raise RequestError("No plugin measures costs (--cost): 'pip install benchrunner-speed' brings one.")
     show = in_notebook() if show_progress is None else show_progress
@@ -64,13 +69,18 @@ def run_study(
     keeper = StudyKeeper(runner, keep_as or derived_name(study), study, command=command)
     run = _Run(runners, keeper, executor or Local(), show)
     fitted = {}
-    for first in run.wave(study.stages):
+    run.wave(study.stages)
+    for first in run.results.values():
         fitted[first.cell.system] = f"run:{selected_fit(first).id}"
     run.wave([replace(cell, backbone=fitted.get(cell.system, cell.backbone)) for cell in study.cells])
-    others = _other_figures(study, run.results)
+    while more := next_cells(Result(study, tuple(run.results.values()), run.baseline), limit, runner):
+        run.wave(more)
+    results = tuple(run.results.values())
+    others = _other_figures(study, results)
     keeper.complete(others)
     submissions = keeper.kept.submit_commands(runner.plugins)
-    parts = (study, tuple(run.results), run.baseline, keeper.name, runner, others, submissions)
+    study = replace(study, begun_after=keeper.kept.study.begun_after)
+    parts = (study, results, run.baseline, keeper.name, runner, others, submissions)
     result = Result(*parts, keeper.kept.costs, as_page)
     if with_costs:
         keeper.measured(_measured(result, runner))
@@ -151,25 +161,23 @@ class _Run:
         self._keeper = keeper
         self._executor = executor
         self._show = show
-        self.results = list[CellResult]()
+        self.results = dict[CellKey, CellResult]()
         self.baseline = dict[Term, Score]()
 
-    def wave(self, cells: Iterable[Cell]) -> list[CellResult]:
-        """Plan and run cells, those that are scored on the same rows of dev together; return their results."""
+    def wave(self, cells: Iterable[Cell]) -> None:
+        """Plan the cells that are not planned, and run all, those that are scored on the same rows of dev together."""
         groups = dict[Runner, list[Cell]]()
         for cell in cells:
             runner = self._runners.of(cell.fitting)
-            groups.setdefault(runner, []).append(planned(cell, runner))
-        before = len(self.results)
+            groups.setdefault(runner, []).append(cell if cell.candidates else planned(cell, runner))
         waiting = list(groups)
         while waiting:
             runner = waiting.pop(0)
             later = [cell for other in waiting for cell in groups[other]]
-            self.results += self._group(groups[runner], runner, later)
-        return self.results[before:]
+            self._group(groups[runner], runner, later)
 
-    def _group(self, cells: Sequence[Cell], runner: Runner, later: Iterable[Cell]) -> list[CellResult]:
-        """Run planned cells that are scored on the same rows of dev, which the runner reads; return their results.
+    def _group(self, cells: Sequence[Cell], runner: Runner, later: Iterable[Cell]) -> None:
+        """Run planned cells that are scored on the same rows of dev, which the runner reads.
 
         `later` are the cells that run after these: the weights of their fits are kept until then.
         """
@@ -178,15 +186,17 @@ class _Run:
         self._keeper.planned(cells)
         predictions = NotedPredictions(runner)
         records = self._records(fits, runner, predictions)
-        results = [select(cell, records, predictions, runner=runner) for cell in cells]
+        kept = KeptPredictions(runner, predictions.ids)
+        results = []
+        for cell in cells:
+            results.append(replace(select(cell, records, predictions, runner=runner), predictions=kept))
+            self.results[cell.key] = results[-1]
         needed = {fit.id for fit in different_fits(later)}
-        _prune([*self.results, *results], [fit for fit in fits if fit.id not in needed], runner)
+        _prune(self.results.values(), [fit for fit in fits if fit.id not in needed], runner)
         majority = self._score_majority(cells, runner, predictions)
         self._keeper.finished(results, predictions.ids, majority)
         selected = [result.selected for result in results if result.selected is not None]
         runner.observers.call("after_study", fits=fits, records=records, selected=selected)
-        kept = KeptPredictions(runner, predictions.ids)
-        return [replace(result, predictions=kept) for result in results]
 
     def _score_majority(self, cells: Iterable[Cell], runner: Runner, predictions: NotedPredictions) -> dict[str, Fit]:
         """Score the majority answer on every split that is scored; return its fit for each task.

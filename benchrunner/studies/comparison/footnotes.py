@@ -11,8 +11,10 @@ from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.comparison.conclusions import grouped
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
+from benchrunner.studies.comparison.verdict import seen_from
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column, Place, Study
+from benchrunner.studies.until_clear import unclear_cells
 
 
 @final
@@ -67,6 +69,9 @@ def _notes(result: Result, published: PublishedChoice) -> Iterator[Note]:
             )
             yield Note(said, about=", ".join(columns))
     yield from _unequal_trials(result)
+    if result.study.looks:
+        for said in _looks(result):
+            yield Note(said)
     without_interval = []
     for (system, column), reason in result.statistics.absent.items():
         without_interval.append((reason, f"{system} on {column}"))
@@ -84,6 +89,27 @@ def _named_backbones(study: Study) -> Iterator[Note]:
     for system in () if study.systems_down else study.systems:
         if not system.name.startswith(system.backbone):
             yield Note(system.backbone, "backbones", system.name)
+
+
+def _looks(result: Result) -> Iterator[str]:
+    """Yield that restarts were added until clear, where that is not reached, and what may spoil the level."""
+    yield f"{result.cells[-1].cell.fitting.looks_note}; a clear difference is that of the look that showed it"
+    points_of = dict[str, float]()
+    for (system, _, column), test in result.statistics.tests.items():
+        if test.comparison.parts and not test.is_clear:
+            points = test.comparison.detectable * result.figures[system, column].scale
+            points_of[column] = max(points, points_of.get(column, 0.0))
+    if points_of:
+        seen = [f"{column} ({seen_from(points)})" for column, points in points_of.items()]
+        yield f"still not clear: {', '.join(seen)}"
+    waiting = unclear_cells(result)
+    if waiting:
+        yield f"with a larger budget, or none, the same command adds restarts to {', '.join(waiting)}"
+    if result.study.begun_after:
+        yield (
+            f"fits of this study were run before, for {', '.join(result.study.begun_after)}, without these looks: if "
+            "what they showed made you add restarts, false marks are more frequent than 5 %"
+        )
 
 
 def _unequal_trials(result: Result) -> Iterator[Note]:

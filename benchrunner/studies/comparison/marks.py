@@ -51,6 +51,8 @@ class Marks:
         first = others.pop() if len(others) == 1 else "the system that it is compared with above"
         count = statistics.family
         after = f"p < 0.05 after correction for {count} test{'s' * (count > 1)}"
+        if self.result.study.looks:
+            after += f" and {len(self.result.study.looks)} looks"
         meanings = {CLEAR: f"differs from {first}"}
         fits = f"this fit differs from that of {first}"
         if statistics.is_ranking:

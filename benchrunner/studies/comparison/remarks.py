@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
@@ -63,6 +63,8 @@ def caption(result: Result, shown: Shown) -> Iterator[str]:
     if fitting is not None:
         count, seeds = len(fitting.seeds), ", ".join(map(str, fitting.seeds))
         restarts = f"{count} restarts (seeds {seeds})" if count > 1 else f"seed {seeds}"
+        if fitting.looks:
+            restarts = _restarts(result)
         recipe = _recipe_text(result)
         yield f"{recipe}; {restarts}" if recipe else restarts
         rates = _chosen_rates(result)
@@ -164,22 +166,35 @@ def _chosen_rates(result: Result) -> str:
         if cell.chosen is not None and (method is None or method.trains_in_steps):
             of_task = rates.setdefault(_titles(cell, result), {})
             of_task.setdefault(cell.cell.system, f"{cell.chosen.lr:g}")
+    return _by_task("learning rate", rates, result, " chosen on dev" * is_chosen)
+
+
+def _restarts(result: Result) -> str:
+    """Say how many restarts each cell has."""
+    counts: dict[str, dict[str, str]] = {}
+    for cell in result.table_cells:
+        counts.setdefault(_titles(cell, result), {})[cell.cell.system] = str(len(cell.chosen_fits))
+    return _by_task("restarts", counts, result, "")
+
+
+def _by_task(name: str, values: Mapping[str, Mapping[str, str]], result: Result, more: str) -> str:
+    """Say the value of each system on each task; `more` is added to the name unless all values are equal."""
     every = set[str]()
     systems = set[str]()
-    for of_task in rates.values():
+    for of_task in values.values():
         every.update(of_task.values())
         systems.update(of_task)
     if len(every) < 2:
-        return f"learning rate {every.pop()}" if every else ""
+        return f"{name} {every.pop()}" if every else ""
     ordered = [name for name in result.study.names if name in systems]
     shown = []
-    for titles, of_task in rates.items():
+    for titles, of_task in values.items():
         listed = list(dict.fromkeys(of_task.values()))
         if len(listed) > 1:
             listed = [of_task.get(name, ABSENT) for name in ordered]
         shown.append(f"{titles} {', '.join(listed)}")
     order = f" (in the order {', '.join(ordered)})" if len(ordered) > 1 else ""
-    return f"learning rate{' chosen on dev' * is_chosen}{order}: {'; '.join(shown)}"
+    return f"{name}{more}{order}: {'; '.join(shown)}"
 
 
 def _titles(cell: CellResult, result: Result) -> str:

@@ -25,6 +25,7 @@ from benchrunner.studies.kept.kept_study import (
     KeptMajority,
     KeptStudy,
     find_study,
+    kept_studies,
     study_path,
 )
 from benchrunner.studies.kept.noted_predictions import PredictionIds
@@ -66,7 +67,14 @@ class StudyKeeper:
             if before.request == self.kept.request:
                 self._before = before
                 words = self.kept.command or before.command
-                self.kept = replace(self.kept, command=words, started=before.started, costs=before.costs)
+                self.kept = replace(
+                    self.kept, study=before.study, command=words, started=before.started, costs=before.costs
+                )
+        self._others = list[KeptStudy]()
+        if study.looks and self._before is None:
+            for other in kept_studies(runner.workspace.runs)[0]:
+                if all(cell.fitting.looks != study.looks for cell in other.cells):
+                    self._others.append(other)
 
     def planned(self, cells: Iterable[Cell]) -> None:
         """Add the planned fits of some cells and write the file, before the fits start."""
@@ -77,6 +85,9 @@ class StudyKeeper:
             is_equal = known is not None and known.candidates == cell.candidates
             planned.append(known if known is not None and is_equal else cell)
         self._replace(planned)
+        names = [other.name for other in self._others if other.fits & self.kept.fits]
+        if names:
+            self.kept = replace(self.kept, study=replace(self.kept.study, begun_after=tuple(names)))
         self._write()
 
     def _replace(self, changed: Iterable[KeptCell]) -> None:

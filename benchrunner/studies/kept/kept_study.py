@@ -14,7 +14,7 @@ from benchrunner.io.decoding import from_json
 from benchrunner.io.seals import read_sealed
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import OTHER_RUNS
-from benchrunner.studies.cells import Candidate, Cell, CellResult, Figure, Fitting, Selection
+from benchrunner.studies.cells import Candidate, Cell, CellKey, CellResult, Figure, Fitting, Selection
 from benchrunner.studies.kept.noted_predictions import Key, PredictionIds
 from benchrunner.studies.significance.contrasts import spelled_names
 from benchrunner.studies.study import Place, Study
@@ -66,7 +66,7 @@ class KeptCell:
         )
 
     @property
-    def key(self) -> tuple[str, tuple[str, ...]]:
+    def key(self) -> CellKey:
         """What tells the cell from the other cells of its study."""
         return self.system, self.columns
 
@@ -199,7 +199,7 @@ class KeptStudy:
     @property
     def request(self) -> tuple[Study, list[KeptCell]]:
         """What was asked."""
-        return self.study, [cell.asked for cell in self.cells]
+        return replace(self.study, begun_after=()), [cell.asked for cell in self.cells]
 
     @property
     def others(self) -> dict[Place, Figure]:

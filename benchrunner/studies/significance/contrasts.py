@@ -91,10 +91,9 @@ def spelled_names(study: Study) -> dict[str, str]:
         short.setdefault(system.backbone, []).append(system.name)
     for name in _names(study):
         spelled[name] = name
-        _, slash, rest = name.partition("/")
-        while slash:
-            short.setdefault(rest, []).append(name)
-            _, slash, rest = rest.partition("/")
+        parts = name.split("/")
+        for start in range(1, len(parts)):
+            short.setdefault("/".join(parts[start:]), []).append(name)
     for ending, names in short.items():
         if len(set(names)) == 1:
             spelled.setdefault(ending, names[0])

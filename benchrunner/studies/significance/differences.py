@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, final
 
 from benchrunner.errors import Undefined, first_line
 from benchrunner.statistics import Chance, Comparison
-from benchrunner.statistics.corrections import directional
+from benchrunner.statistics.corrections import over_looks
 from benchrunner.statistics.paired_test import Side, compare_sides, half_width
 from benchrunner.studies.study import Place
 
@@ -18,6 +20,15 @@ RESAMPLES_OF_A_TEST = 40
 """Permutations for each test of a family, at least: the smallest p-value, 1 / (permutations + 1), is then half of what
 the correction asks of the first test."""
 K = TypeVar("K")
+
+
+def shares(looks: Sequence[int]) -> list[float]:
+    """Return the share of the level that each look has: what its square adds (Kim and DeMets 1987).
+
+    `looks` are the numbers of restarts. A study without looks has one, at the end.
+    """
+    of_looks = [(after**2 - before**2) / looks[-1] ** 2 for before, after in itertools.pairwise((0, *looks))]
+    return of_looks or [1.0]
 
 
 class Pairing(NamedTuple):
@@ -42,7 +53,7 @@ class SystemDifference:
     """The first answers are the system's, so that a positive difference is in favour of the system. The interval is
     corrected for all tests of the study, and contains 0 unless the difference is clear."""
     adjusted_p: float
-    """The p-value, corrected for all tests of the study and for their directions."""
+    """The p-value, corrected for all tests of the study, for their directions, and for its looks."""
     chance: Chance | None = None
     """The probability that a new fit of the system beats one of the other; None without several fits of both. Fits
     without a score are the worst."""
@@ -67,48 +78,79 @@ class SystemDifference:
 
     def as_json(self) -> dict[str, Any]:
         """Return the test as JSON values."""
-        facts = {**vars(self.comparison), "adjusted_p": self.adjusted_p, "is_clear": self.is_clear}
+        facts = {
+            **vars(self.comparison),
+            "adjusted_p": self.adjusted_p,
+            "is_clear": self.is_clear,
+            "detectable": self.comparison.detectable,
+            "chance_of_better": self.chance,
+            "is_equivalent": self.is_equivalent,
+        }
         del facts["parts"]
-        facts |= {"detectable": self.comparison.detectable, "chance_of_better": self.chance}
-        return {**facts, "is_equivalent": self.is_equivalent}
+        return facts
 
 
 def corrected_differences(
-    sides: Mapping[K, Side], pairs: Iterable[tuple[K, K]]
+    sides: Mapping[K, Side],
+    pairs: Iterable[tuple[K, K]],
+    *,
+    earlier: Sequence[Mapping[K, Side]] = (),
+    of_looks: Sequence[float] = (1.0,),
 ) -> tuple[dict[tuple[K, K], SystemDifference], dict[tuple[K, K], str]]:
     """Test pairs of systems or arms, corrected for the number of tests that can find a difference.
 
-    Where all answers of two systems are equal, nothing is tested. The second value has the reasons why there is no
-    test.
+    Where all answers of two systems are equal, nothing is tested. `earlier` has the sides at each look before the last,
+    and `of_looks` the share of the level that each look has: a difference that is clear at a look is that of this look,
+    any other is of the last look at which the pair had more restarts than before. The second value has the reasons why
+    there is no test.
     """
     pairs = list(pairs)
-    resamples = RESAMPLES_OF_A_TEST * len(pairs)
-    comparisons: dict[tuple[K, K], Comparison] = {}
-    absent = {}
-    for key, first in pairs:
-        try:
-            comparisons[key, first] = compare_sides(sides[key], sides[first], at_least=resamples)
-        except Undefined as reason:
-            absent[key, first] = first_line(reason)
-    tested = {pair: comparison for pair, comparison in comparisons.items() if comparison.parts}
-    adjusted = directional({pair: comparison.p for pair, comparison in tested.items()})
+    resamples = math.ceil(RESAMPLES_OF_A_TEST * len(pairs) / min(of_looks))
+    looks = list[dict[tuple[K, K], Comparison]]()
+    absent = dict[tuple[K, K], str]()
+    fits_before = dict[tuple[K, K], int]()
+    for sides_of_look in (*earlier, sides):
+        comparisons = {}
+        for pair in pairs:
+            ours, theirs = (sides_of_look[name] for name in pair)
+            fits = len(ours.fits) + len(theirs.fits)
+            if fits == fits_before.get(pair):
+                continue
+            fits_before[pair] = fits
+            try:
+                comparisons[pair] = compare_sides(ours, theirs, at_least=resamples)
+            except Undefined as reason:
+                absent[pair] = first_line(reason)
+        looks.append(comparisons)
+    return _of_looks(looks, of_looks), absent
+
+
+def _of_looks(
+    looks: Sequence[Mapping[tuple[K, K], Comparison]], of_looks: Sequence[float]
+) -> dict[tuple[K, K], SystemDifference]:
+    """Return the comparison of each pair at the look that counts, corrected for all tests and looks."""
+    p_values = []
+    for comparisons in looks:
+        p_values.append({pair: comparison.p for pair, comparison in comparisons.items() if comparison.parts})
+    adjusted = over_looks(p_values, of_looks, ALPHA)
     differences = {}
-    for pair, comparison in comparisons.items():
-        adjusted_p = adjusted.get(pair, 1.0)
-        corrected = _corrected(comparison, len(tested), is_clear=adjusted_p < ALPHA)
+    for pair in looks[0]:
+        look, adjusted_p = adjusted.get(pair, (0, 1.0))
+        alpha = ALPHA * of_looks[look] / (len(adjusted) or 1)
+        corrected = _corrected(looks[look][pair], alpha, is_clear=adjusted_p < ALPHA)
         differences[pair] = SystemDifference(corrected, adjusted_p)
-    return differences, absent
+    return differences
 
 
-def _corrected(comparison: Comparison, tests: int, *, is_clear: bool) -> Comparison:
+def _corrected(comparison: Comparison, alpha: float, *, is_clear: bool) -> Comparison:
     """Return a comparison whose interval holds together with those of all tests, and says what the mark says.
 
-    The interval is Bonferroni's. The correction of p-values is less strict, and single fits have a test of their own,
-    so that the interval may contain 0 although the difference is clear, or the reverse: then it ends at 0.
+    The interval is Bonferroni's, and misses the true difference with the probability `alpha`. The correction of
+    p-values is less strict, and single fits have a test of their own, so that the interval may contain 0 although the
+    difference is clear, or the reverse: then it ends at 0.
     """
     if not comparison.parts:
         return comparison
-    alpha = ALPHA / tests
     half = half_width(comparison.parts, alpha)
     low = comparison.difference - half
     high = comparison.difference + half

@@ -16,7 +16,7 @@ from benchrunner.statistics.ranks import MeanRank, Ranks, mean_ranks, ranks
 from benchrunner.statistics.scored_answers import ScoredAnswers, effective_number
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.significance.answers_of_cells import scored_answers
-from benchrunner.studies.significance.differences import Pairing, SystemDifference, corrected_differences
+from benchrunner.studies.significance.differences import Pairing, SystemDifference, corrected_differences, shares
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.tasks.task import Term
 
@@ -148,8 +148,9 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
             name = cells[place].cell.task.clusters
             clusters[place[1]] = Clusters(name, int(units.max()) + 1, len(units), effective_number(units))
     sides = _sides(study, scored)
+    earlier = [_sides(study, _first_restarts(scored, cells, number)) for number in study.looks[:-1]]
     pairings = list(_pairings(study, sides))
-    tests, family, untested = _tests(study, cells, sides, pairings)
+    tests, family, untested = _tests(study, cells, [*earlier, sides], pairings)
     of_columns = {}
     of_places = {}
     for column in () if study.contrasts else study.columns:
@@ -177,16 +178,21 @@ def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[Pairing]:
 
 
 def _tests(
-    study: Study, cells: Mapping[Place, CellResult], sides: Mapping[Place, Side], pairings: Sequence[Pairing]
+    study: Study,
+    cells: Mapping[Place, CellResult],
+    looks: Sequence[Mapping[Place, Side]],
+    pairings: Sequence[Pairing],
 ) -> tuple[dict[Pairing, SystemDifference], int, dict[Place, str]]:
     """Test the pairings, and return the tests, the number of different ones, and why some are absent.
+
+    `looks` has the sides at each look of the study, at last with all restarts.
 
     The fits of several systems are the same where the method does not read the backbone: these systems are not compared
     with each other, and have the same tests with others.
     """
     firsts = dict[tuple[str, ...], Place]()
     same = {}
-    for place in sides:
+    for place in looks[-1]:
         fits = (place[1], *_fits(study, place, cells))
         same[place] = firsts.setdefault(fits, place)
     asked = dict[tuple[Place, Place], None]()
@@ -194,11 +200,11 @@ def _tests(
         ours, theirs = (same[place] for place in pairing.places)
         if ours != theirs and (theirs, ours) not in asked:
             asked[ours, theirs] = None
-    differences, absent = corrected_differences(sides, asked)
+    differences, absent = corrected_differences(looks[-1], asked, earlier=looks[:-1], of_looks=shares(study.looks))
     columns = {column.name: column for column in study.columns}
     of_places = {}
     for (ours, theirs), difference in differences.items():
-        test = _with_facts(difference, study, cells, (ours, theirs), columns[ours[1]])
+        test = _with_facts(difference, study, cells, ours, theirs, columns[ours[1]])
         of_places[ours, theirs] = test
         of_places[theirs, ours] = test.reversed
     tests = {}
@@ -214,11 +220,11 @@ def _with_facts(
     test: SystemDifference,
     study: Study,
     cells: Mapping[Place, CellResult],
-    places: tuple[Place, Place],
+    ours: Place,
+    theirs: Place,
     column: Column,
 ) -> SystemDifference:
     """Add the study's margin and the chance of a better fit to a test."""
-    ours, theirs = places
     cell = cells[study.members(ours[0])[0], column.name]
     scale = cell.figures[column.term(cell.cell.task)].scale
     margin = None if study.margin is None else study.margin / scale
@@ -265,6 +271,18 @@ def _sides(study: Study, scored: Mapping[Place, Sequence[ScoredAnswers]]) -> dic
     for place, restarts in scored.items():
         sides[place] = Side.of_restarts(restarts)
     return sides
+
+
+def _first_restarts(
+    scored: Mapping[Place, Sequence[ScoredAnswers]], cells: Mapping[Place, CellResult], number: int
+) -> dict[Place, Sequence[ScoredAnswers]]:
+    """Return the answers of the first restarts alone, as they were at a look; some may have no scores."""
+    of_first = {}
+    for place, answers in scored.items():
+        first = cells[place].chosen_fits[:number]
+        finished = sum(fit.id not in cells[place].lost for fit in first)
+        of_first[place] = answers[:finished]
+    return of_first
 
 
 def _fits(study: Study, place: Place, cells: Mapping[Place, CellResult]) -> list[str]:

@@ -107,11 +107,13 @@ def _title(result: Result) -> str:
 def _facts(result: Result, records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
     fits = {fit.id for cell in result.cells for fit in cell.cell.fits}
     finished = sum(records[fit].status == "done" for fit in fits if fit in records)
-    restarts = sorted({str(len(cell.cell.fitting.seeds)) for cell in result.cells})
+    restarts = set[int]()
+    for cell in result.cells:
+        restarts.add(len(cell.chosen_fits if cell.cell.fitting.looks else cell.cell.fitting.seeds))
     yield "systems" if result.study.systems_down else "backbones", str(len(result.study.names))
     yield "tasks", str(len({cell.cell.task.name for cell in result.cells}))
     yield "fits", f"{finished:,}" if finished == len(fits) else f"{finished:,} of {len(fits):,}"
-    yield "restarts", " or ".join(restarts)
+    yield "restarts", " or ".join(map(str, sorted(restarts)))
     yield "computing time", duration(sum(record.timings.get("seconds", 0.0) for record in records.values()))
 
 

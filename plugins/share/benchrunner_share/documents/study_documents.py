@@ -169,10 +169,13 @@ def _scored_tests(result: CellResult) -> list[str]:
 
 
 def _missing_fits(cell: cells.Cell) -> Iterator[str]:
-    """Say whether a cell has fewer fits than its grid and its seeds ask for.
+    """Say whether a cell has fewer fits than its grid and its seeds ask for, or that comparisons decided how many.
 
     A field of the grid counts if the fits read it: its value differs between them, or is not the default.
     """
+    if cell.fitting.looks:
+        yield cell.fitting.looks_note
+        return
     fits = list(cell.fits)
     asked = len(cell.fitting.seeds) if fits[0].revision else 1  # a method without a backbone has one fit
     for name, values in cell.fitting.grid.choices.items():
