@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.results import Result, comparison
+from benchrunner.results import Result, Study, comparison
 from benchrunner_report.charts import Card
 from benchrunner_report.dots import Dots, dots_chart
 from benchrunner_report.lines import Line, LineChart
@@ -94,7 +95,7 @@ def _differences(result: Result) -> Iterator[Card]:
 
 def _groups(result: Result, shown: Mapping[Tested, Any]) -> dict[tuple[str, str], list[Dots]]:
     """Return the lines of each chart of differences, by what the chart shows and by what all lines differ from."""
-    titles = {column.name: column.title for column in result.study.columns}
+    titles = _titles(result.study, {column for _, _, column in shown})
     of_pair = len({pairing[:2] for pairing in shown}) == 1
     parts = dict[str, list[Tested]]()
     for pairing in shown:
@@ -113,6 +114,16 @@ def _groups(result: Result, shown: Mapping[Tested, Any]) -> dict[tuple[str, str]
             lines.append(_difference(result, pairing, shown[pairing], name))
         groups[group, reference or "0"] = lines
     return groups
+
+
+def _titles(study: Study, names: Collection[str]) -> dict[str, str]:
+    """Name columns in few words: splits of one task, whose titles are equal, by their own names."""
+    columns = [column for column in study.columns if column.name in names]
+    count = Counter(column.title for column in columns)
+    titles = {}
+    for column in columns:
+        titles[column.name] = column.title if count[column.title] == 1 else column.name
+    return titles
 
 
 def _difference(result: Result, pairing: Tested, test: Any, name: str) -> Dots:

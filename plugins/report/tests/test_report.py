@@ -39,6 +39,7 @@ from benchrunner_report.disagreement import disagreement
 from benchrunner_report.gathering import Report, gather
 from benchrunner_report.grading import graded
 from benchrunner_report.rendering import rendered, write_report
+from benchrunner_report.study_charts import study_cards
 from benchrunner_report.svg import Scale, element, marker, style
 from benchrunner_report.table import table_of
 from benchrunner_report.visible_text import visible
@@ -321,6 +322,16 @@ def test_the_table_is_the_layout_of_the_terminal(tmp_path: Path) -> None:
             wanted += line.cells
         assert sorted(" ".join(texts).split()) == sorted(" ".join(wanted).split())
     assert [row.name for row in table_of(comparison.layout(result, comparison.NOTHING_PUBLISHED)).last] == ["majority"]
+
+
+def test_each_column_has_its_own_differences(tmp_path: Path) -> None:
+    """Two splits of a task have the same title."""
+    names = ("made/good", "made/poor", "made/poorest")
+    result, _ = small(tmp_path, ("classify", "choose"), names)
+    columns = [replace(column, label="same") for column in result.study.columns]
+    study = replace(result.study, columns=tuple(columns))
+    [card] = [card for card in study_cards(replace(result, study=study)) if card.title.startswith("Differences")]
+    assert len(card.drawings) == 2 and all("made/poorest" in drawing for drawing in card.drawings)
 
 
 def test_equal_values_are_said_in_words(study: tuple[Result, Runner], report: Report) -> None:
