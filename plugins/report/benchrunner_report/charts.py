@@ -61,7 +61,8 @@ def _restarts(section: Section) -> Card:
         values += dots.drawn
         lines.append(dots)
     if is_constant(values):
-        return Card("Restarts", "", words=_all_equal(values))
+        equal = f"All restarts of all systems have the same score, {max(values, default=0.0):.1f}."
+        return Card("Restarts", "", words=equal if values else "No restart has a score.")
     majority = _near_majority(section, values)
     chart = dots_chart(
         f"{section.anchor}-restarts",
@@ -71,11 +72,6 @@ def _restarts(section: Section) -> Card:
         None if majority is None else ("majority", majority),
     )
     return Card("Restarts", about, [chart])
-
-
-def _all_equal(values: Sequence[float]) -> str:
-    """Say that all values are equal, or that there are none."""
-    return f"All restarts of all systems have the same score, {values[0]:.1f}." if values else "No restart has a score."
 
 
 def _near_majority(section: Section, values: Sequence[float]) -> float | None:

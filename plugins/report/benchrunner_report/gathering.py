@@ -48,6 +48,7 @@ class Report:
     legend: tuple[str, ...]
     """What the marks of the table mean."""
     command: str
+    """Words of the command that repeats the study, without `benchrunner`; empty if there is none."""
     notes: tuple[str, ...]
 
     @property
@@ -113,7 +114,7 @@ def gather(
         versions=tuple(_versions(result, records)),
         conclusions=tuple(conclusions),
         legend=tuple(legend),
-        command=f"benchrunner {shlex.join(result.command)}" if result.command else "",
+        command=shlex.join(result.command),
         notes=tuple(notes),
     )
 

@@ -118,11 +118,11 @@ def _groups(result: Result, shown: Mapping[Tested, Any]) -> dict[tuple[str, str]
 
 def _titles(study: Study, names: Collection[str]) -> dict[str, str]:
     """Name columns in few words: splits of one task, whose titles are equal, by their own names."""
-    columns = [column for column in study.columns if column.name in names]
-    count = Counter(column.title for column in columns)
-    titles = {}
-    for column in columns:
-        titles[column.name] = column.title if count[column.title] == 1 else column.name
+    titles = {column.name: column.title for column in study.columns if column.name in names}
+    count = Counter(titles.values())
+    for name, title in titles.items():
+        if count[title] > 1:
+            titles[name] = name
     return titles
 
 
@@ -142,7 +142,7 @@ def _limit(lines: Sequence[Dots]) -> float:
     """Return where a chart of differences may end: all dots and half of the intervals are whole."""
     differences = [abs(dots.value or 0.0) for dots in lines]
     ends = [max(map(abs, dots.interval or (0.0,))) for dots in lines]
-    return max(1.2 * max(differences), 1.2 * median(ends))
+    return 1.2 * max(*differences, median(ends))
 
 
 def _shown_tests(result: Result) -> dict[Tested, Any]:
