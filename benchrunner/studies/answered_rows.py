@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,11 +10,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
-from benchrunner.fits.fit import Fit
-from benchrunner.metrics import ANSWERS, GoldRow, gold_rows
+from benchrunner.metrics import ANSWERS, Metric, gold_rows
 from benchrunner.runs.folder import read_prediction
-from benchrunner.runs.predicting import predict
-from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import CellResult
 from benchrunner.tasks.task import Task
 
@@ -29,29 +27,38 @@ TOLERANCE = 0.1
 @final
 @dataclass(frozen=True)
 class RightAnswers:
-    """The rule by which the answers to some rows are right or wrong."""
+    """The rule by which the answers to some rows are graded, and are right or wrong."""
 
     gold: Sequence[Any]
     """Gold value of each row."""
     rule: str
     """The rule in one sentence, for people."""
-    _judge: Callable[[Any, Any], bool]
+    metric: Metric | None
+    """The metric whose scores of single rows are the grades. Without a metric, the grade of a number is its distance
+    from gold below zero, and that of any other answer is 1 if it equals gold, else 0."""
+    _grade: Callable[[Any, Any], float]
     """Takes gold and an answer."""
-    _known: dict[tuple[int, Hashable], bool] = field(default_factory=dict, repr=False, compare=False)
-    """Row and answer -> whether the answer is right: restarts often give the same answer."""
+    _least: Sequence[float]
+    """The lowest grade of a right answer to each row."""
+    _known: dict[tuple[int, Hashable], float] = field(default_factory=dict, repr=False, compare=False)
+    """Row and answer -> grade of the answer: restarts often give the same answer."""
+
+    def grades(self, answers: Sequence[Any]) -> list[float]:
+        """Return the grade of the answer to each row."""
+        if len(answers) != len(self.gold):
+            raise ValueError(f"{len(answers)} answers to {len(self.gold)} rows")
+        return [self._graded(row, answer) for row, answer in enumerate(answers)]
 
     def judge(self, answers: Sequence[Any]) -> list[bool]:
         """Say for each row whether its answer is right."""
-        if len(answers) != len(self.gold):
-            raise ValueError(f"{len(answers)} answers to {len(self.gold)} rows")
-        return [self._is_right(row, answer) for row, answer in enumerate(answers)]
+        return list(map(operator.ge, self.grades(answers), self._least))
 
-    def _is_right(self, row: int, answer: Any) -> bool:
+    def _graded(self, row: int, answer: Any) -> float:
         if isinstance(answer, list):  # cannot be a key
-            return self._judge(self.gold[row], answer)
+            return self._grade(self.gold[row], answer)
         key = (row, answer)
         if key not in self._known:
-            self._known[key] = self._judge(self.gold[row], answer)
+            self._known[key] = self._grade(self.gold[row], answer)
         return self._known[key]
 
 
@@ -64,23 +71,15 @@ def right_answers(task: Task, gold: Sequence[Any], table: pa.Table | None = None
     for metric in task.metrics:
         if metric.per_row and metric.computed_from == ANSWERS:
             rule = f"An answer is right if its {metric.name} is the highest possible."
-            return RightAnswers(gold_rows(metric, gold, table), rule, _by(metric.per_row, task))
+            rows = gold_rows(metric, gold, table)
+            best = map(task.problem.best_answer, gold)
+            return RightAnswers(rows, rule, metric, metric.per_row, list(map(metric.per_row, rows, best)))
     if gold and all(isinstance(value, float) for value in gold):
         limit = TOLERANCE * (max(gold) - min(gold))
         rule = f"An answer is right if it is at most {limit:.3g} away from gold, {TOLERANCE:.0%} of the range of gold."
-        return RightAnswers(gold, rule, lambda value, answer: bool(abs(value - answer) <= limit))
+        return RightAnswers(gold, rule, None, lambda value, answer: -abs(value - answer), [-limit] * len(gold))
     rule = "An answer is right if it equals gold."
-    return RightAnswers(gold, rule, lambda value, answer: bool(value == answer))
-
-
-def _by(score: Callable[[Any, Any], float], task: Task) -> Callable[[Any, Any], bool]:
-    """Judge by a metric's score of single rows: an answer is right if it scores as high as the best answer."""
-
-    def is_right(gold: Any, answer: Any) -> bool:
-        best = task.problem.best_answer(gold.gold if isinstance(gold, GoldRow) else gold)
-        return score(gold, answer) >= score(gold, best)
-
-    return is_right
+    return RightAnswers(gold, rule, None, lambda value, answer: float(value == answer), [1.0] * len(gold))
 
 
 @final
@@ -102,6 +101,14 @@ class AnsweredRows:
     def rule(self) -> RightAnswers | None:
         """The rule by which answers are right; None if the split has no labels."""
         return None if self.gold is None else right_answers(self.task, self.gold, self.rows.table)
+
+    @cached_property
+    def grades(self) -> Mapping[str, list[list[float]]]:
+        """Backbone -> for each restart, the grade of the answer to each row; empty if there are no labels."""
+        rule = self.rule
+        if rule is None:
+            return {}
+        return {backbone: list(map(rule.grades, restarts)) for backbone, restarts in self.answers.items()}
 
     @cached_property
     def right(self) -> Mapping[str, list[list[bool]]]:
@@ -127,17 +134,21 @@ class AnsweredRows:
         task, runner = cells[0].cell.task, cells[0].runner
         if runner is None:
             raise RequestError("This result has no runner, so no answers can be read: take the result of run_study.")
-        fingerprint = runner.planner.rows(task, split).fingerprint
-        answers = dict[str, list[Any]]()
+        rows = runner.planner.rows(task, split)
+        seeds = {}
+        answers = {}
         for cell in cells:
+            of_cell = []
             for fit in cell.restarts:
                 predicted = cell.predicted(fit, split)
-                if read_prediction(predicted.folder).data != fingerprint:
+                if read_prediction(predicted.folder).data != rows.fingerprint:
                     what = f"The data of {task.name} ({split}) changed since the fit {fit.id} answered it."
                     raise RequestError(f"{what} Repeat the command of the study.")
-                answers[fit.id] = predicted.answers
-        fits = {cell.cell.system: cell.restarts for cell in cells}
-        return answered_rows(task, split, fits, runner, lambda fit, _: answers[fit.id])
+                of_cell.append(predicted.answers)
+            if of_cell:
+                seeds[cell.cell.system] = tuple(fit.seed for fit in cell.restarts)
+                answers[cell.cell.system] = tuple(of_cell)
+        return cls(task, split, rows, task.problem.gold(rows.table), seeds, answers)
 
     def frame(self) -> pandas.DataFrame:
         """Return a table with a line for each row: its texts, gold, every answer, and the share of right restarts."""
@@ -166,26 +177,3 @@ class AnsweredRows:
                     shares.append(sum(right) / len(right))
                 columns[f"{backbone} right"] = shares
         return columns
-
-
-def answered_rows(
-    task: Task,
-    split: str,
-    fits: Mapping[str, Sequence[Fit]],
-    runner: Runner,
-    answers_of: Callable[[Fit, str], list[Any]] | None = None,
-) -> AnsweredRows:
-    """Collect the answers of finished fits to a split; `fits` maps backbones to their restarts.
-
-    `answers_of` gives the answers of a fit to a split. By default, answers that were kept are read and others are
-    predicted, for which the fit's weights are needed.
-    """
-    answers_of = answers_of or (lambda fit, name: predict(fit, name, runner).answers)
-    rows = runner.planner.rows(task, split)
-    seeds = {}
-    answers = {}
-    for backbone, restarts in fits.items():
-        if restarts:
-            seeds[backbone] = tuple(fit.seed for fit in restarts)
-            answers[backbone] = tuple(answers_of(fit, split) for fit in restarts)
-    return AnsweredRows(task, split, rows, task.problem.gold(rows.table), seeds, answers)

@@ -12,7 +12,7 @@ from benchrunner.errors import RequestError, UnknownName
 from benchrunner.fits.cost import Cost
 from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.answered_rows import answered_rows
+from benchrunner.studies.answered_rows import AnsweredRows
 from benchrunner.studies.cells import CellResult, Figure, different_fits
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds, ReadOnce
@@ -282,13 +282,8 @@ class Result:
         `rows[(rows["A right"] == 1) & (rows["B right"] == 0)]`.
         """
         chosen = self._task(task)
-        fits = {}
-        runner = self.of(self.study.names[0], chosen.name).runner
-        if runner is None:
-            raise RequestError("This result has no runner, so its rows cannot be read: take the result of run_study.")
-        for system in self.study.names:
-            fits[system] = self.of(system, chosen.name).restarts
-        return answered_rows(chosen, split or chosen.named("dev")[0], fits, runner).frame()
+        cells = [self.of(system, chosen.name) for system in self.study.names]
+        return AnsweredRows.kept(cells, split or chosen.named("dev")[0]).frame()
 
     def _task(self, name: str | None) -> Task:
         """Return the task of the study with this name; None means its only task."""

@@ -102,6 +102,7 @@ def test_numbers_are_right_if_they_are_close() -> None:
     rule = right_answers(pairs(), [1.0, 5.0, 3.0, 3.0])
     assert "0.4" in rule.rule and pairs().metrics == (PEARSON,)
     assert rule.judge([1.39, 4.5, 2.61, 3.0]) == [True, False, True, True]
+    assert rule.grades([1.5, 4.5, 3.0, 1.0]) == [-0.5, -0.5, 0.0, -2.0], "distances below zero"
 
 
 def test_sets_of_labels_are_right_in_any_order() -> None:
@@ -116,3 +117,4 @@ def test_a_metric_of_single_rows_decides() -> None:
     rule = right_answers(spans, [["1 May", "May"], []])
     assert rule.judge(["May", ""]) == [True, True]
     assert rule.judge(["1", "May"]) == [False, False]
+    assert rule.grades(["May", "May"]) == [100.0, 0.0] and rule.metric is match

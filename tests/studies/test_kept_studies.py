@@ -72,6 +72,20 @@ def test_a_study_is_read_without_data_and_backbones(tmp_path: Path) -> None:
     assert [len(read.cells), len(list(read.cells[0].cell.fits))] == [1, 6]
 
 
+def test_rows_are_read_from_the_folder_that_the_study_used(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = run_study(small(made), made, keep_as="first")
+    bare = Workspace(made.workspace.runs, tmp_path / "cache")
+    read = read_study("first", Runner(made.plugins, bare, Computing("cpu")))
+    assert read.rows().equals(result.rows()) and read.statistics == result.statistics
+    own = replace(bare, data=tmp_path / "own")
+    readers = [read_study("first", Runner(made.plugins, asked, Computing("cpu"))).runner for asked in (bare, own)]
+    assert [reader and reader.workspace.data for reader in readers] == [made.workspace.data, own.data]
+    shutil.rmtree(tmp_path / "data")
+    removed = read_study("first", Runner(made.plugins, bare, Computing("cpu"))).runner
+    assert removed is not None and removed.workspace.data is None
+
+
 def test_a_result_knows_the_command_that_repeats_it(tmp_path: Path) -> None:
     made = chancy(tmp_path)
     words = ("compare", "words", "--tasks", "mood")

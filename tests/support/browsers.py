@@ -27,9 +27,22 @@ WRAPPED = """
   made.id = "answers";
   made.textContent = JSON.stringify(value);
   document.body.append(made);
+  if (parent !== window) parent.postMessage(made.textContent, "*");
 })();
 """
-"""Code that runs a script and writes the values that it returns into the document."""
+"""Code that runs a script and writes the values that it returns into the document, and into that of a frame around."""
+FRAME = """<!doctype html><body>
+<iframe src="copy.html" style="width: WIDTHpx; height: 800px; border: 0"></iframe>
+<script>
+addEventListener("message", (event) => {
+  const made = document.createElement("output");
+  made.id = "answers";
+  made.textContent = event.data;
+  document.body.append(made);
+});
+</script>
+"""
+"""A page that shows the copy of another one in a frame: windows of browsers are not narrower than about 500 pixels."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +75,11 @@ def opened(file: Path, folder: Path, *words: str) -> Opened:
     return Opened(done.stdout, [line for line in done.stderr.splitlines() if ":CONSOLE" in line])
 
 
-def answers_of(file: Path, folder: Path, script: str, *words: str) -> dict[str, Any]:
+def answers_of(file: Path, folder: Path, script: str, *words: str, width: int | None = None) -> dict[str, Any]:
     """Open a copy of a page in which a script runs after the page's own; return the values that the script gives.
 
     The script is the body of an async function that returns an object. The page's policy is changed to allow it.
+    `width` shows the page in a frame of so many pixels.
     """
     code = WRAPPED.replace("SCRIPT", script)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
@@ -76,7 +90,11 @@ def answers_of(file: Path, folder: Path, script: str, *words: str) -> dict[str, 
     )
     copy = folder / "copy.html"
     copy.write_text(changed, encoding="utf-8")
-    match = re.search(r'<output id="answers">(.*?)</output>', opened(copy, folder, *words).page, re.DOTALL)
+    shown = copy
+    if width is not None:
+        shown = folder / "frame.html"
+        shown.write_text(FRAME.replace("WIDTH", str(width)), encoding="utf-8")
+    match = re.search(r'<output id="answers">(.*?)</output>', opened(shown, folder, *words).page, re.DOTALL)
     assert match is not None, "the script gave nothing"
     values: dict[str, Any] = json.loads(html.unescape(match[1]))
     return values

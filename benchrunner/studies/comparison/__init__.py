@@ -3,11 +3,11 @@
 from benchrunner.fits.cost import Cost, prefixed
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions, choose_published
 from benchrunner.studies.comparison.conclusions import conclusions
-from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.formats import as_text
 from benchrunner.studies.comparison.json_values import as_json, series
-from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, Row, cost_rows, layout, score_text, task_rows
-from benchrunner.studies.comparison.remarks import cost_notes, remarks
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout, score_text
+from benchrunner.studies.comparison.marks import Marks
+from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.comparison.table import Layout
 from benchrunner.studies.study import row_name
 
@@ -15,21 +15,17 @@ __all__ = [
     "NOTHING_PUBLISHED",
     "Cost",
     "Layout",
+    "Marks",
     "PublishedChoice",
-    "Row",
     "as_json",
     "as_text",
     "captions",
     "choose_published",
     "conclusions",
-    "cost_notes",
-    "cost_rows",
-    "footnotes",
     "layout",
     "prefixed",
     "remarks",
     "row_name",
     "score_text",
     "series",
-    "task_rows",
 ]

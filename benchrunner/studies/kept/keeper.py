@@ -50,6 +50,7 @@ class StudyKeeper:
     def __init__(self, runner: Runner, name: str, study: Study, *, command: Sequence[str] = ()) -> None:
         self.name = check_name(name)
         self._path = study_path(runner.workspace.runs, name)
+        data = runner.workspace.data
         asked = KeptStudy(
             FORMAT,
             name,
@@ -59,6 +60,7 @@ class StudyKeeper:
             ended=None,
             study=study.without_cells,
             cells=_kept_cells(study),
+            data=data and data.absolute(),
         )
         self.kept = from_json(KeptStudy, fields_json(asked), self._path)  # equal to what a reader of the file gets
         self._before: KeptStudy | None = None

@@ -34,10 +34,13 @@ def read_study(name: str, runner: Runner) -> Result:
     """Rebuild the result of a kept study from its file and the run folders. Nothing is fitted or predicted.
 
     Needs the plugins of the study's tasks, but neither data nor backbones. Selection runs again on the kept
-    predictions. A study that is not complete has the fits that are finished by now; a fit that is not finished, or
-    whose folder was removed, has no scores, and `CellResult.lost` gives the reason.
+    predictions. Rows of data are read from the folder that the study was run with, if it is still there and the
+    runner's workspace names none. A study that is not complete has the fits that are finished by now; a fit that is not
+    finished, or whose folder was removed, has no scores, and `CellResult.lost` gives the reason.
     """
     kept = find_study(runner.workspace.runs, name)
+    if runner.workspace.data is None and kept.data is not None and kept.data.is_dir():
+        runner = runner.in_workspace(replace(runner.workspace, data=kept.data))
     runners = LimitedRunners(runner)
     cells = []
     results = []

@@ -189,6 +189,8 @@ class KeptStudy:
     figures: tuple[KeptFigure, ...] = ()
     costs: tuple[Cost, ...] = ()
     """What the systems cost, as it was measured last."""
+    data: Path | None = None
+    """Folder of the raw data files that the study was run with; None if it was run without."""
     path: Path | None = field(default=None, compare=False)
     """The file; None in the file itself."""
 

@@ -1,16 +1,19 @@
-"""The rows where one backbone is right and another is wrong."""
+"""The rows in which systems differ: one is right and another is wrong, or their grades differ."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, final
 
 from benchrunner import iob_tags
 from benchrunner.results import AnsweredRows
+from benchrunner_report.agreement import agreement
+from benchrunner_report.grading import Grading
+from benchrunner_report.matrix import Matrix
+from benchrunner_report.svg import TINY
 from benchrunner_report.visible_text import visible
 
 MOST_ROWS = 300
@@ -21,137 +24,122 @@ LONGEST_ANSWER = 300
 """Largest number of characters of an answer in a report."""
 
 Row = dict[str, Any]
-"""A row for the page. `n`: its number from 0; `t`: its texts; `g`: gold; `a`: for each backbone, lists of an answer,
-the number of restarts that gave it, and whether it is right (1 or 0); `d`: the largest difference between two
-backbones in the share of right restarts."""
-
-
-@final
-@dataclass(frozen=True)
-class Agreement:
-    """Numbers of rows that both, only one or none of two backbones answer right.
-
-    A backbone answers a row right if more than half of its restarts do.
-    """
-
-    first: str
-    second: str
-    both: int
-    only_first: int
-    only_second: int
-    neither: int
+"""A row for the page. `n`: its number from 0; `t`: its texts; `g`: gold; `a`: for each system, lists of an answer, the
+number of restarts that gave it, and its grade; `d`: the largest difference between two systems in the mean grade of
+their restarts, from 0 to 1."""
 
 
 @final
 @dataclass(frozen=True)
 class Disagreement:
-    """The rows of a split in which backbones differ; for a single backbone, the rows that it answers wrong."""
+    """The rows of a split in which systems differ; for a single system, the rows that it does not answer best."""
 
     task: str
     split: str
     rule: str
-    """The rule by which an answer is right."""
-    backbones: tuple[str, ...]
+    """The rule by which an answer is right, or better than another."""
+    unit: str
+    """What grades are, see `Grading.unit`; empty for right and wrong."""
+    systems: tuple[str, ...]
     columns: tuple[str, ...]
     """Names of the texts of a row."""
     rows: tuple[Row, ...]
     differing: int
-    """Number of rows in which backbones differ; a report may show fewer."""
+    """Number of rows in which systems differ; a report may show fewer."""
     total: int
     """Number of rows of the split."""
-    agreements: tuple[Agreement, ...]
+    agreement: Matrix | None
 
     @property
     def shown(self) -> str:
         """A sentence that says which rows are shown, of how many."""
-        if len(self.backbones) < 2:
-            kind, order = "its only backbone is wrong in", "with the largest share of wrong restarts"
-        else:
-            kind, order = "backbones differ in", "with the largest difference in the share of right restarts"
-        text = f"{self.task}: {kind} {self.differing:,} of {self.total:,} rows of {self.split}"
+        what = "systems differ in" if len(self.systems) > 1 else "its only system is wrong or below the best in"
+        text = f"{self.task}: {what} {self.differing:,} of {self.total:,} rows of {self.split}"
         if len(self.rows) < self.differing:
-            text += f"; the {len(self.rows):,} rows {order} are shown, and {self.differing - len(self.rows):,} left out"
+            left_out = self.differing - len(self.rows)
+            text += f"; the {len(self.rows):,} rows that differ most are shown, and {left_out:,} left out"
         return f"{text}."
 
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The rows with what the page's script must know of the task."""
+        return {"name": self.task, "columns": self.columns, "unit": self.unit, "rows": self.rows}
 
-def disagreement(rows: AnsweredRows, *, most_bytes: int = ALL_BYTES) -> Disagreement:
-    """Collect the rows in which one backbone is right and another is wrong.
 
-    A backbone is right if more than half of its restarts are. The rows with the largest difference come first, rows
+def disagreement(rows: AnsweredRows, grading: Grading, *, most_bytes: int = ALL_BYTES) -> Disagreement:
+    """Collect the rows in which systems differ: one is right and another is wrong, or their mean grades differ.
+
+    A system is right if more than half of its restarts are. The rows with the largest difference come first, rows
     with equal differences in the order of the file. At most `MOST_ROWS` rows and about `most_bytes` bytes are taken.
-    With a single backbone, the rows that it answers wrong are collected.
+    With a single system, the rows that it answers wrong are collected, or those below the best grade.
     """
     import numpy as np
 
-    shares = {backbone: np.array(right).mean(axis=0) for backbone, right in rows.right.items()}
-    stacked = np.stack(list(shares.values()))
-    decided = stacked > 0.5
-    if len(stacked) == 1:
-        differ = ~decided[0]
-        strength = 1 - stacked[0]
-    else:
-        differ = decided.any(axis=0) & ~decided.all(axis=0)
-        strength = stacked.max(axis=0) - stacked.min(axis=0)
-    order = sorted(np.flatnonzero(differ).tolist(), key=lambda row: (-strength[row], row))
+    means = {system: grades.mean(axis=0) for system, grades in grading.grades.items()}
+    levels = means
+    if not grading.unit:
+        levels = {system: (mean > 0.5).astype(float) for system, mean in means.items()}
+    stacked = np.stack(list(means.values()))
+    decided = np.stack(list(levels.values()))
+    if len(means) == 1:  # compared with the best that any row has
+        best = 1.0 if not grading.unit else stacked.max()
+        stacked = np.vstack([stacked, np.full_like(stacked, best)])
+        decided = np.vstack([decided, np.full_like(decided, best)])
+    strength = np.ptp(stacked, axis=0)
+    strength /= max(strength.max(), 1.0)  # a page sorts the rows of all tasks together
+    differing = np.flatnonzero(np.ptp(decided, axis=0) > TINY).tolist()
+    differing.sort(key=lambda row: -strength[row])
     columns = _shown_columns(rows)
     chosen = list[Row]()
     left = most_bytes
-    for number in order[:MOST_ROWS]:
-        row = _row(rows, columns, number, float(strength[number]))
+    for number in differing[:MOST_ROWS]:
+        row = _row(rows, grading, columns, number)
+        row["d"] = round(float(strength[number]), 3)
         left -= len(json.dumps(row, ensure_ascii=False).encode(errors="replace"))
         if left < 0:
             break
         chosen.append(row)
-    rule = rows.rule
     return Disagreement(
         task=rows.task.name,
         split=rows.split,
-        rule="" if rule is None else rule.rule,
-        backbones=tuple(rows.answers),
+        rule=grading.rule,
+        unit=grading.unit,
+        systems=tuple(rows.answers),
         columns=tuple(columns),
         rows=tuple(chosen),
-        differing=len(order),
+        differing=len(differing),
         total=len(rows.rows),
-        agreements=tuple(_agreements(tuple(shares), decided)),
+        agreement=agreement(levels, is_graded=bool(grading.unit)),
     )
-
-
-def _agreements(names: Sequence[str], decided: Any) -> Iterator[Agreement]:
-    for first, second in combinations(range(len(names)), 2):
-        a, b = decided[first], decided[second]
-        counts = [int(rows.sum()) for rows in (a & b, a & ~b, ~a & b, ~a & ~b)]
-        yield Agreement(names[first], names[second], *counts)
 
 
 def _shown_columns(rows: AnsweredRows) -> list[str]:
     """Name the columns of texts that a reader needs. Beside the column `words`, other lists are left out."""
     table = rows.rows.table
     names = rows.text_columns
-    firsts = {name: table.column(name)[0].as_py() for name in names}
-    lists = [name for name in names if isinstance(firsts[name], list)]
-    left_out = {"id", *([name for name in lists if name != "words"] if "words" in lists else ())}
-    return [name for name in names if name not in left_out and isinstance(firsts[name], str | list)]
+    shown = []
+    for name in names:
+        value = table.column(name)[0].as_py()
+        is_words = name == "words" or "words" not in names
+        if name != "id" and (isinstance(value, str) or (isinstance(value, list) and is_words)):
+            shown.append(name)
+    return shown
 
 
-def _row(rows: AnsweredRows, columns: Sequence[str], number: int, strength: float) -> Row:
+def _row(rows: AnsweredRows, grading: Grading, columns: Sequence[str], number: int) -> Row:
+    """Return a row for the page, without the difference of the systems."""
     table = rows.rows.table
     gold = (rows.gold or ())[number]
     values = {name: table.column(name)[number].as_py() for name in columns}
     words = values.get("words")
     answers = []
-    for backbone, restarts in rows.answers.items():
-        given = Counter(
-            (_spelled(answers_of[number], words), right[number])
-            for answers_of, right in zip(restarts, rows.right[backbone], strict=True)
-        )
-        answers.append([[text, count, int(right)] for (text, right), count in given.most_common()])
-    return {
-        "n": number,
-        "t": [_text(value) for value in values.values()],
-        "g": _spelled(gold, words),
-        "a": answers,
-        "d": round(strength, 3),
-    }
+    for system, restarts in rows.answers.items():
+        given = Counter[tuple[str, float]]()
+        for answers_of, grades in zip(restarts, grading.grades[system], strict=True):
+            shown = float(grades[number]) * abs(grading.scale if grading.unit else 1.0)
+            given[_spelled(answers_of[number], words), round(shown, 2)] += 1
+        answers.append([[text, count, grade] for (text, grade), count in given.most_common()])
+    return {"n": number, "t": list(map(_text, values.values())), "g": _spelled(gold, words), "a": answers}
 
 
 def _text(value: Any) -> str:
@@ -167,10 +155,13 @@ def _text(value: Any) -> str:
 def _spelled(answer: Any, words: Sequence[str] | None) -> str:
     """Write an answer as text. Labels of words are written as `word/label`, and only where the label is not `O`."""
     if isinstance(answer, list):
-        if words is not None and len(words) == len(answer):
-            answer = [f"{word}/{label}" for word, label in zip(words, answer, strict=True) if label != iob_tags.OUTSIDE]
-            return visible(" ".join(answer) or "no labelled word", LONGEST_ANSWER)
-        return visible(" | ".join(map(str, answer)) or "(none)", LONGEST_ANSWER)
+        if words is None or len(words) != len(answer):
+            return visible(" | ".join(map(str, answer)) or "(none)", LONGEST_ANSWER)
+        labelled = []
+        for word, label in zip(words, answer, strict=True):
+            if label != iob_tags.OUTSIDE:
+                labelled.append(f"{word}/{label}")
+        return visible(" ".join(labelled) or "no labelled word", LONGEST_ANSWER)
     if isinstance(answer, float):
         return f"{answer:.2f}"
     return visible(str(answer), LONGEST_ANSWER) or "(empty)"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
-from benchrunner_report.svg import SHAPES, Point, Scale, element, line, marker, path, short
+from benchrunner_report.svg import Point, Scale, element, short
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-WIDTH, LEFT, RIGHT, TOP = 460.0, 48.0, 14.0, 12.0
+WIDTH, LEFT, RIGHT, TOP = 400.0, 44.0, 14.0, 16.0
 """Size of a drawing and its margins, in units of the drawing. Pages scale it to their columns."""
+NAMES = 140.0
+"""Room for names on the left of a drawing that has a line for each."""
 BELOW = 40.0
 """Height of the ticks and the label below the bottom axis."""
-LONGEST_LABEL = 26
+LONGEST_LABEL = 23
 """Largest number of characters of a label in a drawing. The title of a longer label has the whole text."""
 
 
@@ -22,14 +23,18 @@ LONGEST_LABEL = 26
 class Drawing:
     """Collects the parts of a drawing, and the sentences about them."""
 
-    def __init__(self, name: str, title: str, *, width: float = WIDTH, kind: str = "chart") -> None:
+    def __init__(self, name: str, title: str, *, width: float = WIDTH) -> None:
         """`name` is the beginning of the ids in the drawing."""
         self._name = name
         self._title = title
-        self._width = width
-        self._kind = kind
+        self.width = width
         self._parts: list[Markup] = []
         self._about: list[str] = []
+
+    @property
+    def right(self) -> float:
+        """The right end of the axes."""
+        return self.width - RIGHT
 
     def add(self, part: Markup) -> None:
         """Add a part above all parts before it."""
@@ -41,9 +46,14 @@ class Drawing:
 
     def line(self, start: Point, end: Point, kind: str) -> None:
         """Draw a straight line."""
-        self.add(line(start, end, kind))
+        (x1, y1), (x2, y2) = start, end
+        self.add(element("line", x1=x1, x2=x2, y1=y1, y2=y2, class_=kind))
 
-    def named(self, text: str, x: float, y: float, kind: str) -> None:
+    def text(self, text: str, x: float, y: float, kind: str, *, anchor: str | None = None) -> None:
+        """Write a text of the drawing's own."""
+        self.add(element("text", text, x=x, y=y, text_anchor=anchor, class_=kind))
+
+    def named(self, text: str, x: float, y: float, kind: str = "name") -> None:
         """Write a name, cut to `LONGEST_LABEL`, with the whole name as its title."""
         self.add(element("text", element("title", text), _cut(text), x=x, y=y, class_=kind))
 
@@ -51,49 +61,36 @@ class Drawing:
         """Draw parts with the title that a mouse over them shows."""
         self.add(element("g", element("title", title), *parts))
 
-    def curve(
-        self, title: str, points: Sequence[Point], series: int, marks: Sequence[Markup], below: Sequence[Markup] = ()
-    ) -> None:
-        """Draw the line of a series through points, with marks on it, and other parts below it."""
-        self.titled(title, *below, path(points, class_=f"curve l s{series % SHAPES}"), *marks)
-
-    def interval(self, low: float, high: float, y: float, series: int, clear: str = "") -> None:
-        """Draw the interval of a series; `clear` is what tells it from others."""
-        self.line((low, y), (high, y), f"interval l s{series % SHAPES}{clear}")
-
-    def mark(self, title: str, x: float, y: float, series: int, size: float, kind: str = "") -> None:
-        """Draw the marker of a series, with a title."""
-        self.titled(title, marker(x, y, series, size, class_=kind))
-
-    def bottom_axis(self, scale: Scale, top: float, bottom: float, label: str) -> None:
+    def bottom_axis(self, scale: Scale, top: float, bottom: float, label: str, *, most: int = 6) -> None:
         """Draw a horizontal axis, with a line of the grid at each tick."""
-        for value in scale.ticks():
+        for value in scale.ticks(most):
             x = scale(value)
             self.line((x, top), (x, bottom), "grid")
-            self.add(element("text", short(value), x=x, y=bottom + 16, text_anchor="middle", class_="tick"))
+            self.text(short(value), x, bottom + 16, "tick", anchor="middle")
         middle = (scale.start + scale.end) / 2
-        self.add(element("text", label, x=middle, y=bottom + 34, text_anchor="middle", class_="axis"))
+        self.text(label, middle, bottom + 34, "axis", anchor="middle")
 
-    def left_axis(self, scale: Scale, label: str) -> None:
+    def left_axis(self, scale: Scale, label: str, *, most: int = 5) -> None:
         """Draw a vertical axis, with a line of the grid at each tick."""
-        for value in scale.ticks(5):
+        for value in scale.ticks(most):
             y = scale(value)
-            self.line((LEFT, y), (WIDTH - RIGHT, y), "grid")
-            self.add(element("text", short(value), x=LEFT - 6, y=y + 4, text_anchor="end", class_="tick"))
-        self.add(element("text", label, x=LEFT - 40, y=TOP + 2, class_="axis"))
+            self.line((LEFT, y), (self.right, y), "grid")
+            self.text(short(value), LEFT - 6, y + 4, "tick", anchor="end")
+        self.text(label, 0, TOP + 2, "axis")
 
     def finished(self, bottom: float) -> Markup:
         """Return the drawing, which has its bottom axis at this height."""
-        title, description = f"{self._name}-t", f"{self._name}-d"
+        title = f"{self._name}-t"
+        description = f"{self._name}-d"
         return element(
             "svg",
             element("title", self._title, id=title),
             element("desc", "; ".join(self._about), id=description),
             *self._parts,
-            viewBox=f"0 0 {self._width:g} {bottom + BELOW:g}",
+            viewBox=f"0 0 {self.width:g} {bottom + BELOW:g}",
             role="img",
             aria_labelledby=f"{title} {description}",
-            class_=self._kind,
+            class_="chart broad" if self.width > WIDTH else "chart",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, final
 
 from benchrunner import BenchrunnerError, Metric, Recipe
@@ -22,12 +23,12 @@ FLOPS_PER_FROZEN_WEIGHT = 4
 @final
 @dataclass(frozen=True)
 class Curve:
-    """The loss of a fit over its steps."""
+    """The training loss of a system over its steps: the mean of its restarts."""
 
     system: str
-    seed: int
+    restarts: int
     points: tuple[tuple[float, float], ...]
-    """Steps and losses, each loss the mean of some neighbouring lines of the log."""
+    """Steps and losses, each loss the mean of some neighbouring steps; neighbouring points are equally far apart."""
 
 
 @final
@@ -44,7 +45,7 @@ class GridPoint:
     @property
     def mean(self) -> float | None:
         """The mean of the scores; None if there are none."""
-        return sum(self.scores) / len(self.scores) if self.scores else None
+        return fmean(self.scores) if self.scores else None
 
 
 @final
@@ -62,40 +63,66 @@ class Cost:
     devices: tuple[str, ...]
 
 
-def curves(result: CellResult) -> Iterator[Curve]:
-    """Yield the loss of every restart at the chosen grid point."""
+def mean_curve(result: CellResult) -> Curve | None:
+    """Return the mean loss of the restarts at the chosen grid point, over the steps that all their logs have."""
+    logs = list[dict[int, float]]()
     if result.runner is None:
-        return
+        return None
     for fit in result.restarts:
-        lines = step_log.read(result.runner.folder(fit).log)
-        points = [(float(line["step"]), line["loss"]) for line in lines if isinstance(line.get("loss"), float)]
-        if points:
-            yield Curve(result.cell.system, fit.seed, tuple(_thinned(points)))
+        losses = {}
+        for line in step_log.read(result.runner.folder(fit).log):
+            if isinstance(line.get("loss"), float):
+                losses[line["step"]] = line["loss"]
+        if losses:
+            logs.append(losses)
+    steps = sorted(set.intersection(*map(set, logs))) if logs else []
+    if len(steps) > 2 and steps[-1] - steps[-2] < steps[1] - steps[0]:
+        steps.pop()  # the last line of a log is of the last step, which may be nearer
+    if not steps:
+        return None
+    means = []
+    for step in steps:
+        losses_at = [losses[step] for losses in logs]
+        means.append(fmean(losses_at))
+    return Curve(result.cell.system, len(logs), tuple(_thinned(steps, means)))
 
 
-def _thinned(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Yield at most `CURVE_POINTS` points: means of neighbouring points."""
-    size = math.ceil(len(points) / CURVE_POINTS)
-    for start in range(0, len(points), size):
-        part = points[start : start + size]
-        yield round(sum(step for step, _ in part) / len(part), 1), round(sum(loss for _, loss in part) / len(part), 4)
+def _thinned(steps: Sequence[int], losses: Sequence[float]) -> Iterator[tuple[float, float]]:
+    """Yield at most `CURVE_POINTS` points, each the mean of equally many neighbours.
+
+    A rest at the end of fewer neighbours is left out, so that all points are equally far apart.
+    """
+    size = math.ceil(len(steps) / CURVE_POINTS)
+    for start in range(0, len(steps) - size + 1, size):
+        part = slice(start, start + size)
+        yield round(fmean(steps[part]), 1), round(fmean(losses[part]), 4)
 
 
 def grid_points(result: CellResult, split: str, metric: Metric) -> Iterator[GridPoint]:
     """Yield the grid points of a cell with the scores of their restarts."""
-    recipes = [candidate.recipe.as_dict() for candidate in result.cell.candidates]
-    names = dict.fromkeys(name for recipe in recipes for name in recipe)
-    varied: list[str] = []
+    varied = _varied([candidate.recipe.as_dict() for candidate in result.cell.candidates])
+    for candidate in result.cell.candidates:
+        values = candidate.recipe.as_dict()
+        label = ", ".join(f"{name} {_short(values[name])}" for name in varied or ["lr"])
+        scores = []
+        for fit in candidate.fits:
+            score = None if fit.id in result.lost else _score(result, fit, split, metric)
+            if score is not None:
+                scores.append(score)
+        yield GridPoint(result.cell.system, label, tuple(scores), candidate.recipe == result.chosen)
+
+
+def _varied(recipes: Sequence[Mapping[str, object]]) -> list[str]:
+    """Name the fields in which recipes differ."""
+    names = dict[str, None]()
+    for recipe in recipes:
+        names |= dict.fromkeys(recipe)
+    varied = []
     for name in names:
         texts = {str(recipe.get(name)) for recipe in recipes}
         if len(texts) > 1:
             varied.append(name)
-    for candidate in result.cell.candidates:
-        values = candidate.recipe.as_dict()
-        label = ", ".join(f"{name} {_short(values[name])}" for name in varied) or f"lr {_short(candidate.recipe.lr)}"
-        scores = [_score(result, fit, split, metric) for fit in candidate.fits if fit.id not in result.lost]
-        known = tuple(score for score in scores if score is not None)
-        yield GridPoint(result.cell.system, label, known, candidate.recipe == result.chosen)
+    return varied
 
 
 def _score(result: CellResult, fit: Fit, split: str, metric: Metric) -> float | None:
@@ -113,8 +140,12 @@ def _short(value: object) -> str:
 
 def records_of(result: CellResult, runner: Runner) -> dict[str, Record]:
     """Read the records of all fits of a cell that have one."""
-    records = {fit.id: runner.folder(fit).record() for fit in result.cell.fits}
-    return {fit: record for fit, record in records.items() if record is not None}
+    records = {}
+    for fit in result.cell.fits:
+        record = runner.folder(fit).record()
+        if record is not None:
+            records[fit.id] = record
+    return records
 
 
 def cost(result: CellResult, records: Mapping[str, Record]) -> Cost:
@@ -147,5 +178,5 @@ def _device(record: Record) -> str:
 
 def shown_recipe(recipe: Recipe) -> dict[str, Any]:
     """Return the fields of a recipe that a report shows: those that differ from the defaults, and some always."""
-    always = ("lr", "epochs", "batch_size", "max_length", "precision")
-    return {**{name: getattr(recipe, name) for name in always}, **recipe.as_json()}
+    shown = {name: getattr(recipe, name) for name in ("lr", "epochs", "batch_size", "max_length", "precision")}
+    return shown | recipe.as_json()

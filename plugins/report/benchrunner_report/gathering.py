@@ -9,10 +9,11 @@ from typing import final
 
 from benchrunner import BenchrunnerError
 from benchrunner.engine import first_line
-from benchrunner.results import CellResult, Record, Result, Runner, comparison
+from benchrunner.results import CellResult, Fit, Record, Result, Runner, Study, cells, comparison
 from benchrunner_report.disagreement import ALL_BYTES, Disagreement
 from benchrunner_report.fit_figures import Cost, cost, records_of
 from benchrunner_report.section import Section, sections
+from benchrunner_report.table import Table, table_of
 
 
 @final
@@ -34,22 +35,44 @@ class Report:
 
     result: Result
     title: str
+    subtitle: str
+    """What is compared; empty if the title says it."""
+    table: Table
     sections: tuple[Section, ...]
-    rows: tuple[comparison.Row, ...]
-    """The rows of a table with tasks down, which have the published figures and the averages."""
     costs: tuple[Cost, ...]
     data: tuple[DataFacts, ...]
     facts: tuple[tuple[str, str], ...]
     """Figures about the whole study: name and value as texts."""
     versions: tuple[tuple[str, str], ...]
-    conclusion: str
+    conclusions: tuple[str, ...]
+    legend: tuple[str, ...]
+    """What the marks of the table mean."""
     command: str
+    """Words of the command that repeats the study, without `benchrunner`; empty if there is none."""
     notes: tuple[str, ...]
 
     @property
     def differing(self) -> Sequence[Disagreement]:
         """For each section whose answers can be read, the rows in which systems differ."""
         return [section.disagreement for section in self.sections if section.disagreement is not None]
+
+    @property
+    def rows_heading(self) -> str:
+        """The heading above single rows."""
+        study = self.result.study
+        return f"Rows where {kind_of(study)}s differ" if len(study.names) > 1 else "Rows answered wrong"
+
+    @property
+    def absent(self) -> str:
+        """A sentence that says of which tasks no rows can be shown, and why; empty if all have rows."""
+        reasons = dict[str, str]()
+        for section in self.sections:
+            if section.absent:
+                reasons.setdefault(section.task.name, section.absent)
+        if not reasons:
+            return ""
+        shown = f"The report shows no rows of {', '.join(reasons)}, and no interval or test that reads them"
+        return f"{shown}: {next(iter(reasons.values())).rstrip('.')}."
 
 
 def gather(
@@ -63,45 +86,51 @@ def gather(
     """Collect the content of a report about a study; `with_rows` asks for rows of the data, with their texts."""
     result = result.read_once(runner)
     study = result.study
-    costs = list[Cost]()
     listed = tuple(sections(result, most_bytes=ALL_BYTES if with_rows else 0))
+    costs = []
     data = dict[tuple[str, str], DataFacts]()
     records = dict[str, Record]()
     for cell in result.cells:
-        data |= {(fact.task, fact.split): fact for fact in _data(cell, runner)}  # while the rows are in memory
+        for fact in _data(cell, runner):  # while the rows are in memory
+            data[fact.task, fact.split] = fact
         of_cell = records_of(cell, runner)
         records |= of_cell
         costs.append(cost(cell, of_cell))
-    conclusions = comparison.conclusions(result) if result.statistics.tests else []
-    notes = list(comparison.remarks(result)) if study.systems_down else list(_warnings(result))
-    if not study.systems_down:
-        notes += comparison.footnotes(result, published)
+    conclusions = comparison.conclusions(result)
+    legend = list(comparison.Marks.of(result).legend())
+    said = {*conclusions, *legend, " ".join(study.about.split())}
+    notes = dict.fromkeys(note for note in comparison.remarks(result, published) if note not in said)
+    compared = _compared(result)
+    name = title or study.title or result.name or compared
     return Report(
         result=result,
-        title=title or study.title or _title(result),
+        title=name,
+        subtitle="" if name == compared else compared,
+        table=table_of(comparison.layout(result, published)),
         sections=listed,
-        rows=() if study.systems_down else tuple(comparison.task_rows(result, published)),
         costs=tuple(costs),
         data=tuple(data.values()),
         facts=tuple(_facts(result, records)),
         versions=tuple(_versions(result, records)),
-        conclusion=" ".join(conclusions),
-        command=f"benchrunner {shlex.join(result.command)}" if result.command else "",
-        notes=tuple(note for note in dict.fromkeys(notes) if note not in conclusions),
+        conclusions=tuple(conclusions),
+        legend=tuple(legend),
+        command=shlex.join(result.command),
+        notes=tuple(notes),
     )
 
 
-def _warnings(result: Result) -> Iterator[str]:
-    """Yield what a reader of the figures must know: flags, absent scores, lost fits and limits of rows."""
-    for cell in result.table_cells:
-        for warning in (*cell.warnings, *cell.limits):
-            yield f"{cell.cell.system} on {cell.cell.task.name}: {warning}"
-
-
-def _title(result: Result) -> str:
+def _compared(result: Result) -> str:
+    """Say in a few words what is compared: by name up to two systems and three tasks."""
+    names = result.study.names
     tasks = [task.name for task in result.study.tasks]
+    systems = " and ".join(names) if len(names) < 3 else f"{len(names)} {kind_of(result.study)}s"
     on = ", ".join(tasks) if len(tasks) < 4 else f"{len(tasks)} tasks"
-    return f"{' and '.join(result.study.names)} on {on}"
+    return f"{systems} on {on}"
+
+
+def kind_of(study: Study) -> str:
+    """Return the word for what is compared."""
+    return "system" if study.systems_down else "backbone"
 
 
 def _facts(result: Result, records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
@@ -110,7 +139,7 @@ def _facts(result: Result, records: Mapping[str, Record]) -> Iterator[tuple[str,
     restarts = set[int]()
     for cell in result.cells:
         restarts.add(len(cell.chosen_fits if cell.cell.fitting.looks else cell.cell.fitting.seeds))
-    yield "systems" if result.study.systems_down else "backbones", str(len(result.study.names))
+    yield f"{kind_of(result.study)}s", str(len(result.study.names))
     yield "tasks", str(len({cell.cell.task.name for cell in result.cells}))
     yield "fits", f"{finished:,}" if finished == len(fits) else f"{finished:,} of {len(fits):,}"
     yield "restarts", " or ".join(map(str, sorted(restarts)))
@@ -139,25 +168,21 @@ def _data(cell: CellResult, runner: Runner) -> Iterator[DataFacts]:
 
 def _versions(result: Result, records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
     """Yield the names and versions of plugins and libraries that made the fits; several versions are listed."""
-    values: dict[str, dict[str, None]] = {}
-    for fit in {fit.id: fit for cell in result.cells for fit in cell.cell.fits}.values():
-        for name, version in fit.suppliers.items():
-            values.setdefault(name, {})[version] = None
-        numerics = records[fit.id].numerics if fit.id in records else {}
-        for name, version in {**numerics.get("versions", {}), "Python": numerics.get("python")}.items():
+    values = dict[str, dict[str, None]]()
+    for fit in cells.different_fits(cell.cell for cell in result.cells):
+        for name, version in _versions_of(fit, records.get(fit.id)):
             if version:
                 values.setdefault(name, {})[str(version)] = None
-        if kernel := numerics.get("attention"):
-            values.setdefault("attention", {})[", ".join(sorted(set(map(str, kernel.values()))))] = None
-        if precision := numerics.get("precision"):
-            values.setdefault("precision", {})[str(precision)] = None
     for name, versions in values.items():
         yield name, ", ".join(versions)
 
 
-def published_texts(row: comparison.Row) -> dict[str, list[str]]:
-    """Group the published figures beside a row by system, as texts that begin with `dev` or `test`."""
-    systems = dict[str, list[str]]()
-    for figure in row.published:
-        systems.setdefault(figure.row.name, []).append(f"{figure.measures.kind} {figure.as_text()}")
-    return systems
+def _versions_of(fit: Fit, record: Record | None) -> Iterator[tuple[str, str | None]]:
+    """Yield the names and versions of what made a fit."""
+    yield from fit.suppliers.items()
+    numerics = {} if record is None else record.numerics
+    yield from numerics.get("versions", {}).items()
+    yield "Python", numerics.get("python")
+    kernels = map(str, numerics.get("attention", {}).values())
+    yield "attention", ", ".join(sorted(set(kernels)))
+    yield "precision", numerics.get("precision")

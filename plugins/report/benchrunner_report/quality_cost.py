@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner import UnknownName
 from benchrunner.results import Result, comparison
+from benchrunner_report.charts import Card
 from benchrunner_report.drawing import LEFT, LONGEST_LABEL, RIGHT, TOP, WIDTH, Drawing
-from benchrunner_report.svg import SHAPES, Point, Scale, element, marker, path, short
+from benchrunner_report.svg import Point, Scale, element, marker, path, short, style
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -25,16 +26,6 @@ LETTER, LINE = 6.2, 13.0
 MOST_TICKS = 6
 PALE = "0.4"
 """Opacity of systems that are not on the front."""
-
-
-@final
-@dataclass(frozen=True)
-class Chart:
-    """A chart with its title."""
-
-    title: str
-    about: str
-    drawing: Markup
 
 
 @final
@@ -60,8 +51,8 @@ class Choice:
         return is_as_good and (self.quality, self.price) != (other.quality, other.price)
 
 
-def charts(result: Result, column: str = "") -> Iterator[Chart]:
-    """Yield a chart for each quantity that two systems or more have.
+def cost_cards(result: Result, column: str = "") -> Iterator[Card]:
+    """Yield a card with a chart for each quantity that two systems or more have.
 
     Quality is the figure of the column with this name, or the mean over all columns of tasks; a system without one of
     these figures is left out.
@@ -76,7 +67,7 @@ def charts(result: Result, column: str = "") -> Iterator[Chart]:
                 choices.append(Choice(cost.system, names.index(cost.system), quality[cost.system], cost))
         if len(choices) > 1:
             about = "line: systems that no other beats in both; pale: another is as good in both, and better in one"
-            yield Chart(f"Quality and {quantity}", about, _drawing(choices, label, f"quality-{number}"))
+            yield Card(f"Quality and {quantity}", about, [_drawing(choices, label, f"quality-{number}")])
 
 
 def _quality(result: Result, column: str) -> tuple[dict[str, float], str]:
@@ -112,9 +103,7 @@ def _drawing(choices: Sequence[Choice], label: str, name: str) -> Markup:
     cost, best = choices[0].cost, front(choices)
     horizontal = Scale.of(_logarithms(choices), LEFT, WIDE - RIGHT)
     vertical = Scale.of([choice.quality for choice in choices], BOTTOM, TOP + 14, space=0.1)
-    drawing = Drawing(name, f"{label} against {cost.quantity}", width=WIDE, kind="chart wide")
-    for value in vertical.ticks(5):
-        drawing.line((WIDTH - RIGHT, vertical(value)), (WIDE - RIGHT, vertical(value)), "grid")
+    drawing = Drawing(name, f"{label} against {cost.quantity}", width=WIDE)
     drawing.left_axis(vertical, label)
     more = "more" if cost.unit.endswith("/s") else "less"
     _logarithmic_axis(drawing, horizontal, f"{cost.quantity}, {cost.unit or 'number'} (logarithmic; {more} is better)")
@@ -126,7 +115,7 @@ def _drawing(choices: Sequence[Choice], label: str, name: str) -> Markup:
     beginnings = placed([(places[choice.name], choice.name) for choice in choices], corners, WIDE - RIGHT)
     for choice, (x, y) in zip(choices, beginnings, strict=True):
         _draw(drawing, choice, places[choice.name], horizontal, opacity=None if choice in best else PALE)
-        drawing.named(choice.name, x, y, "small" if choice in best else "tick")
+        drawing.named(choice.name, x, y, "name" if choice in best else "tick")
         if abs(y - places[choice.name][1]) > 1.5 * LINE:
             drawing.line(places[choice.name], (x, y - LINE / 3), "grid")
         drawing.describe(f"{choice.name}: {choice.quality:.1f} at {choice.cost.text}")
@@ -148,7 +137,7 @@ def _draw(drawing: Drawing, choice: Choice, place: Point, horizontal: Scale, *, 
     parts = [element("title", title)]
     if choice.cost.low and choice.cost.high:
         low, high = (horizontal(math.log10(end)) for end in (choice.cost.low, choice.cost.high))
-        parts.append(path([(low, y), (high, y)], class_=f"l s{choice.number % SHAPES}", stroke_width=1))
+        parts.append(path([(low, y), (high, y)], class_=f"l {style(choice.number)}", stroke_width=1))
     parts.append(marker(x, y, choice.number, 5))
     drawing.add(element("g", *parts, opacity=opacity))
 

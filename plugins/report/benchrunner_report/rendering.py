@@ -11,13 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.engine import write_atomically
 from benchrunner.results import Result, Runner, comparison, output_places
-from benchrunner_report import charts, quality_cost
+from benchrunner_report import quality_cost
+from benchrunner_report.charts import cards
 from benchrunner_report.fit_figures import shown_recipe
-from benchrunner_report.gathering import Report, duration, gather, published_texts
+from benchrunner_report.gathering import Report, duration, gather, kind_of
+from benchrunner_report.study_charts import study_cards
+from benchrunner_report.svg import SHAPES, element, marker
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+PARTS: Mapping[str, str] = {
+    "results": "Results",
+    "tasks": "Tasks",
+    "rows": "Single rows",
+    "cost": "Cost",
+    "measured": "Quality and cost",
+    "how": "How it was made",
+}
+"""The sections of a page in their order: the name of the template of each, which is its id too -> its heading."""
 CHARACTERS: Mapping[str, str] = {
     "<": "\\u003c",
     ">": "\\u003e",
@@ -43,8 +55,13 @@ def write_report(
     or logs are not kept on disk, the report says why a figure is absent. `quality` names the column that is drawn
     against costs, by default the mean over all columns of tasks.
     """
+    return write_page(gather(result, runner, published=published, title=title), path, quality=quality)
+
+
+def write_page(report: Report, path: Path, *, quality: str = "") -> Path:
+    """Write the page of a report; return its path."""
     output_places.check_place(path, is_file=True)
-    text = rendered(gather(result, runner, published=published, title=title), quality=quality)
+    text = rendered(report, quality=quality)
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8", errors="replace"))
     return path
 
@@ -69,23 +86,29 @@ def rendered(report: Report, shown: Callable[[str], str] = str, *, quality: str 
         lstrip_blocks=True,
         finalize=finalized,
     )
-    filters: dict[str, Callable[..., Any]] = {"figure": _figure, "large": _large, "duration": duration}
-    environment.filters |= filters | {"p": charts.p_text, "recipe": shown_recipe, "published": published_texts}
-    style, script = (loader.get_source(environment, name)[0] for name in ("report.css", "report.js"))
+    environment.filters |= {"large": comparison.prefixed, "duration": duration, "recipe": shown_recipe}
+    style, *_ = loader.get_source(environment, "report.css")
+    script, *_ = loader.get_source(environment, "report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     result = report.result
+    cost_cards = list(quality_cost.cost_cards(result, quality))
+    parts = {**PARTS, "rows": report.rows_heading}
+    if not cost_cards:
+        del parts["measured"]
     return environment.get_template("report.html").render(
         report=report,
         result=result,
         study=result.study,
+        kind=kind_of(result.study),
         names=result.study.names,
-        layout=comparison.layout(result, comparison.NOTHING_PUBLISHED) if result.study.systems_down else None,
-        series=list(comparison.series(result)) if result.study.axis else [],
-        charts=charts,
-        cost_rows=list(comparison.cost_rows(result)),
-        cost_notes=list(comparison.cost_notes(result)),
-        cost_charts=list(quality_cost.charts(result, quality)),
-        keys=charts.legend(result.study.names),
+        few=SHAPES,
+        parts=parts,
+        cost_cards=cost_cards,
+        study_cards=study_cards,
+        cards=cards,
+        key=_key,
+        keys={name: _key(series) for series, name in enumerate(result.study.names)},
+        anchors=_anchors(report),
         style=Markup(style),
         script=Markup(script),
         script_hash=digest,
@@ -93,16 +116,27 @@ def rendered(report: Report, shown: Callable[[str], str] = str, *, quality: str 
     )
 
 
+def _key(series: int) -> Markup:
+    """Draw the marker of a series as it stands beside its name."""
+    return element("svg", marker(8, 8, series, 5.5), viewBox="0 0 16 16", class_="key", aria_hidden="true")
+
+
+def _anchors(report: Report) -> dict[str, str]:
+    """Map the names of tasks, as the table has them, to the sections that they link to."""
+    anchors = dict[str, str]()
+    for section in report.sections:
+        anchors.setdefault(section.task.name, section.anchor)
+    return anchors
+
+
 def _rows(report: Report) -> Mapping[str, Any]:
     """Return the rows in which systems differ, in the form that the page's script reads."""
     names = list(report.result.study.names)
     tasks = []
     for part in report.differing:
-        numbers = [names.index(name) for name in part.backbones]
-        columns = list(part.columns)
-        rows = list(part.rows)
-        tasks.append({"name": part.task, "backbones": numbers, "columns": columns, "rows": rows})
-    return {"backbones": names, "tasks": tasks}
+        numbers = list(map(names.index, part.systems))
+        tasks.append({**part.as_json, "systems": numbers})
+    return {"systems": names, "shapes": SHAPES, "tasks": tasks}
 
 
 def _json_for_html(value: Any) -> Markup:
@@ -111,17 +145,3 @@ def _json_for_html(value: Any) -> Markup:
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.translate({ord(character): escape for character, escape in CHARACTERS.items()}))
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
-
-
-def _large(value: float | None) -> str:
-    """Write a number with three digits and the prefix of a unit, such as "3.21 T"; None is "not counted"."""
-    if value is None:
-        return "not counted"
-    for unit, name in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= unit:
-            return f"{value / unit:.3g} {name}"
-    return f"{value:.3g}"

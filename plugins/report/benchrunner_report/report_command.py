@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchrunner import RequestError, print_line
+from benchrunner import RequestError, print_line, print_note
 from benchrunner.results import command_line
 
 
@@ -30,7 +30,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the report and print its path."""
     from benchrunner.results import Runner
-    from benchrunner_report.rendering import write_report
+    from benchrunner_report.gathering import gather
+    from benchrunner_report.rendering import write_page
 
     options, output = command_line.options, command_line.output
     runner = Runner(arguments.plugins, options.workspace(arguments))
@@ -41,7 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
         if path.suffix.lower() not in (".html", ".htm"):
             raise RequestError(f"--out {path}: a report is a file of HTML; name a file that ends in .html.")
         published = options.published(arguments, result.study.backbones)
-        write_report(result, path, runner, published=published, title=arguments.title, quality=arguments.quality)
+        report = gather(result, runner, published=published, title=arguments.title)
+        write_page(report, path, quality=arguments.quality)
+    if report.absent:
+        print_note(f"benchrunner: {report.absent}")
     if arguments.json:
         output.print_json({"path": str(path), "bytes": path.stat().st_size})
     else:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
-from benchrunner import BenchrunnerError, Task, Term
-from benchrunner.engine import first_line
+from benchrunner import BenchrunnerError, Metric, Task, Term
 from benchrunner.results import AnsweredRows, CellResult, Result
 from benchrunner_report.disagreement import Disagreement, disagreement
-from benchrunner_report.fit_figures import Curve, GridPoint, curves, grid_points
-from benchrunner_report.slices import Confusion, Slice, confusions, slices_by_label, slices_by_length
+from benchrunner_report.fit_figures import Curve, GridPoint, grid_points, mean_curve
+from benchrunner_report.grading import graded
+from benchrunner_report.matrix import Matrix
+from benchrunner_report.slices import Slice, confusions, labels_words, slices_by_label, slices_by_length
 
 
 @final
@@ -30,7 +31,11 @@ class Section:
     """The cells of the systems, in the order of the study."""
     curves: tuple[Curve, ...] = ()
     grid: tuple[GridPoint, ...] = ()
-    confusions: tuple[Confusion, ...] = ()
+    confusions: tuple[Matrix, ...] = ()
+    counted: str = ""
+    """What confusion matrices count: `rows`, or `words` in tasks that label words."""
+    graded: str = ""
+    """What the figures of slices are."""
     by_length: tuple[Slice, ...] = ()
     by_label: tuple[Slice, ...] = ()
     disagreement: Disagreement | None = None
@@ -47,36 +52,29 @@ class Section:
         """Names of the systems."""
         return tuple(cell.cell.system for cell in self.cells)
 
-    @property
-    def values(self) -> Mapping[str, list[float]]:
-        """The scores of each system's restarts, as tables show them; systems without scores are left out."""
-        values = dict[str, list[float]]()
-        for name in self.systems:
-            figure = self.result.figures[name, self.column]
-            if figure.values:
-                values[name] = [value * figure.scale for value in figure.values]
-        return values
+    def restarts(self, system: str) -> list[float]:
+        """Return the scores of a system's restarts, as tables show them."""
+        return self.scaled(self.result.figures[system, self.column].values)
 
-    @property
-    def means(self) -> Mapping[str, float]:
-        """The mean of each system that has one, as tables show it."""
-        means = dict[str, float]()
-        for name in self.systems:
-            figure = self.result.figures[name, self.column]
-            if figure.mean.value is not None:
-                means[name] = figure.mean.value * figure.scale
-        return means
+    def mean(self, system: str) -> float | None:
+        """Return the mean of a system, as tables show it; None if it has none."""
+        mean = self.result.figures[system, self.column].mean.value
+        return None if mean is None else mean * self.scale
 
-    @property
-    def intervals(self) -> Mapping[str, tuple[float, float]]:
-        """The ends of the interval of each system's mean over other examples, as tables show them, where it has one."""
-        ends = dict[str, tuple[float, float]]()
-        for name in self.systems:
-            interval = self.result.statistics.intervals.get((name, self.column))
-            if interval is not None:
-                scale = self.result.figures[name, self.column].scale
-                ends[name] = (interval.low * scale, interval.high * scale)
-        return ends
+    def interval(self, system: str) -> tuple[float, float] | None:
+        """Return the ends of the interval of a system's mean over other examples, as tables show them."""
+        interval = self.result.statistics.intervals.get((system, self.column))
+        if interval is None:
+            return None
+        return interval.low * self.scale, interval.high * self.scale
+
+    def trials(self, system: str) -> list[float]:
+        """Return the best score to expect of a system after 1, 2, ... trials, as tables show it."""
+        return self.scaled(self.result.statistics.trials.get((system, self.column), ()))
+
+    def scaled(self, values: Iterable[float]) -> list[float]:
+        """Return values as tables show them."""
+        return [value * self.scale for value in values]
 
     @property
     def scale(self) -> float:
@@ -89,16 +87,6 @@ class Section:
         score = self.result.baseline.get(self.term)
         return None if score is None or score.value is None else score.value * self.scale
 
-    @property
-    def trials(self) -> Mapping[str, list[float]]:
-        """The best score to expect of each system after 1, 2, ... trials, as tables show it."""
-        trials = dict[str, list[float]]()
-        for name in self.systems:
-            values = self.result.statistics.trials.get((name, self.column), ())
-            if values:
-                trials[name] = [value * self.scale for value in values]
-        return trials
-
 
 def sections(result: Result, *, most_bytes: int) -> Iterator[Section]:
     """Yield a section for the columns of tasks; `most_bytes` is the size of the rows of all sections together."""
@@ -106,10 +94,10 @@ def sections(result: Result, *, most_bytes: int) -> Iterator[Section]:
     groups = dict[str, list[CellResult]]()
     for cell in result.table_cells:
         groups.setdefault(cell.cell.columns[0], []).append(cell)
-    for number, (name, cells) in enumerate(groups.items()):
-        task = cells[0].cell.task
+    for number, (name, group) in enumerate(groups.items()):
+        task = group[0].cell.task
         anchor = f"task-{number}-{task.name.replace('/', '-')}"
-        section = Section(anchor, result, name, columns[name].term(task), tuple(cells))
+        section = Section(anchor, result, name, columns[name].term(task), tuple(group))
         yield _filled(section, most_bytes=most_bytes // len(groups))
 
 
@@ -118,21 +106,36 @@ def _filled(section: Section, *, most_bytes: int) -> Section:
     term = section.term
     split = term.split if term.split in section.task.named("dev") else section.task.named("dev")[0]
     metric = next(metric for metric in section.task.metrics if metric.name == term.metric)
-    section = replace(
-        section,
-        curves=tuple(curve for cell in section.cells for curve in curves(cell)),
-        grid=tuple(point for cell in section.cells for point in grid_points(cell, split, metric)),
-    )
+    section = replace(section, curves=tuple(_curves(section)), grid=tuple(_grid(section, split, metric)))
     try:
         rows = AnsweredRows.kept(section.cells, split)
     except BenchrunnerError as reason:
-        return replace(section, absent=first_line(reason))
+        first, *others = str(reason).splitlines()
+        reasons = "; ".join(line.strip(" -") for line in others)
+        return replace(section, absent=f"{first} {reasons}".strip())
     if not rows.answers or rows.gold is None or not len(rows.rows):
         return section
+    grading = graded(rows)
     return replace(
         section,
         confusions=confusions(rows),
-        by_length=slices_by_length(rows),
-        by_label=slices_by_label(rows),
-        disagreement=disagreement(rows, most_bytes=most_bytes),
+        counted="words" if labels_words(rows) else "rows",
+        graded=grading.title,
+        by_length=slices_by_length(rows, grading),
+        by_label=slices_by_label(rows, grading),
+        disagreement=disagreement(rows, grading, most_bytes=most_bytes),
     )
+
+
+def _curves(section: Section) -> Iterator[Curve]:
+    """Yield the mean loss of each system that has logs."""
+    for cell in section.cells:
+        curve = mean_curve(cell)
+        if curve is not None:
+            yield curve
+
+
+def _grid(section: Section, split: str, metric: Metric) -> Iterator[GridPoint]:
+    """Yield the grid points of all systems."""
+    for cell in section.cells:
+        yield from grid_points(cell, split, metric)

@@ -1,16 +1,19 @@
-"""Shares of right answers by length and by label, and confusion matrices, from the answers of all restarts."""
+"""Grades of answers by length and by label, and confusion matrices, from the answers of all restarts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, final
 
 from benchrunner.results import AnsweredRows
+from benchrunner_report.grading import Grading
+from benchrunner_report.matrix import Entry, Matrix
 
 MOST_LABELS = 12
-"""Largest number of labels for which a report shows a confusion matrix and right answers by label."""
+"""Largest number of labels for which a report shows a confusion matrix and grades by label."""
 PARTS = 4
 """Number of parts into which rows are divided by their lengths."""
 
@@ -18,50 +21,33 @@ PARTS = 4
 @final
 @dataclass(frozen=True)
 class Slice:
-    """Some rows of a split with the share of right answers of each backbone."""
+    """Some rows of a split with the mean grade of each system."""
 
     name: str
     rows: int
-    shares: Mapping[str, float]
-    """Backbone -> share of right answers, over the rows and restarts."""
-
-    @property
-    def percentages(self) -> dict[str, float]:
-        """The shares in percent."""
-        return {backbone: 100 * share for backbone, share in self.shares.items()}
+    means: Mapping[str, float]
+    """System -> mean grade over the rows and restarts, as pages show it."""
 
 
-@final
-@dataclass(frozen=True)
-class Confusion:
-    """Confusion matrix of a backbone: how often rows with a gold label were answered with each label."""
-
-    backbone: str
-    labels: tuple[str, ...]
-    counts: tuple[tuple[float, ...], ...]
-    """Gold label x answered label, in the order of `labels`: mean count over the restarts."""
-    unit: str
-    """What is counted: `rows`, or `words` in tasks that label words."""
-
-
-def slices_by_length(rows: AnsweredRows) -> tuple[Slice, ...]:
+def slices_by_length(rows: AnsweredRows, grading: Grading) -> tuple[Slice, ...]:
     """Divide the rows by their number of words into slices with about the same number of rows."""
     import numpy as np
 
     lengths = np.array(word_counts(rows))
-    borders = np.unique(np.quantile(lengths, np.linspace(0, 1, PARTS + 1)[1:-1], method="higher"))
-    parts = np.searchsorted(borders, lengths, side="left")
+    quantiles = np.linspace(0, 1, PARTS + 1)[1:-1]
+    borders = np.unique(np.quantile(lengths, quantiles, method="higher"))
+    part_of = np.searchsorted(borders, lengths, side="left")
     slices = []
     for part in range(len(borders) + 1):
-        members = np.flatnonzero(parts == part)
+        members = np.flatnonzero(part_of == part)
         if len(members):
-            low, high = int(lengths[members].min()), int(lengths[members].max())
+            low, high = lengths[members].min(), lengths[members].max()
             name = f"{low} words" if low == high else f"{low} to {high} words"
-            slices.append(_slice(name, members.tolist(), rows))
+            slices.append(_slice(name, members.tolist(), grading))
     return tuple(slices)
 
 
-def slices_by_label(rows: AnsweredRows) -> tuple[Slice, ...]:
+def slices_by_label(rows: AnsweredRows, grading: Grading) -> tuple[Slice, ...]:
     """Group the rows by their gold label; empty if gold has one label only, or more than `MOST_LABELS`."""
     members: dict[str, list[int]] = {}
     for row, label in enumerate(rows.gold or ()):
@@ -70,14 +56,12 @@ def slices_by_label(rows: AnsweredRows) -> tuple[Slice, ...]:
         members.setdefault(str(label), []).append(row)
     if not 1 < len(members) <= MOST_LABELS:
         return ()
-    return tuple(_slice(name, members[name], rows) for name in sorted(members))
+    return tuple(_slice(name, members[name], grading) for name in sorted(members))
 
 
-def _slice(name: str, members: Sequence[int], rows: AnsweredRows) -> Slice:
-    import numpy as np
-
-    shares = {backbone: float(np.array(right)[:, members].mean()) for backbone, right in rows.right.items()}
-    return Slice(name, len(members), shares)
+def _slice(name: str, members: Sequence[int], grading: Grading) -> Slice:
+    means = {system: grading.mean(system, members) for system in grading.grades}
+    return Slice(name, len(members), means)
 
 
 def word_counts(rows: AnsweredRows) -> list[int]:
@@ -85,46 +69,65 @@ def word_counts(rows: AnsweredRows) -> list[int]:
     counts = [0] * len(rows.rows)
     for name in rows.text_columns:
         for row, value in enumerate(rows.rows.table.column(name).to_pylist()):
-            counts[row] += sum(len(text.split()) for text in _texts(value))
+            counts[row] += _words(value)
     return counts
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        yield from (text for text in value if isinstance(text, str))
+def _words(value: Any) -> int:
+    """Count the words of a text, or of a list of texts."""
+    if isinstance(value, list):
+        return sum(map(_words, value))
+    return len(value.split()) if isinstance(value, str) else 0
 
 
-def confusions(rows: AnsweredRows) -> tuple[Confusion, ...]:
-    """Make the confusion matrix of each backbone; empty if answers are no labels, or of more than `MOST_LABELS`."""
-    gold = rows.gold or ()
-    of_words = bool(gold) and all(isinstance(value, list) for value in gold)
-    if of_words and "words" not in rows.rows.table.column_names:
+def confusions(rows: AnsweredRows) -> tuple[Matrix, ...]:
+    """Count how often rows, or words, with a gold label were answered with each label: a matrix for each system.
+
+    Empty if answers are no labels, or of more than `MOST_LABELS`.
+    """
+    if labels_words(rows) and "words" not in rows.rows.table.column_names:
         return ()
-    flat = list(chain.from_iterable(gold)) if of_words else list(gold)
-    if not flat or not all(isinstance(value, str | int) for value in flat):
+    truth = _flat(rows, rows.gold or ())
+    seen = set(truth)
+    answers = dict[str, list[Sequence[Any]]]()
+    for system, restarts in rows.answers.items():
+        answers[system] = [_flat(rows, restart) for restart in restarts]
+        seen.update(*answers[system])
+    if not all(isinstance(label, str | int) for label in seen):
         return ()
-    answers: dict[str, list[list[Any]]] = {}
-    seen = set(flat)
-    for backbone, restarts in rows.answers.items():
-        answers[backbone] = [list(chain.from_iterable(restart)) if of_words else restart for restart in restarts]
-        seen.update(*answers[backbone])
-    labels = [label for label in getattr(rows.task.problem, "labels", ()) if label in seen] or sorted(seen, key=str)
+    known = getattr(rows.task.problem, "labels", ())
+    labels = [label for label in known if label in seen] or sorted(seen, key=str)
     if not 1 < len(labels) <= MOST_LABELS or not seen <= set(labels):
         return ()
-    unit = "words" if of_words else "rows"
-    return tuple(_confusion(name, labels, flat, restarts, unit) for name, restarts in answers.items())
+    matrices = []
+    for system, of_restarts in answers.items():
+        matrices.append(_confusion(system, labels, truth, of_restarts))
+    return tuple(matrices)
 
 
-def _confusion(
-    backbone: str, labels: Sequence[Any], gold: Sequence[Any], restarts: Sequence[Sequence[Any]], unit: str
-) -> Confusion:
-    from sklearn.metrics import confusion_matrix
+def _flat(rows: AnsweredRows, values: Sequence[Any]) -> Sequence[Any]:
+    """Return the labels of all rows, or of all words."""
+    return list(chain.from_iterable(values)) if labels_words(rows) else values
 
-    number_of = {label: number for number, label in enumerate(labels)}
-    truth = [number_of[label] for label in gold] * len(restarts)
-    answers = [number_of[answer] for restart in restarts for answer in restart]
-    total = confusion_matrix(truth, answers, labels=list(range(len(labels))))
-    means = (total / len(restarts)).tolist()
-    return Confusion(backbone, tuple(map(str, labels)), tuple(map(tuple, means)), unit)
+
+def labels_words(rows: AnsweredRows) -> bool:
+    """Whether each word of a row has a label, instead of the whole row."""
+    gold = rows.gold or ()
+    return bool(gold) and all(isinstance(value, list) for value in gold)
+
+
+def _confusion(system: str, labels: Sequence[Any], gold: Sequence[Any], restarts: Sequence[Sequence[Any]]) -> Matrix:
+    """Count the answers of a system: the mean over its restarts."""
+    counts = Counter[tuple[Any, Any]]()
+    for answers in restarts:
+        counts.update(zip(gold, answers, strict=True))
+    lines = []
+    for label in labels:
+        means = {answer: counts[label, answer] / len(restarts) for answer in labels}
+        whole = sum(means.values()) or 1.0
+        entries = []
+        for answer, mean in means.items():
+            text = f"{mean:.1f}".removesuffix(".0")
+            entries.append(Entry(mean, text, mean / whole, answer == label))
+        lines.append((str(label), tuple(entries)))
+    return Matrix(system, "gold", tuple(map(str, labels)), tuple(lines))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 Point = tuple[float, float]
 """Coordinates of a drawing: x from the left, y from the top."""
 SHAPES = 6
-"""Number of shapes and colours of series; further series repeat them."""
+"""Number of shapes, of dashes and of colours. 36 series differ in at least one of shape and colour."""
+POLYGONS: Mapping[int, tuple[int, float]] = {2: (3, -90), 3: (4, -90), 4: (3, 90), 5: (6, 0)}
+"""Shape -> the number of its corners, and the angle of the first in degrees. Shapes 0 and 1 are circle and square."""
+TINY = 1e-9
+"""Values that differ by this share of the largest, or less, are equal: the rest is rounding."""
 
 
 def element(name: str, *children: str | Markup, **attributes: str | float | None) -> Markup:
@@ -23,12 +27,12 @@ def element(name: str, *children: str | Markup, **attributes: str | float | None
     """
     from markupsafe import Markup, escape
 
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(_number(value))}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    inside = "".join(escape(child) for child in children)
+    written = ""
+    for key, value in attributes.items():
+        if value is not None:
+            spelled = key.rstrip("_").replace("_", "-")
+            written += f' {spelled}="{escape(_number(value))}"'
+    inside = "".join(map(escape, children))
     return Markup(f"<{name}{written}>{inside}</{name}>")  # every part of this text is escaped above
 
 
@@ -39,35 +43,51 @@ def _number(value: str | float) -> str:
     return f"{round(value, 1):g}"
 
 
+def shape_of(series: int) -> int:
+    """Return the number of a series' shape and dashes; the next six series have other shapes for the same colours."""
+    return (series + series // SHAPES) % SHAPES
+
+
+def style(series: int) -> str:
+    """Return the classes of a series in the style sheet: its colour and its dashes."""
+    return f"s{series % SHAPES} d{shape_of(series)}"
+
+
 def marker(x: float, y: float, series: int, size: float = 4.5, *, class_: str = "") -> Markup:
     """Draw a marker. Series differ in shape as well as in colour, for readers who cannot tell the colours apart."""
-    names = f"m s{series % SHAPES} {class_}".strip()
-    shape = series % SHAPES
+    names = f"m {style(series)} {class_}".strip()
+    shape = shape_of(series)
     if shape == 0:
         return element("circle", cx=x, cy=y, r=size, class_=names)
     if shape == 1:
         side = size * 1.75
         return element("rect", x=x - side / 2, y=y - side / 2, width=side, height=side, class_=names)
-    corners = {2: (3, -90), 3: (4, -90), 4: (3, 90), 5: (6, 0)}[shape]
-    return element("polygon", points=_polygon(x, y, size * 1.25, *corners), class_=names)
+    corners, turn = POLYGONS[shape]
+    return element("polygon", points=_polygon(x, y, size * 1.25, corners, turn), class_=names)
 
 
-def _polygon(x: float, y: float, radius: float, count: int, turn: float) -> str:
-    angles = (math.radians(turn + 360 * corner / count) for corner in range(count))
-    return " ".join(f"{x + radius * math.cos(angle):.1f},{y + radius * math.sin(angle):.1f}" for angle in angles)
+def _polygon(x: float, y: float, radius: float, corners: int, turn: float) -> str:
+    """Write the corners of a regular polygon; `turn` is the angle of the first corner in degrees."""
+    points = []
+    for corner in range(corners):
+        angle = math.radians(turn + 360 * corner / corners)
+        points.append(f"{x + radius * math.cos(angle):.1f},{y + radius * math.sin(angle):.1f}")
+    return " ".join(points)
 
 
-def line(start: Point, end: Point, kind: str) -> Markup:
-    """Draw a straight line; `kind` is its class."""
-    (x1, y1) = start
-    (x2, y2) = end
-    return element("line", x1=x1, x2=x2, y1=y1, y2=y2, class_=kind)
-
-
-def path(points: Sequence[Point], **attributes: str | float | None) -> Markup:
+def path(points: Iterable[Point], **attributes: str | float | None) -> Markup:
     """Draw a line through points."""
-    steps = " ".join(f"{'L' if number else 'M'}{x:.1f} {y:.1f}" for number, (x, y) in enumerate(points))
-    return element("path", d=steps, **attributes)
+    steps = list[str]()
+    for x, y in points:
+        step = "L" if steps else "M"
+        steps.append(f"{step}{x:.1f} {y:.1f}")
+    return element("path", d=" ".join(steps), **attributes)
+
+
+def is_constant(values: Collection[float]) -> bool:
+    """Whether values differ by no more than rounding; also of no values."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return high - low <= TINY * max(abs(low), abs(high), 1.0)
 
 
 @final
@@ -85,9 +105,11 @@ class Scale:
     @classmethod
     def of(cls, values: Iterable[float], start: float, end: float, *, space: float = 0.06) -> Scale:
         """Return a scale that shows all values with some space around them."""
-        finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+        finite = list(filter(math.isfinite, values)) or [0.0, 1.0]
         low, high = min(finite), max(finite)
-        margin = (high - low) * space or abs(high) * 0.02 or 1.0
+        margin = (high - low) * space
+        if is_constant(finite):
+            margin = abs(high) * 0.02 or 1.0
         return cls(low - margin, high + margin, start, end)
 
     def __call__(self, value: float) -> float:
@@ -98,7 +120,8 @@ class Scale:
         """Yield equally spaced round values within the scale, with at most `most` steps between its ends."""
         span = self.high - self.low
         size = 10 ** math.floor(math.log10(span / most))
-        step = next(size * factor for factor in (1, 2, 5, 10, 20) if span / (size * factor) <= most)
+        steps = [size * factor for factor in (1, 2, 5, 10, 20)]
+        step = next(step for step in steps if span / step <= most)
         number = math.ceil(self.low / step)
         while number * step <= self.high:
             yield round(number * step, 10) + 0.0

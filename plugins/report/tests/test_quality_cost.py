@@ -12,7 +12,7 @@ import pytest
 from benchrunner import Score, UnknownName
 from benchrunner.results import Result, comparison
 from benchrunner_report.drawing import LONGEST_LABEL, RIGHT, WIDTH
-from benchrunner_report.quality_cost import LETTER, LINE, Choice, charts, front, placed, ticks
+from benchrunner_report.quality_cost import LETTER, LINE, Choice, cost_cards, front, placed, ticks
 from finished_studies import task
 from made_results import made_result
 
@@ -87,24 +87,25 @@ def test_ticks_of_a_logarithmic_axis_are_round(low: float, high: float, wanted: 
 
 
 def test_a_chart_has_both_axes_with_units_and_a_step() -> None:
-    [chart] = charts(with_costs(("a", "b", "c"), a=1e6, b=5e7, c=2e6))
-    assert "mean over 4 columns, points</text>" in chart.drawing
-    assert "parameters, number (logarithmic; less is better)</text>" in chart.drawing
-    assert "a: 60.0 at 1.00 M; b: 70.0 at 50.0 M; c: 80.0 at 2.00 M" in chart.drawing
-    [corners] = re.findall(r'<path d="([^"]*)" class="front"', chart.drawing)
+    [card] = cost_cards(with_costs(("a", "b", "c"), a=1e6, b=5e7, c=2e6))
+    [drawing] = card.drawings
+    assert "mean over 4 columns, points</text>" in drawing
+    assert "parameters, number (logarithmic; less is better)</text>" in drawing
+    assert "a: 60.0 at 1.00 M; b: 70.0 at 50.0 M; c: 80.0 at 2.00 M" in drawing
+    [corners] = re.findall(r'<path d="([^"]*)" class="front"', drawing)
     first, corner, last = re.findall(r"[ML]([\d.]+) ([\d.]+)", corners)
     assert (corner[1], corner[0]) == (first[1], last[0]) and float(first[0]) < float(last[0])
-    assert chart.drawing.count('opacity="0.4"') == 1  # b is dominated by c
+    assert drawing.count('opacity="0.4"') == 1  # b is dominated by c
 
 
 def test_one_column_may_be_the_quality() -> None:
     result = with_costs(("a", "b"), a=1e6, b=5e7)
     column = result.study.columns[0]
-    [chart] = charts(result, column.name)
-    assert f"{column.title}, points" in chart.drawing
+    [card] = cost_cards(result, column.name)
+    assert f"{column.title}, points" in card.drawings[0]
     with pytest.raises(UnknownName, match="column 'absent' of tasks in this study"):
-        list(charts(result, "absent"))
+        list(cost_cards(result, "absent"))
 
 
 def test_quantities_of_one_system_alone_are_not_drawn() -> None:
-    assert list(charts(with_costs(("a", "b"), a=1e6))) == []
+    assert list(cost_cards(with_costs(("a", "b"), a=1e6))) == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import shutil
 from pathlib import Path
 
 from benchrunner import Workspace
@@ -21,3 +23,16 @@ def test_the_report_from_python_is_that_of_the_command(shell: Shell) -> None:
     own = Runner(shell.plugins, workspace, Computing("cpu"))
     write_report(read_study("two", own), Path("python.html"), own)
     assert Path("python.html").read_bytes() == Path("command.html").read_bytes()
+
+
+def test_rows_are_shown_without_the_option_for_data(shell: Shell) -> None:
+    """The kept study knows the folder; where it was removed, standard error and the page say why rows are missing."""
+    words = ("words", "--tasks", "mood", "--restarts", "2", "--name", "two", *shell.folders(), "--device", "cpu")
+    assert shell("compare", *words, "--quiet")[0] == 0
+    runs = ("--runs", str(shell.folder / "runs"), "--offline")
+    code, _, err = shell("report", "two", "--out", "with.html", *runs)
+    assert (code, err) == (0, "") and "rows cannot be shown" not in Path("with.html").read_text()
+    shutil.rmtree(shell.folder / "data")
+    code, _, err = shell("report", "two", "--out", "without.html", *runs)
+    assert code == 0 and "The report shows no rows of mine/mood" in err and "--data DIR" in err
+    assert err.removeprefix("benchrunner: ").strip() in html.unescape(Path("without.html").read_text())

@@ -10,42 +10,59 @@
   if (matchMedia("(max-width: 60rem)").matches) document.querySelector("nav details").open = false;
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
 
-  // Tables: each tbody is one row with the published figures below it.
+  // Tables: each tbody is one row with what stands below it; a tfoot stays at the end. Without this script they are plain tables.
+  const NUMBER = /(-?\d[\d,]*(?:\.\d+)?)(?: ([kMGTP])(?![a-z]))?/, FACTORS = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 };
   for (const table of document.querySelectorAll("table.sortable")) {
     const heads = [...table.tHead.rows[0].cells];
-    heads.forEach((head, column) => head.firstElementChild.addEventListener("click", () => {
-      const down = head.getAttribute("aria-sort") === (column ? "none" : "ascending") || (column > 0 && head.getAttribute("aria-sort") === "ascending");
+    const valueOf = (body, column) => {
+      const cell = body.rows[0].cells[column];
+      if ("value" in cell.dataset) return cell.dataset.value === "" ? null : Number(cell.dataset.value);
+      if (!cell.classList.contains("n")) return cell.textContent.trim();
+      const found = NUMBER.exec(cell.textContent);
+      return found === null ? null : Number(found[1].replaceAll(",", "")) * (FACTORS[found[2]] ?? 1);
+    };
+    const sort = (column) => {
+      const head = heads[column], isNumber = head.classList.contains("n");
+      const was = head.getAttribute("aria-sort"), isDown = was === "none" ? isNumber : was === "ascending";
       heads.forEach((other) => other.setAttribute("aria-sort", "none"));
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      const value = (body) => {
-        const cell = body.rows[0].cells[column];
-        if (!("value" in cell.dataset)) return cell.textContent.trim();
-        return cell.dataset.value === "" ? null : Number(cell.dataset.value);
-      };
+      head.setAttribute("aria-sort", isDown ? "descending" : "ascending");
       const bodies = [...table.tBodies].sort((a, b) => {
-        const x = value(a), y = value(b);
+        const x = valueOf(a, column), y = valueOf(b, column);
         if (x === null || y === null) return (x === null) - (y === null);
         const order = typeof x === "string" ? x.localeCompare(y, undefined, { numeric: true }) : x - y;
-        return down ? -order : order;
+        return isDown ? -order : order;
       });
-      table.append(...bodies);
-    }));
+      for (const body of bodies) table.insertBefore(body, table.tFoot);
+    };
+    heads.forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sort(column));
+      head.append(button);
+      head.setAttribute("aria-sort", "none");
+    });
   }
 
-  // The rows where backbones differ. All text is set as text, never as markup.
-  const data = JSON.parse(byId("data").textContent), shapes = ["●", "■", "▲", "◆", "▼", "⬢"], page = 20;
+  // The rows where systems differ. All text is set as text, never as markup.
+  const data = JSON.parse(byId("data").textContent), marks = ["●", "■", "▲", "◆", "▼", "⬢"], page = 20;
+  const shapeOf = (system) => (system + Math.floor(system / data.shapes)) % data.shapes;
   const rows = data.tasks.flatMap((task) => task.rows.map((row) => {
-    const right = new Map(task.backbones.map((backbone, place) => {
+    const means = task.systems.map((system, place) => {
       const all = row.a[place].reduce((sum, given) => sum + given[1], 0);
-      return [backbone, row.a[place].reduce((sum, given) => sum + given[1] * given[2], 0) / all];
-    }));
+      return row.a[place].reduce((sum, given) => sum + given[1] * given[2], 0) / all;
+    });
+    const best = task.unit ? Math.max(...means) : 0.5, worst = task.unit ? Math.min(...means) : 0.5;
+    const isBest = (mean) => (task.unit ? mean >= best : mean > best), isWorst = (mean) => mean <= worst;
+    const right = new Set(task.systems.filter((system, place) => isBest(means[place])));
+    const wrong = new Set(task.systems.filter((system, place) => isWorst(means[place])));
     const words = [...row.t, row.g, ...row.a.flat().map((given) => given[0])].join("\n").toLowerCase();
-    return { task, row, right, words, size: row.t.reduce((sum, text) => sum + text.length, 0) };
+    return { task, row, right, wrong, words, size: row.t.reduce((sum, text) => sum + text.length, 0) };
   }));
   const inputs = { query: byId("query"), task: byId("task"), right: byId("right"), wrong: byId("wrong"), order: byId("order") };
   const option = (value, text) => { const made = document.createElement("option"); made.value = value; made.textContent = text; return made; };
   data.tasks.forEach((task, number) => inputs.task.append(option(number, `${task.name} (${task.rows.length})`)));
-  data.backbones.forEach((name, number) => { inputs.right.append(option(number, name)); inputs.wrong.append(option(number, name)); });
+  data.systems.forEach((name, number) => { inputs.right.append(option(number, name)); inputs.wrong.append(option(number, name)); });
   const orders = {
     difference: (a, b) => b.row.d - a.row.d, row: (a, b) => a.row.n - b.row.n, short: (a, b) => a.size - b.size, long: (a, b) => b.size - a.size,
   };
@@ -53,6 +70,19 @@
   let chosen = [], drawn = 0;
   const node = (name, text, kind) => { const made = document.createElement(name); if (text !== undefined) made.textContent = text; if (kind) made.className = kind; return made; };
   const bidi = (name, text, kind) => { const made = node(name, text, kind); made.dir = "auto"; return made; };
+  const key = (system) => {
+    const made = node("span");
+    made.append(node("span", marks[shapeOf(system)], `shape s${system % data.shapes}`), " ", node("bdi", data.systems[system]));
+    return made;
+  };
+  const gradeOf = (task, grade) => (task.unit === "from gold" ? `${Math.abs(grade)} from gold` : `${task.unit} ${grade}`);
+  const given = (task, [answer, times, grade]) => {
+    const line = node("div", undefined, task.unit ? "" : grade ? "right" : "wrong");
+    if (!task.unit) line.append(grade ? "✓ " : "✗ ", node("span", grade ? "right: " : "wrong: ", "hidden"));
+    line.append(node("bdi", answer), times > 1 ? ` ×${times}` : "");
+    if (task.unit) line.append(" ", node("span", gradeOf(task, grade), "grade"));
+    return line;
+  };
   const card = ({ task, row }) => {
     const item = node("li"), article = node("article", undefined, "row"), texts = node("div", undefined, "text"), answers = node("dl");
     const title = node("h3");
@@ -60,16 +90,17 @@
     row.t.forEach((text, place) => { const part = node("p"); part.append(node("span", task.columns[place], "column"), bidi("span", text)); texts.append(part); });
     texts.tabIndex = -1;
     answers.append(node("dt", "gold"), bidi("dd", row.g));
-    task.backbones.forEach((backbone, place) => {
-      const name = node("dt"), value = node("dd");
-      name.append(node("span", shapes[backbone % 6], `shape s${backbone % 6}`), " ", node("bdi", data.backbones[backbone]));
-      row.a[place].forEach(([answer, times, right]) => {
-        const line = node("div", undefined, right ? "right" : "wrong");
-        line.append(right ? "✓ " : "✗ ", node("span", right ? "right: " : "wrong: ", "hidden"), node("bdi", answer), times > 1 ? ` ×${times}` : "");
-        value.append(line);
-      });
-      answers.append(name, value);
+    const same = new Map();  // systems with the same answers stand together
+    task.systems.forEach((system, place) => {
+      const text = JSON.stringify(row.a[place]);
+      same.set(text, [...(same.get(text) ?? []), [system, row.a[place]]]);
     });
+    for (const systems of same.values()) {
+      const names = node("dt"), value = node("dd");
+      names.append(...systems.map(([system]) => key(system)));
+      value.append(...systems[0][1].map((one) => given(task, one)));
+      answers.append(names, value);
+    }
     article.append(title, texts, answers);
     item.append(article);
     return item;
@@ -82,8 +113,9 @@
   };
   const choose = () => {
     const query = inputs.query.value.trim().toLowerCase(), { task, right, wrong, order } = inputs;
-    const is = (entry, input, wanted) => input.value === "" || (entry.right.has(+input.value) && (entry.right.get(+input.value) > 0.5) === wanted);
-    chosen = rows.filter((entry) => (task.value === "" || entry.task === data.tasks[+task.value]) && is(entry, right, true) && is(entry, wrong, false) && entry.words.includes(query));
+    const isAmong = (input, systems) => input.value === "" || systems.has(+input.value);
+    chosen = rows.filter((entry) => (task.value === "" || entry.task === data.tasks[+task.value])
+      && isAmong(right, entry.right) && isAmong(wrong, entry.wrong) && entry.words.includes(query));
     chosen.sort(orders[order.value]);
     list.replaceChildren();
     drawn = 0;

@@ -1,0 +1,114 @@
+"""Charts of lines: all in one drawing, or from seven lines on a small drawing for each, with the others in grey."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from benchrunner_report.drawing import LEFT, TOP, Drawing
+from benchrunner_report.svg import SHAPES, Point, Scale, element, marker, path, short, style
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+BOTTOM, SMALL_BOTTOM, SMALL_WIDTH = 210.0, 100.0, 190.0
+"""Where the bottom axis of a drawing is, and of a small drawing, whose width is the last number."""
+
+
+@final
+@dataclass(frozen=True)
+class Line:
+    """A line of a chart, with the values of its points."""
+
+    name: str
+    series: int
+    points: Sequence[Point]
+    deviations: Sequence[float] = ()
+    """Standard deviation of each point; empty for a line without bars."""
+
+    @property
+    def values(self) -> list[float]:
+        """The values that the chart must show."""
+        values = [value for _, value in self.points]
+        for (_, value), deviation in zip(self.points, self.deviations, strict=False):
+            values += (value - deviation, value + deviation)
+        return values
+
+
+@final
+@dataclass(frozen=True)
+class LineChart:
+    """Lines over the same axes."""
+
+    name: str
+    """Beginning of the ids in the drawings."""
+    title: str
+    across: str
+    """Label of the horizontal axis."""
+    upwards: str
+    """Label of the vertical axis."""
+    lines: Sequence[Line]
+    marks_all: bool = True
+    """Whether each point of a line has a marker, and not only the last."""
+
+    def drawings(self) -> list[Markup]:
+        """Draw the lines: in one drawing, or one for each line if a reader cannot tell so many apart."""
+        if len(self.lines) <= SHAPES:
+            drawing = Drawing(self.name, self.title)
+            across, upwards = self._axes(drawing, BOTTOM)
+            for line in self.lines:
+                self._draw(drawing, line, across, upwards)
+            return [drawing.finished(BOTTOM)]
+        return [self._small(place) for place in range(len(self.lines))]
+
+    def _axes(self, drawing: Drawing, bottom: float, *, most: int = 5) -> tuple[Scale, Scale]:
+        """Draw the axes for all lines; return their scales."""
+        places = list[float]()
+        values = list[float]()
+        for line in self.lines:
+            places += [place for place, _ in line.points]
+            values += line.values
+        across = Scale.of(places, LEFT, drawing.right, space=0.03)
+        upwards = Scale.of(values, bottom, TOP + 12)
+        drawing.bottom_axis(across, TOP + 12, bottom, self.across, most=most)
+        drawing.left_axis(upwards, self.upwards if bottom == BOTTOM else "", most=most)
+        return across, upwards
+
+    def _small(self, place: int) -> Markup:
+        """Draw one line, with all lines in grey below it: drawn once, in the first drawing, and shown in all."""
+        line = self.lines[place]
+        drawing = Drawing(f"{self.name}-{place}", f"{self.title}: {line.name}", width=SMALL_WIDTH)
+        across, upwards = self._axes(drawing, SMALL_BOTTOM, most=3)
+        shared = f"{self.name}-all"
+        if place:
+            drawing.add(element("use", href=f"#{shared}"))
+        else:
+            paths = []
+            for other in self.lines:
+                paths.append(path(_placed(other, across, upwards), class_="other"))
+            drawing.add(element("g", *paths, id=shared))
+        drawing.named(line.name, 0, TOP)
+        self._draw(drawing, line, across, upwards)
+        return drawing.finished(SMALL_BOTTOM)
+
+    def _draw(self, drawing: Drawing, line: Line, across: Scale, upwards: Scale) -> None:
+        """Draw a line with its markers and bars."""
+        points = _placed(line, across, upwards)
+        parts = []
+        for (x, _), (_, value), deviation in zip(points, line.points, line.deviations, strict=False):
+            low = (x, upwards(value - deviation))
+            high = (x, upwards(value + deviation))
+            parts.append(path((low, high), class_=f"deviation l {style(line.series)}"))
+        parts.append(path(points, class_=f"curve l {style(line.series)}"))
+        for x, y in points if self.marks_all else points[-1:]:
+            parts.append(marker(x, y, line.series, 3.4))
+        name = line.name or self.title
+        drawing.titled(name, *parts)
+        (start, first), (end, last) = line.points[0], line.points[-1]
+        drawing.describe(f"{name}: {first:.4g} at {short(start)} to {last:.4g} at {short(end)}")
+
+
+def _placed(line: Line, across: Scale, upwards: Scale) -> list[Point]:
+    """Return the points of a line as coordinates."""
+    return [(across(place), upwards(value)) for place, value in line.points]

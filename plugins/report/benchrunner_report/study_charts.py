@@ -1,0 +1,174 @@
+"""The cards of a whole study: its lines along an axis, mean ranks, and tested differences with their intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from benchrunner.results import Result, Study, comparison
+from benchrunner_report.charts import Card
+from benchrunner_report.dots import Dots, dots_chart
+from benchrunner_report.lines import Line, LineChart
+from benchrunner_report.svg import is_constant
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+Tested = tuple[str, str, str]
+"""System, the other system and the column of a test."""
+INTERVALS = "with 95% intervals over other examples and restarts; pale: not clear, may be chance; bars at an edge go on"
+"""What a card of differences shows."""
+
+
+def study_cards(result: Result) -> Iterator[Card]:
+    """Yield the cards of the results."""
+    yield from _figures(result)
+    yield from _mean_ranks(result)
+    yield from _differences(result)
+
+
+def _figures(result: Result) -> Iterator[Card]:
+    """Show the columns of a study that is a figure, along its axis, with a line for each series of systems."""
+    axis = result.study.axis
+    if not axis:
+        return
+    lines_of = dict[str, list[Line]]()
+    for figure in comparison.series(result):
+        points = []
+        deviations = []
+        for place, mean, deviation in zip(figure["at"], figure["mean"], figure["deviation"], strict=True):
+            if mean is not None:
+                points.append((place, mean))
+                deviations.append(deviation or 0.0)
+        if points:
+            lines = lines_of.setdefault(figure["column"], [])
+            lines.append(Line(figure["series"], len(lines), points, deviations))
+    for number, (column, lines) in enumerate(lines_of.items()):
+        if sum(len(line.points) for line in lines) < 2:
+            continue
+        chart = LineChart(f"series-{number}", f"{column} along {axis}", axis, column, lines)
+        legend = [line.name for line in lines if line.name]
+        yield Card(column, f"along {axis}; bars: one standard deviation", chart.drawings(), legend=legend)
+
+
+def _mean_ranks(result: Result) -> Iterator[Card]:
+    """Show the mean rank of three systems or more over several columns, with the intervals that hold together."""
+    ranks = result.statistics.mean_ranks
+    lines = []
+    values = list[float]()
+    for series, name in enumerate(result.study.compared):
+        if name in ranks:
+            rank = ranks[name]
+            dots = Dots(name, series, rank.mean, (rank.low, rank.high))
+            values += dots.drawn
+            lines.append(dots)
+    columns = {column for _, column in result.statistics.ranks}
+    if len(lines) > 2 and len(columns) > 1 and not is_constant(values):
+        lines.sort(key=lambda dots: dots.value or 0.0)
+        about = f"over {len(columns)} columns, 1 is the best; with intervals that hold together"
+        yield Card("Mean rank", about, [dots_chart("ranks", "Mean ranks", "mean rank", lines)])
+
+
+def _differences(result: Result) -> Iterator[Card]:
+    """Show the tested differences: a chart of tasks for a single pair of systems, else a chart for each task."""
+    shown = _shown_tests(result)
+    drawings: list[Markup] = []
+    equal = []
+    for (group, reference), lines in _groups(result, shown).items():
+        values = [0.0]
+        for dots in lines:
+            values += dots.drawn
+        if is_constant(values):
+            equal.append(group)
+            continue
+        name, title = f"differences-{len(drawings)}", f"Differences from {reference}: {group}"
+        drawings.append(dots_chart(name, title, group, lines, (reference, 0.0), limit=_limit(lines)))
+    if shown:
+        others = {other for _, other, _ in shown}
+        first = others.pop() if len(others) == 1 else "the other system"
+        title = f"Differences from {'the best figure' if result.statistics.is_ranking else first}"
+        words = f"All answers are equal: {', '.join(equal)}." if equal else ""
+        yield Card(title, INTERVALS, drawings, words=words)
+
+
+def _groups(result: Result, shown: Mapping[Tested, Any]) -> dict[tuple[str, str], list[Dots]]:
+    """Return the lines of each chart of differences, by what the chart shows and by what all lines differ from."""
+    titles = _titles(result.study, {column for _, _, column in shown})
+    of_pair = len({pairing[:2] for pairing in shown}) == 1
+    parts = dict[str, list[Tested]]()
+    for pairing in shown:
+        group = "difference" if of_pair else titles[pairing[2]]
+        parts.setdefault(group, []).append(pairing)
+    groups = {}
+    for group, pairings in parts.items():
+        others = {other for _, other, _ in pairings}
+        reference = others.pop() if len(others) == 1 else ""
+        lines = []
+        for pairing in pairings:
+            system, other, column = pairing
+            name = system if reference else f"{system} less {other}"
+            if of_pair:
+                name = titles[column]
+            lines.append(_difference(result, pairing, shown[pairing], name))
+        groups[group, reference or "0"] = lines
+    return groups
+
+
+def _titles(study: Study, names: Collection[str]) -> dict[str, str]:
+    """Name columns in few words: splits of one task, whose titles are equal, by their own names."""
+    titles = {column.name: column.title for column in study.columns if column.name in names}
+    count = Counter(titles.values())
+    for name, title in titles.items():
+        if count[title] > 1:
+            titles[name] = name
+    return titles
+
+
+def _difference(result: Result, pairing: Tested, test: Any, name: str) -> Dots:
+    """Return the line of a tested difference, on the scale of tables."""
+    system, other, column = pairing
+    scale = result.figures[system, column].scale
+    paired = test.comparison
+    low, high = paired.low * scale, paired.high * scale
+    about = f" from {other}, interval {low:+.1f} to {high:+.1f}, p {p_text(test.adjusted_p)}"
+    series = (*result.study.names, *result.study.arms).index(system)
+    kind = "" if test.is_clear else "unclear"
+    return Dots(name, series, paired.difference * scale, (low, high), (), about, kind)
+
+
+def _limit(lines: Sequence[Dots]) -> float:
+    """Return where a chart of differences may end: all dots and half of the intervals are whole."""
+    differences = [abs(dots.value or 0.0) for dots in lines]
+    ends = [max(map(abs, dots.interval or (0.0,))) for dots in lines]
+    return 1.2 * max(*differences, median(ends))
+
+
+def _shown_tests(result: Result) -> dict[Tested, Any]:
+    """Return the tests that are drawn, by system, other system and column.
+
+    Of all pairs of many systems, these are the differences from the system with the best figure of each column.
+    """
+    statistics, figures = result.statistics, result.figures
+    if not statistics.is_ranking:
+        return dict[Tested, Any](statistics.tests.items())
+    best = dict[str, str]()
+    for system, column in statistics.ranks:
+        top = best.setdefault(column, system)
+        if (figures[system, column].mean.value or 0) > (figures[top, column].mean.value or 0):
+            best[column] = system
+    shown = {}
+    for (system, other, column), test in statistics.tests.items():
+        if best[column] == other:
+            shown[system, other, column] = test
+        elif best[column] == system:
+            shown[other, system, column] = test.reversed
+    return shown
+
+
+def p_text(p: float | None) -> str:
+    """Write a p-value with two digits."""
+    if p is None:
+        return "-"
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"

@@ -1,0 +1,87 @@
+"""The table of a study on a page: the layout that terminals show, with a row for what its lines say of one name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from benchrunner.results import comparison
+
+
+@final
+@dataclass(frozen=True)
+class Cell:
+    """A cell: its first text, which is the figure, and the texts that stand below it."""
+
+    figure: str
+    rest: str
+    """What follows the figure on its line: its deviation and its marks."""
+    below: tuple[str, ...]
+    is_best: bool
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """A row of the table."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    is_published: bool
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """The table of a study."""
+
+    title: str
+    """What the figures are."""
+    headers: tuple[tuple[str, ...], ...]
+    """Lines of the header of each column."""
+    numeric: tuple[bool, ...]
+    groups: tuple[tuple[Row, ...], ...]
+    """Rows that stay together when the table is sorted: a figure of ours, and the published figures below it."""
+    last: tuple[Row, ...]
+    """Rows that stay at the end: averages over tasks, or what nothing was fitted for."""
+
+
+def table_of(layout: comparison.Layout) -> Table:
+    """Turn the lines of a layout into rows; the lines without a name stand below the figures of the line above them."""
+    groups = list[list[Row]]()
+    last = list[Row]()
+    lines = list(layout.lines)
+    while lines:
+        first = lines.pop(0)
+        below = []
+        while lines and lines[0].kind == "score" and not lines[0].cells[0]:
+            below.append(lines.pop(0).cells)
+        cells = []
+        is_published = first.kind == "published"
+        for number, text in enumerate(first.cells[1:], start=1):
+            if is_published:
+                cells.append(Cell(text, "", (), is_best=False))
+            else:
+                cells.append(_cell(text, [texts[number] for texts in below], is_best=number in first.best))
+        row = Row(first.cells[0].strip(), tuple(cells), is_published)
+        ends = first.begins_group and (row.is_published or not layout.may_break)
+        if last or ends:
+            last.append(row)
+        elif first.kind == "published":
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    headers = tuple(tuple(header.split("\n")) for header in layout.headers)
+    return Table(layout.title, headers, layout.numeric, tuple(map(tuple, groups)), tuple(last))
+
+
+def _cell(text: str, below: Sequence[str], *, is_best: bool) -> Cell:
+    """Part a text into figure, rest and interval; the interval may stand in the text or below it."""
+    head, bracket, tail = text.partition("[")
+    if head and bracket:
+        interval, _, marks = tail.partition("]")
+        text = f"{head} {marks}"
+        below = (f"[{interval}]", *below)
+    figure, _, rest = " ".join(text.split()).partition(" ")
+    return Cell(figure, rest, tuple(filter(None, below)), is_best)
