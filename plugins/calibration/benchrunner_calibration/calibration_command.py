@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner import RequestError, print_line
-from benchrunner.results import command_line
+from benchrunner.results import command_line, output_places
 
 if TYPE_CHECKING:
     from benchrunner_calibration.calibration import Calibration
@@ -83,7 +83,7 @@ def _check_plot(path: Path | None) -> None:
         return
     if path.suffix.lower() not in SUFFIXES:
         raise RequestError(f"--plot {path}: plots are files of SVG or HTML; name a file that ends in .svg or .html.")
-    command_line.output.check_place(path, is_file=True)
+    output_places.check_place(path, is_file=True)
 
 
 def _print(calibration: Calibration, *, with_bins: bool) -> None:

@@ -6,14 +6,14 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, final
 
 from benchrunner import UnknownName
 from benchrunner.results import Result, comparison
 from benchrunner_report.charts import Card
 from benchrunner_report.drawing import LEFT, LONGEST_LABEL, RIGHT, TOP, WIDTH, Drawing
-from benchrunner_report.svg import Point, Scale, element, marker, path, short, style
+from benchrunner_report.svg import Point, Scale, element, marker, path, style
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -112,7 +112,8 @@ def _drawing(choices: Sequence[Choice], label: str, name: str) -> Markup:
         places[choice.name] = (horizontal(math.log10(choice.cost.value or 1)), vertical(choice.quality))
     corners = list(_steps([places[choice.name] for choice in best]))
     drawing.add(path(corners, class_="front", fill="none", stroke="currentColor", stroke_width=1.5))
-    beginnings = placed([(places[choice.name], choice.name) for choice in choices], corners, WIDE - RIGHT)
+    lines = [corners, *(_whisker(choice, places[choice.name], horizontal) for choice in choices)]
+    beginnings = placed([(places[choice.name], choice.name) for choice in choices], lines, WIDE - RIGHT)
     for choice, (x, y) in zip(choices, beginnings, strict=True):
         _draw(drawing, choice, places[choice.name], horizontal, opacity=None if choice in best else PALE)
         drawing.named(choice.name, x, y, "name" if choice in best else "tick")
@@ -130,14 +131,21 @@ def _logarithms(choices: Sequence[Choice]) -> Iterator[float]:
                 yield math.log10(value)
 
 
+def _whisker(choice: Choice, place: Point, horizontal: Scale) -> list[Point]:
+    """Return the ends of the line that shows the interval of a cost; nothing without an interval."""
+    if not choice.cost.low or not choice.cost.high:
+        return []
+    return [(horizontal(math.log10(end)), place[1]) for end in (choice.cost.low, choice.cost.high)]
+
+
 def _draw(drawing: Drawing, choice: Choice, place: Point, horizontal: Scale, *, opacity: str | None) -> None:
     """Draw the marker of a system with the interval of its cost."""
     x, y = place
     title = f"{choice.name}: {choice.quality:.1f}, {choice.cost.text} {choice.cost.interval_text}".rstrip()
     parts = [element("title", title)]
-    if choice.cost.low and choice.cost.high:
-        low, high = (horizontal(math.log10(end)) for end in (choice.cost.low, choice.cost.high))
-        parts.append(path([(low, y), (high, y)], class_=f"l {style(choice.number)}", stroke_width=1))
+    whisker = _whisker(choice, place, horizontal)
+    if whisker:
+        parts.append(path(whisker, class_=f"l {style(choice.number)}", stroke_width=1))
     parts.append(marker(x, y, choice.number, 5))
     drawing.add(element("g", *parts, opacity=opacity))
 
@@ -157,13 +165,22 @@ def _logarithmic_axis(drawing: Drawing, scale: Scale, label: str) -> None:
     for value in ticks(10**scale.low, 10**scale.high):
         x = scale(math.log10(value))
         drawing.line((x, TOP + 14), (x, BOTTOM), "grid")
-        drawing.add(element("text", short(value), x=x, y=BOTTOM + 16, text_anchor="middle", class_="tick"))
+        drawing.add(element("text", _tick(value), x=x, y=BOTTOM + 16, text_anchor="middle", class_="tick"))
     middle = (scale.start + scale.end) / 2
     drawing.add(element("text", label, x=middle, y=BOTTOM + 34, text_anchor="middle", class_="axis"))
 
 
+def _tick(value: float) -> str:
+    """Write a round value without zeros at its end: 1.5M, 200, 0.01."""
+    number, _, prefix = comparison.prefixed(value).partition(" ")
+    return f"{float(number):g}{prefix}"
+
+
 def ticks(low: float, high: float) -> list[float]:
-    """Return round values between two ends of a logarithmic axis: as fine as `MOST_TICKS` allows."""
+    """Return round values between two ends of a logarithmic axis: as fine as `MOST_TICKS` allows.
+
+    An axis that is too short for two of them has equally spaced ones.
+    """
     values = list[float]()
     for digits in ((1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,)):
         values = []
@@ -171,16 +188,16 @@ def ticks(low: float, high: float) -> list[float]:
             values += [digit * 10.0**power for digit in digits if low <= digit * 10.0**power <= high]
         if len(values) <= MOST_TICKS:
             break
-    return values
+    return values if len(values) > 1 else list(Scale(low, high, 0, 1).ticks(4))
 
 
-def placed(points: Sequence[tuple[Point, str]], corners: Sequence[Point], right: float) -> list[Point]:
-    """Choose where names begin, so that no name covers another one, a marker or the front, and none leaves the drawing.
+def placed(points: Sequence[tuple[Point, str]], lines: Sequence[Sequence[Point]], right: float) -> list[Point]:
+    """Choose where names begin, so that no name covers another one, a marker or a line, and none leaves the drawing.
 
     A name stands right or left of its marker, or as many lines higher or lower as are needed.
     """
     taken = [(x - 6, y - 6, x + 6, y + 6) for (x, y), _ in points]
-    for (x, y), (further, lower) in pairwise(corners):
+    for (x, y), (further, lower) in chain.from_iterable(map(pairwise, lines)):
         taken.append((min(x, further) - 1, min(y, lower) - 1, max(x, further) + 1, max(y, lower) + 1))
     chosen = list[Point]()
     for (x, y), text in points:

@@ -70,7 +70,7 @@ def test_names_cover_neither_names_nor_markers() -> None:
     draw = random.Random(3)
     points = [((draw.uniform(200, 260), draw.uniform(100, 140)), f"organisation/model-{n}") for n in range(12)]
     boxes = []
-    for (_, text), (x, y) in zip(points, placed(points, [(150, 120), (300, 120)], WIDTH - RIGHT), strict=True):
+    for (_, text), (x, y) in zip(points, placed(points, [[(150, 120), (300, 120)]], WIDTH - RIGHT), strict=True):
         width = LETTER * min(len(text), LONGEST_LABEL)
         assert x >= 0 and x + width <= WIDTH
         boxes.append((x, y - LINE + 3, x + width, y + 3))
@@ -81,7 +81,9 @@ def test_names_cover_neither_names_nor_markers() -> None:
         assert not (box[0] < x < box[2] and box[1] < y < box[3])
 
 
-@pytest.mark.parametrize(("low", "high", "wanted"), [(90, 1100, [100, 200, 500, 1000]), (1, 1e12, [])])
+@pytest.mark.parametrize(
+    ("low", "high", "wanted"), [(90, 1100, [100, 200, 500, 1000]), (313, 362, [320, 340, 360]), (1, 1e9, [1])]
+)
 def test_ticks_of_a_logarithmic_axis_are_round(low: float, high: float, wanted: list[float]) -> None:
     assert ticks(low, high)[: len(wanted)] == wanted
 
@@ -96,6 +98,7 @@ def test_a_chart_has_both_axes_with_units_and_a_step() -> None:
     first, corner, last = re.findall(r"[ML]([\d.]+) ([\d.]+)", corners)
     assert (corner[1], corner[0]) == (first[1], last[0]) and float(first[0]) < float(last[0])
     assert drawing.count('opacity="0.4"') == 1  # b is dominated by c
+    assert ">2M</text>" in drawing
 
 
 def test_one_column_may_be_the_quality() -> None:

@@ -59,14 +59,14 @@ def count_operations(run: Callable[[int], object], max_length: int) -> Operation
 
 
 def _counted(run: Callable[[int], object], length: int) -> float:
-    products = _Products()
+    products = _Products()  # type: ignore[no-untyped-call]
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), products:
         run(length)
     return products.operations
 
 
 @final
-class _Products(TorchDispatchMode):
+class _Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts the operations of the matrix products that run within the `with` block, by torch's own table."""
 
     operations = 0.0

@@ -29,7 +29,7 @@ def test_the_peak_is_of_the_process_and_not_of_its_parent() -> None:
     run = subprocess.run([sys.executable, "-c", CODE, ":".join(sys.path)], capture_output=True, text=True, check=True)
     before, after = map(int, run.stdout.split())
     assert len(block) > before
-    assert 200_000_000 <= after - before < 210_000_000
+    assert 195_000_000 < after - before < 215_000_000  # less, where freed memory is used again
 
 
 def counter(folder: Path, name: str, energy: str) -> Path:
