@@ -23,8 +23,8 @@ def shared_result(result: Result, private: Private, names: Mapping[str, str]) ->
     systems = []
     cells = []
     for system in result.study.systems:
-        arm = names[system.arm] if system.arm else ""
-        systems.append(replace(system, name=names[system.name], backbone=names[system.backbone], arm=arm))
+        own = {"name": names[system.name], "backbone": names[system.backbone]}
+        systems.append(replace(system, **own, arm=names[system.arm], series=names[system.series]))
     for cell in result.cells:
         asked = replace(cell.cell, system=names[cell.cell.system], backbone=names[cell.cell.backbone])
         lost = {}
