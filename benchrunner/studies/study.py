@@ -251,8 +251,9 @@ class Study:
 
     def place(self, at: float | None, cell: Cell | None) -> float | None:
         """Return where the point of a cell stands on the axis: at the training rows of its fits, or at `System.at`."""
-        is_counted = self.axis == TRAINING_ROWS and cell is not None and cell.candidates
-        return (cell.candidates[0].rows or at) if is_counted else at
+        if self.axis != TRAINING_ROWS or cell is None or not cell.candidates:
+            return at
+        return cell.candidates[0].rows or at
 
     @property
     def compared(self) -> tuple[str, ...]:
