@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from scipy.special import stdtrit
 from statistics_simulation import LEVEL, STUDIES, Rate
 
 from benchrunner.statistics.crossings import STEPS, Crossings, Stretch
-from benchrunner.statistics.paired_test import Part
 
 PLACES = (16.0, 64.0, 256.0, 1024.0, 4096.0)
 EQUAL = 128.0
@@ -182,7 +182,7 @@ def found(study: Curves, places: tuple[float, ...] = PLACES) -> Crossings:
     half_squared = np.zeros(len(axis))
     for covariance, freedom in ((from_rows, study.freedom), (from_draws, draws - 1)):
         variances = np.maximum(0, ((weights @ covariance) * weights).sum(axis=1))
-        half_squared += Part(1.0, freedom).squared_half_width(LEVEL) * variances
+        half_squared += stdtrit(freedom, LEVEL / 2) ** 2 * variances
     return Crossings(places[0], places[-1], stretches(axis, weights @ scores.mean(axis=1), half_squared), 1 - LEVEL)
 
 

@@ -78,7 +78,7 @@ def crossings(
 
 
 def _freedom(sides: Sequence[Side]) -> float:
-    """Return the degrees of freedom of the rows: the effective number of blocks less one, of rows with other answers."""
+    """Return the degrees of freedom of the rows: the effective blocks less one, of rows with unequal answers."""
     first = sides[0].fits[0]
     rows = np.zeros(len(first.gold), dtype=bool)
     for side in sides:

@@ -7,10 +7,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from benchrunner import ACCURACY
 from benchrunner.statistics.crossings import Stretch, crossings
-from benchrunner.statistics.paired_test import Part, Side, row_part
+from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
 
 PLACES = (16.0, 64.0, 256.0)
@@ -43,10 +44,12 @@ def is_clear(theirs: np.ndarray, ours: np.ndarray, place: float, freedom: int) -
     differences = ours - theirs
     values = (1 - share) * differences[after - 1] + share * differences[after]  # (restarts, rows)
     scores = values.mean(axis=1)
-    rows = row_part(values, np.zeros_like(values), freedom, without_interaction=True)
-    draws = Part(float(scores.var(ddof=1)) / len(scores), len(scores) - 1)
-    half_squared = rows.squared_half_width(0.05) + draws.squared_half_width(0.05)
-    return bool(scores.mean() ** 2 > half_squared)
+    rest = values - values.mean(axis=0) - scores[:, None] + values.mean()
+    interaction = (rest**2).sum() / ((len(scores) - 1) * (ROWS - 1)) / values.size
+    of_rows = max(0.0, values.mean(axis=0).var(ddof=1) / ROWS - interaction)
+    of_draws = scores.var(ddof=1) / len(scores)
+    quantiles = t.ppf(0.975, freedom), t.ppf(0.975, len(scores) - 1)
+    return bool(scores.mean() ** 2 > quantiles[0] ** 2 * of_rows + quantiles[1] ** 2 * of_draws)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import finished_studies
-from benchrunner.results import Result, Runner, comparison, compared, run_study
+from benchrunner.results import Result, Runner, compared, comparison, run_study
 from benchrunner.statistics.crossings import Crossings, Stretch
 from benchrunner.studies.significance.differences import Pairing
 from benchrunner.studies.significance.study_statistics import StudyStatistics
