@@ -62,7 +62,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Runner]:
     return run_study(study, made, keep_as="curve"), made
 
 
-def test_a_number_of_rows_is_a_system_on_the_line_of_its_backbone() -> None:
+def test_each_number_of_rows_is_a_point_of_a_line() -> None:
     study = curve((40, None, 8))
     assert study.lines == {
         "quick": {8: "quick (8 rows)", 40: "quick (40 rows)", None: "quick (all rows)"},
