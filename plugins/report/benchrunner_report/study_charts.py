@@ -52,9 +52,7 @@ def _figures(result: Result) -> Iterator[Card]:
         title = f"{column} along {axis}"
         strips = list(_crossings(result, column))
         is_logarithmic = min(places) > 0
-        chart = LineChart(
-            f"series-{number}", title, axis, column, lines, is_logarithmic=is_logarithmic, strips=strips
-        )
+        chart = LineChart(f"series-{number}", title, axis, column, lines, is_logarithmic=is_logarithmic, strips=strips)
         legend = [line.name for line in lines if line.name]
         about = f"along {axis}; bars: 95% interval over other examples"
         if strips:
