@@ -76,6 +76,8 @@ class Parameter:
     has another value of such a parameter."""
     option: str = ""
     """Name of the command-line option where it is not the name of the parameter."""
+    none: str = ""
+    """What users write for None, for example "all" where nothing is left out; empty if it cannot be written."""
     opposite: str = ""
     """Another name, of an option and in files, that means the opposite of a value that is true or false."""
 
@@ -122,7 +124,8 @@ class Parameter:
             limits.append(f"up to {self.at_most:,}")
         if self.below is not None:
             limits.append(f"below {self.below:,}")
-        return f"{_KINDS[self.kind]} {' and '.join(limits)}".strip()
+        none = f", or {self.none}" if self.none else ""
+        return f"{_KINDS[self.kind]} {' and '.join(limits)}".strip() + none
 
     def checked(self, value: object, name: str) -> Any:
         """Return a value with the parameter's kind; raise a `RequestError` with `name` if it is not possible."""
@@ -189,6 +192,8 @@ class Parameter:
         """Return the value that a text stands for; the text itself, which `checked` refuses, if it stands for none."""
         if self.kind is bool:
             return _TRUTHS.get(text.casefold(), text)
+        if self.none and text == self.none:
+            return None
         try:
             return self.kind(text)
         except ValueError:

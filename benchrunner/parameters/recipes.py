@@ -168,7 +168,13 @@ class Recipe(Declared):
         in_grid=False,
     )
     limit_train: int | None = parameter(
-        None, "learn from this number of rows only: see sample", int, at_least=1, at_most=10**12, in_grid=False
+        None,
+        "learn from this number of rows only: see sample",
+        int,
+        at_least=1,
+        at_most=10**12,
+        in_grid=False,
+        none="all",
     )
     sample: str = parameter(
         "first",

@@ -195,11 +195,7 @@ class Side:
     @cached_property
     def interaction(self) -> float:
         """The part of the mean's variance that comes from differences between blocks which change with the draw."""
-        values = self.pseudo_values
-        draws, blocks = values.shape
-        rest = values - self.values - values.mean(axis=1, keepdims=True) + values.mean()
-        freedom = (draws - 1) * (blocks - 1)
-        return float((rest**2).sum() / freedom / values.size)
+        return interaction(self.pseudo_values)
 
     @property
     def pre_trainings(self) -> int:
@@ -336,6 +332,14 @@ def difference_parts(a: Side, b: Side) -> list[Part]:
         return [Part(variance, freedom)]
     variance -= a.interaction + b.interaction
     return [Part(max(0.0, variance), freedom), *draw_parts(a.scores, b.scores)]
+
+
+def interaction(values: np.ndarray) -> float:
+    """Compute the part of the variance of pseudo-values, (draws, blocks), that `Side.interaction` is."""
+    draws, blocks = values.shape
+    rest = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
+    freedom = (draws - 1) * (blocks - 1)
+    return float((rest**2).sum() / freedom / values.size)
 
 
 def draw_parts(a: np.ndarray, b: np.ndarray) -> list[Part]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.parameters.recipes import Grid, NamedRecipe
 from benchrunner.studies.cells import Cell, Fitting, Selection
-from benchrunner.studies.study import Column, Study, System, row_name
+from benchrunner.studies.study import TRAINING_ROWS, Column, Study, System, place_text, row_name
 from benchrunner.tasks.task import Task
 
 
@@ -32,11 +33,13 @@ def compared(
     limit_dev: int | None = None,
     select_on_half: bool = False,
     looks: tuple[int, ...] = (),
+    limits: Sequence[int | None] = (),
 ) -> Study:
     """Build the study of all backbones, or of backbones by the names of their systems, with each method on all tasks.
 
-    No method means each task's own. `tests` are the names of labelled test splits that are scored beside dev, in the
-    tasks that have them. The other arguments are those of `Fitting` and `Cell`.
+    `limits` are numbers of training rows, None for all rows: the study is then a learning curve, with a system for each
+    number. No method means each task's own. `tests` are the names of labelled test splits that are scored beside dev,
+    in the tasks that have them. The other arguments are those of `Fitting` and `Cell`.
     """
     selection = selection or Selection()
     fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev, select_on_half, looks)
@@ -45,10 +48,16 @@ def compared(
     systems = []
     columns = []
     cells = []
+    fittings = {}
     for own_name, backbone in named.items():
         for method in methods or (None,):
             name = own_name if method is None or len(methods) < 2 else named_by_method(own_name, method)
-            systems.append(System(name, backbone, method=method))
+            if not limits:
+                systems.append(System(name, backbone, method=method))
+            for rows in dict.fromkeys(limits):
+                point = named_by_method(name, f"{place_text(rows)} rows")
+                systems.append(System(point, backbone, method=method, series=name, at=rows))
+                fittings[point] = replace(fitting, changes={**fitting.changes, "limit_train": rows})
     for task in tasks:
         scored = tuple(split for split in task.named("test") if split in tests)
         of_task = list(_columns(task, scored))
@@ -61,11 +70,11 @@ def compared(
                 tests=scored,
                 backbone=system.backbone,
                 method=system.method,
-                fitting=fitting,
+                fitting=fittings.get(system.name, fitting),
                 columns=tuple(column.name for column in of_task),
             )
             cells.append(cell)
-    return Study(tuple(systems), tuple(columns), tuple(cells))
+    return Study(tuple(systems), tuple(columns), tuple(cells), axis=TRAINING_ROWS * bool(limits))
 
 
 def _check(

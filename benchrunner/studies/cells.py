@@ -128,6 +128,11 @@ class Fitting:
         """What a reader must know of a study with looks."""
         return f"restarts were added until clear: looks at {', '.join(map(str, self.looks))}; corrected for this"
 
+    @property
+    def but_for_rows(self) -> Fitting:
+        """These settings without the number of training rows, in which the points of a learning curve differ."""
+        return replace(self, changes={name: value for name, value in self.changes.items() if name != "limit_train"})
+
     def reading(self, settings: Settings) -> Settings:
         """Return settings for reading data with the rows of dev by which these fits are selected and scored."""
         sample = "first" if self.limit_dev is None else self.changes.get("sample", "first")
@@ -158,6 +163,8 @@ class Candidate:
 
     recipe: Recipe
     fits: tuple[Fit, ...]
+    rows: int | None = None
+    """Number of training rows that each fit learns from; None if they were not counted."""
 
 
 @final

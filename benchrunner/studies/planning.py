@@ -23,7 +23,10 @@ def planned(cell: Cell, runner: Runner) -> Cell:
     """Plan the fits of a cell."""
     method = runner.plugins.methods.find(cell.method or cell.task.method)
     recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method)
-    candidates = [Candidate(recipe, _restarts(cell, method.name, recipe, seeds, runner)) for recipe in recipes]
+    candidates = []
+    for recipe in recipes:
+        fits = _restarts(cell, method.name, recipe, seeds, runner)
+        candidates.append(Candidate(recipe, fits, _rows(cell.task, recipe, runner)))
     return replace(cell, candidates=tuple(candidates))
 
 
@@ -43,7 +46,7 @@ def with_next_look(result: CellResult, runner: Runner) -> Cell:
         if point.fits == finished:
             seeds = cell.fitting.seeds[len(finished) : restarts]
             added = _restarts(cell, finished[0].method, point.recipe, seeds, runner)
-            point = Candidate(point.recipe, (*finished, *added))
+            point = replace(point, fits=(*finished, *added))
         candidates.append(point)
     return replace(cell, candidates=tuple(candidates))
 
@@ -83,7 +86,10 @@ def grid_and_seeds(fitting: Fitting, task: Task, method: Method) -> tuple[list[R
     base = task.recipe.changed(**method.recipe_defaults)
     if fitting.preset is not None:
         base = base.changed(**fitting.preset.values_for(task.name))
-    base = base.changed(**fitting.changes)
+    changes = dict(fitting.changes)
+    if changes.get("limit_train", 0) is None:  # all rows: none are drawn
+        changes.pop("sample", None)
+    base = base.changed(**changes)
     if method.needs_backbone and not method.trains_in_steps:
         unread = {name: getattr(Recipe(), name) for name in STEP_FIELDS}
         base = base.changed(**unread)
@@ -108,8 +114,13 @@ def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner) -> int
     """
     if not method.needs_backbone:
         return 0
+    return _rows(task, recipe, runner) * (recipe.epochs if method.trains_in_steps else 1)
+
+
+def _rows(task: Task, recipe: Recipe, runner: Runner) -> int:
+    """Count the training rows that a fit with this recipe learns from."""
     rows = len(runner.planner.rows(task, task.train))
-    return min(rows, recipe.limit_train or rows) * (recipe.epochs if method.trains_in_steps else 1)
+    return min(rows, recipe.limit_train or rows)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +28,8 @@ MARGIN = Parameter(
     float,
     above=0,
 )
+TRAINING_ROWS = "training rows"
+"""Axis of a learning curve, on which each point stands at the number of rows that its fits learned from."""
 Place = tuple[str, str]
 """A cell of the table: the names of a system and of a column."""
 
@@ -57,7 +61,7 @@ class System:
     series: str = ""
     """Name of the line that the system is a point of, if the study is a figure."""
     at: float | None = None
-    """Place of the system on the figure's axis."""
+    """Place of the system on the figure's axis; None on the axis of training rows is the whole training set."""
     arm: str = field(default="", metadata=WHEN_GIVEN)
     """Name of the arm of which the system's backbone is one of several pre-trainings; empty without arms."""
 
@@ -155,8 +159,8 @@ class Study:
     published: tuple[PublishedRow, ...] = ()
     """Published results; their cells are named by columns."""
     contrasts: tuple[tuple[str, str], ...] = ()
-    """Pairs of systems or arms that are tested; a positive difference is in favour of the first. Empty means all pairs
-    of arms, and without arms all pairs of systems."""
+    """Pairs of systems, arms or series that are tested; a positive difference is in favour of the first. Empty means
+    all pairs of arms, and without arms all pairs of systems. Two series are compared at every place that both have."""
     margin: float | None = field(default=None, metadata=WHEN_GIVEN)
     """The largest difference, in points as tables show them, that counts as equivalent; None tests no equivalence."""
     scale: Scale = field(default_factory=Scale)
@@ -224,9 +228,37 @@ class Study:
         return arms
 
     @property
+    def lines(self) -> dict[str, dict[float | None, str]]:
+        """The series of a figure: name -> place of each point -> name of its system, in the order of the axis."""
+        lines = dict[str, dict[float | None, str]]()
+        for system in sorted(self.systems, key=lambda system: axis_order(system.at)):
+            if system.series:
+                lines.setdefault(system.series, {})[system.at] = system.name
+        return lines
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """What is compared with what: the contrasts, or without any all pairs of what is compared.
+
+        The first of a pair stands below the other in the table.
+        """
+        return self.contrasts or tuple((name, other) for other, name in itertools.combinations(self.compared, 2))
+
+    def points(self, name: str, other: str) -> list[tuple[float | None, str, str]]:
+        """List the places that two series both have, with their systems there; nothing for what is no series."""
+        ours, theirs = self.lines.get(name, {}), self.lines.get(other, {})
+        return [(at, system, theirs[at]) for at, system in ours.items() if at in theirs]
+
+    def place(self, at: float | None, cell: Cell | None) -> float | None:
+        """Return where the point of a cell stands on the axis: at the training rows of its fits, or at `System.at`."""
+        if self.axis != TRAINING_ROWS or cell is None or not cell.candidates:
+            return at
+        return cell.candidates[0].rows or at
+
+    @property
     def compared(self) -> tuple[str, ...]:
-        """Names of what is compared without contrasts: the arms, or else the systems."""
-        return tuple(self.arms) or self.names
+        """Names of what is compared without contrasts: the arms, or else the series and the systems without one."""
+        return tuple(self.arms) or tuple(dict.fromkeys(system.series or system.name for system in self.systems))
 
     def members(self, name: str) -> tuple[str, ...]:
         """Return the names of the systems of an arm; a system stands for itself."""
@@ -259,11 +291,11 @@ class Study:
 
     @property
     def fitting(self) -> Fitting | None:
-        """How the fits of all cells are made; None if cells differ."""
+        """How the fits of all cells are made, but for their training rows; None if cells differ in more."""
         if not self.cells:
             return None
-        fitting = self.cells[0].fitting
-        return fitting if all(cell.fitting == fitting for cell in self.cells) else None
+        fitting = self.cells[0].fitting.but_for_rows
+        return fitting if all(cell.fitting.but_for_rows == fitting for cell in self.cells) else None
 
     def scored_splits(self, task: Task) -> tuple[str, ...]:
         """Return the names of all splits of a task that are scored: its dev splits, then its test splits."""
@@ -308,6 +340,16 @@ class Study:
         extra = {column.name: column.extra for column in self.columns}
         chosen = choose(self.name, "column", extra, names)
         return tuple(column for column in self.columns if column.name in chosen)
+
+
+def axis_order(at: float | None) -> float:
+    """Return what sorts the places of points; the whole training set comes last."""
+    return math.inf if at is None else at
+
+
+def place_text(at: float | None) -> str:
+    """Write the place of a point on the axis of a figure."""
+    return "all" if at is None else f"{at:,.10g}"
 
 
 def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str] | None) -> set[str]:

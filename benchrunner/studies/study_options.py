@@ -25,7 +25,16 @@ _PRECISION = dataclasses.replace(
     choices=("auto", *RECIPE_FIELDS["precision"].choices),
     default="auto",
 )
-RECIPE_OPTIONS: Mapping[str, Parameter] = {**RECIPE_FIELDS, "precision": _PRECISION}
+_LIMIT_TRAIN = dataclasses.replace(
+    RECIPE_FIELDS["limit_train"],
+    about="learn from this number of rows only: see sample; several, such as 16,64,all, make a learning curve",
+    in_grid=True,
+)
+RECIPE_OPTIONS: Mapping[str, Parameter] = {
+    **RECIPE_FIELDS,
+    "precision": _PRECISION,
+    "limit_train": _LIMIT_TRAIN,
+}
 """The declarations of what `StudyOptions.recipe` may name, except parameters of methods."""
 _SEEDS = {"seeds", "restarts", "until_clear"}
 """Options that say how many restarts there are, of which one is given."""
@@ -231,6 +240,7 @@ class StudyOptions(Declared):
             limit_dev=self.limit_dev,
             select_on_half=self.select_on_half or False,
             looks=self.until_clear or (),
+            limits=self.limits,
         )
 
     def _grid_and_changes(self, plugins: Plugins) -> tuple[dict[str, Sequence[Any]], dict[str, Any]]:
@@ -244,9 +254,15 @@ class StudyOptions(Declared):
             values = self.recipe.get(name, ())
             if len(values) == 1 and name in RECIPE_FIELDS and not RECIPE_FIELDS[name].read_by:
                 changes[name] = values[0]
-            elif values:
+            elif values and name != "limit_train":
                 grid[name] = values
         return grid, changes
+
+    @property
+    def limits(self) -> tuple[int | None, ...]:
+        """The numbers of training rows of a learning curve, None for all rows; empty without several."""
+        limits: tuple[int | None, ...] = self.recipe.get("limit_train", ())
+        return limits if len(limits) > 1 else ()
 
     @property
     def selection(self) -> Selection:

@@ -201,10 +201,10 @@ class _Run:
     def _score_majority(self, cells: Iterable[Cell], runner: Runner, predictions: NotedPredictions) -> dict[str, Fit]:
         """Score the majority answer on every split that is scored; return its fit for each task.
 
-        It learns from the training rows of the task's first grid point.
+        It learns from the training rows of the task's first grid point, of those with most rows.
         """
         majority = {}
-        for cell in cells:
+        for cell in sorted(cells, key=lambda cell: cell.candidates[0].rows or 0, reverse=True):
             task = cell.task
             if task.name not in majority:
                 recipe = cell.candidates[0].recipe

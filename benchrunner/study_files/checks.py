@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.leaderboards.published import check_rows
-from benchrunner.studies.study import Study, System
+from benchrunner.studies.study import TRAINING_ROWS, Study, System
 
 
 def check_study(study: Study, path: Path) -> None:
@@ -32,6 +32,10 @@ def check_study(study: Study, path: Path) -> None:
                 f"{path}: column {column.name} shows nothing: give it a task, a figure or a mean, or published figures."
             )
     for system in study.systems:
+        if system.series and system.at is None and study.axis != TRAINING_ROWS:
+            raise RequestError(
+                f'{path}: system {system.name}: at: only the axis "{TRAINING_ROWS}" has the place "all".'
+            )
         if system.published and system.published not in rows:
             raise RequestError(f"{path}: system {system.name}: there is no published '{system.published}'.")
 

@@ -16,7 +16,7 @@ from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.parameters.parameter import NAME, Parameter
 from benchrunner.studies.backbones_by_tasks import named_by_method
 from benchrunner.studies.significance.contrasts import Contrast, against, check_contrast, divided
-from benchrunner.studies.study import FULL, MARGIN, Column, Scale, Study, System, choose
+from benchrunner.studies.study import FULL, MARGIN, Column, Scale, Study, System, choose, place_text
 from benchrunner.study_files.checks import as_request, check_arms, check_names, check_study
 from benchrunner.study_files.parameters import SEPARATORS, MissingValue, Values, parameter_values, refuse
 from benchrunner.study_files.tables import (
@@ -252,7 +252,7 @@ def _system(named: _NamedSystem) -> tuple[SystemTable, System]:
         published=table.published,
         extra=table.extra,
         series=table.series,
-        at=_number(table.at, f"{place}: at") if table.at else None,
+        at=None if table.at in ("", place_text(None)) else _number(table.at, f"{place}: at"),
         arm=named.arm,
     )
 
@@ -262,18 +262,16 @@ def _contrasts(
 ) -> tuple[Contrast, ...]:
     """Read which systems or arms are tested against which, from texts such as `one - other` and from `against`.
 
-    Two series are compared point by point. Pairs with a system that is not run are left out.
+    Pairs with a system that is not run are left out.
     """
     known = set[str]()
     for entry in named:
         known |= {entry.name, entry.series, entry.arm}
     known.discard("")
     arm_of = {entry.name: entry.arm for entry in named}
-    points = dict[str, dict[float | None, str]]()  # system, arm or series -> place on the axis -> system or arm
+    run = set[str]()
     for system in systems:
-        points.setdefault(system.series, {})[system.at] = system.name
-        points[system.name] = {None: system.name}
-        points[system.arm] = {None: system.arm}
+        run |= {system.name, system.series, system.arm}
     pairs = dict[Contrast, None]()
     for template in file.contrast:
         sides = next(divided(values.text(template, f"{path}: contrast"), known), None)
@@ -286,13 +284,10 @@ def _contrasts(
             )
         if sides is None:
             continue
-        first, second = sides
-        for at, name in points.get(first, {}).items():
-            other = points.get(second, {}).get(at)
-            if other is not None:
-                check_contrast((name, other), arm_of, f"{path}: contrast")
-                pairs[name, other] = None
-    compared = dict.fromkeys(system.arm or system.name for system in systems)
+        if run.issuperset(sides):
+            check_contrast(sides, arm_of, f"{path}: contrast")
+            pairs[sides] = None
+    compared = dict.fromkeys(system.arm or system.series or system.name for system in systems)
     pairs |= dict.fromkeys(_against(file.against, values, known, compared, path))
     return tuple(pairs)
 

@@ -12,7 +12,7 @@ from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell, Fitting, Selection
 from benchrunner.studies.planning import ADVICE, naming
-from benchrunner.studies.study import FULL, Column, Study, System
+from benchrunner.studies.study import FULL, TRAINING_ROWS, Column, Study, System
 from benchrunner.studies.study_options import StudyOptions, options_read
 from benchrunner.study_files.reading import StudyFile, read_study_file
 from benchrunner.study_files.tables import StageTable
@@ -126,6 +126,11 @@ class _Settling:
 
     def _fitting(self, options: StudyOptions, task: Task, method: str | None) -> Fitting:
         """Return how the fits of a task are made with these options; equal options give the same value."""
+        if options.limits:
+            raise RequestError(
+                "In a study file, limit-train has one value for a system: a learning curve has a system for each "
+                f"number of rows, with series and at, on the axis '{TRAINING_ROWS}' (docs/studies.md)."
+            )
         options = replace(options, method=None if method is None else (method,))
         key = (options, task.name)
         if key not in self._fittings:

@@ -88,7 +88,8 @@ def limited_rows(
 def stratified_sample(strata: Sequence[Hashable], size: int, *, seed: int, option: str = "--limit-train") -> list[int]:
     """Draw `size` rows at random, from each stratum as many as its share of all rows, and give their numbers in order.
 
-    Each stratum has at least one row in the sample. Shares are rounded by the method of the largest remainder.
+    Each stratum has at least one row in the sample. The rows of a smaller sample with the same seed are among those of
+    a larger one.
     """
     from benchrunner.features.randomness import permutation
 
@@ -102,14 +103,16 @@ def stratified_sample(strata: Sequence[Hashable], size: int, *, seed: int, optio
 
 
 def _shares(counts: Counter[Hashable], size: int, option: str) -> dict[Hashable, int]:
-    """Divide `size` among strata: one row for each, then each further row to the stratum that lacks most."""
+    """Divide `size` among strata: one row for each, then others by the method of Webster.
+
+    A larger size takes no row from a stratum, which the method of the largest remainder may do for three strata.
+    """
     if size < len(counts):
         raise RequestError(
             f"A stratified sample needs a row of each of the {len(counts)} labels: use {option} {len(counts)} or "
             f"more, not {size}."
         )
-    total = counts.total()
     shares = dict.fromkeys(counts, 1)
     for _ in range(size - len(counts)):
-        shares[max(counts, key=lambda stratum: size * counts[stratum] - total * shares[stratum])] += 1
+        shares[max(counts, key=lambda stratum: counts[stratum] / (2 * shares[stratum] + 1))] += 1
     return shares

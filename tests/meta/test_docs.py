@@ -100,11 +100,14 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_studies_shown_are_understood(tmp_path: Path) -> None:
-    whole, built, arms = [text for text in blocks("toml", ROOT / "docs" / "studies.md") if "[[system]]" in text]
+    curve, whole, built, arms = [text for text in blocks("toml", ROOT / "docs" / "studies.md") if "[[system]]" in text]
     path = tmp_path / "study.toml"
     path.write_text(whole, encoding="utf-8")
     study = read_study_file(path, {}).study
     assert [system.backbone for system in study.systems] == ["bert/novels", "bert/random-4/192"]
+    path.write_text(curve, encoding="utf-8")
+    study = read_study_file(path, {}).study
+    assert list(study.lines["bert/novels"]) == [16, 64, 256, None] and len(study.lines) == 2
     path.write_text(built, encoding="utf-8")
     with pytest.raises(RequestError, match="corpus"):
         read_study_file(path, {})

@@ -76,7 +76,8 @@ def test_a_figure_has_its_points_in_the_json_output(kitchen: Kitchen) -> None:
     assert result["axis"] == "hours"
     fast = {"column": "loss", "series": "fast", "at": [2, 10], "mean": [3.5, 1.5], "restarts": [[3.5], [1.5]]}
     slow = {"column": "loss", "series": "slow", "at": [2, 10], "mean": [4.5, None], "restarts": [[4.5], []]}
-    assert result["series"] == [{**series, "deviation": [None, None]} for series in (fast, slow)]
+    none = {"deviation": [None, None], "interval_over_examples": [None, None]}
+    assert result["series"] == [{**series, **none} for series in (fast, slow)]
 
 
 def test_only_the_systems_that_are_named_are_built(kitchen: Kitchen) -> None:

@@ -27,7 +27,8 @@ def test_options_of_a_file_are_read_like_those_of_a_command() -> None:
         ({"epoch": "2"}, "here: a recipe has no 'epoch'. Did you mean epochs or epsilon\\? It has: lr, epochs"),
         ({"select": "median"}, "here: select must be one of mean, best, not 'median'"),
         ({"paper-adam": "perhaps"}, "here: paper-adam must be true or false, not 'perhaps'"),
-        ({"limit-train": "8,16"}, "here: limit-train must be a whole number from 1 to 1,000,000,000,000, not '8,16'"),
+        ({"micro-tokens": "8,16"}, "here: micro-tokens must be a whole number from 1 to 1,000,000,000, not '8,16'"),
+        ({"limit-train": "8,al"}, "here: limit-train must be a whole number from 1 to 1,000,000,000,000, or all, not"),
         ({"grid": "papr"}, "here: There is no grid 'papr'. Did you mean paper"),
         ({"preset": "paper"}, "here: There is no recipe 'paper'"),
     ):

@@ -94,10 +94,13 @@ task = "mine/mood"
 
 def test_series_are_compared_point_by_point(tmp_path: Path) -> None:
     path = write_study(tmp_path, LINES)
-    at_points = (("right at 2", "left at 2"), ("right at 4", "left at 4"))
-    assert read(path, {}).study.contrasts == (*at_points, ("left at 4", "left at 2"))
-    assert read(path, {}, systems=["left at 2", "right at 2", "right at 4"]).study.contrasts == at_points[:1]
-    assert read(path, {"points": "3,4"}).study.contrasts == (("right at 3", "left at 3"), at_points[1])
+    study = read(path, {}).study
+    assert study.contrasts == (("right", "left"), ("left at 4", "left at 2"))
+    assert study.points("right", "left") == [(2.0, "right at 2", "left at 2"), (4.0, "right at 4", "left at 4")]
+    some = read(path, {}, systems=["left at 2", "right at 2", "right at 4"]).study
+    assert some.contrasts == (("right", "left"),) and some.points("right", "left") == study.points("right", "left")[:1]
+    assert read(path, {"points": "3,4"}).study.points("right", "left")[0] == (3.0, "right at 3", "left at 3")
+    assert study.points("left at 4", "left at 2") == [], "no series"
 
 
 def test_a_name_in_a_contrast_may_have_a_minus(tmp_path: Path) -> None:

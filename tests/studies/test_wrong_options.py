@@ -20,7 +20,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "unknown": ({"recipe": {"epoch": 3}}, "A recipe has no 'epoch'. Did you mean epochs or epsilon?"),
     "nothing": ({"recipe": {"lr": ()}}, "The option recipe maps each name to one value or more, not 'lr' to ()."),
     "zero": ({"recipe": {"lr": (1e-5, 0)}}, "With a learning rate of 0 nothing is learned"),
-    "no grid": ({"recipe": {"limit_train": (8, 16)}}, "The option limit-train has one value for all fits, not 2."),
+    "no grid": ({"recipe": {"micro_tokens": (8, 16)}}, "The option micro-tokens has one value for all fits, not 2."),
+    "no rows": (
+        {"recipe": {"limit_train": (8, 0)}},
+        "limit_train must be a whole number from 1",
+    ),
 }
 
 

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from benchrunner.studies.comparison.overtaking import overtaking
 from benchrunner.studies.comparison.verdict import equivalent_pairs, listed, seen_from, verdict
 from benchrunner.studies.result import Result
 from benchrunner.studies.significance.differences import SystemDifference
@@ -32,7 +33,7 @@ def conclusions(result: Result) -> list[str]:
     if statistics.is_ranking:
         sentences = [*verdict(result), *(equivalent_pairs(result) if study.margin is not None else ())]
     else:
-        sentences = _of_pairs(result, room)
+        sentences = [*overtaking(result), *_of_pairs(result, room)]
     return [*_fitted(sentences, room), *caveats]
 
 
@@ -43,7 +44,7 @@ def _of_pairs(result: Result, lines: int) -> list[str]:
     """
     study = result.study
     pairs = result.statistics.by_pair()
-    if not study.systems_down and not study.contrasts:
+    if not study.systems_down and not study.contrasts and not study.lines:
         for system in study.names[1:]:
             pairs.setdefault((system, study.names[0]), {})
     shown = SHOWN if study.systems_down or len(study.names) == 2 else 1

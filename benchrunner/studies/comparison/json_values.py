@@ -12,7 +12,7 @@ from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.result import Result
-from benchrunner.studies.study import Study
+from benchrunner.studies.study import Place, Study
 
 
 def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> dict[str, Any]:
@@ -34,6 +34,7 @@ def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> d
         "averages": {system: _averages_json(result, system) for system in result.study.names},
         "comparisons": list(_comparisons(result)),
         "mean_ranks": result.statistics.mean_ranks,
+        "crossings": [{**pairing._asdict(), **vars(found)} for pairing, found in result.statistics.crossings.items()],
         "conclusion": " ".join(conclusions(result)),
         "series": list(series(result)),
         "computing": result.computing,
@@ -77,8 +78,6 @@ def _figures(result: Result) -> Iterator[dict[str, Any]]:
     published_names = {system.name: system.published_name for system in result.study.systems}
     for place, figure in result.figures.items():
         system, column = place
-        interval = result.statistics.intervals.get(place)
-        ends = None if interval is None else [figure.shown(interval.low), figure.shown(interval.high)]
         ranks = result.statistics.ranks.get(place)
         behind: dict[str, Any] = {"selected": None}
         if place in result.cell_at:
@@ -86,10 +85,7 @@ def _figures(result: Result) -> Iterator[dict[str, Any]]:
         yield {
             "system": system,
             "column": column,
-            "mean": figure.shown(figure.mean.value),
-            "deviation": figure.shown(figure.deviation),
-            "restarts": list(map(figure.shown, figure.values)),
-            "interval_over_examples": ends,
+            **_shown_json(result, place),
             "ranks": None if ranks is None else [ranks.low, ranks.high],
             "best_on_dev": figure.shown(figure.best.value),
             "together": figure.members,
@@ -169,24 +165,32 @@ def _comparisons(result: Result) -> Iterator[dict[str, Any]]:
 
 def series(result: Result) -> Iterator[dict[str, Any]]:
     """Yield each line of a figure, as lists that a plot can draw: a line for each column and each series of systems."""
-    points_of = dict[str, list[tuple[float, str]]]()
-    for system in result.study.systems:
-        if system.at is not None:
-            points_of.setdefault(system.series, []).append((system.at, system.name))
     for column in result.study.columns:
         if not column.is_measured:
             continue
-        for name, points in points_of.items():
-            points.sort(key=lambda point: point[0])
-            figures = [result.figures[system, column.name] for _, system in points]
-            yield {
-                "column": column.name,
-                "series": name,
-                "at": [at for at, _ in points],
-                "mean": [figure.shown(figure.mean.value) for figure in figures],
-                "deviation": [figure.shown(figure.deviation) for figure in figures],
-                "restarts": [list(map(figure.shown, figure.values)) for figure in figures],
-            }
+        for name, systems in result.study.lines.items():
+            line: dict[str, Any] = {"column": column.name, "series": name}
+            for at, system in systems.items():
+                place = (system, column.name)
+                cell = result.cell_at.get(place)
+                line.setdefault("at", []).append(result.study.place(at, cell and cell.cell))
+                for key, value in _shown_json(result, place).items():
+                    line.setdefault(key, []).append(value)
+            yield line
+
+
+def _shown_json(result: Result, place: Place) -> dict[str, Any]:
+    """Return a figure with its spread, on the scale of tables."""
+    figure = result.figures[place]
+    interval = result.statistics.intervals.get(place)
+    return {
+        "mean": figure.shown(figure.mean.value),
+        "deviation": figure.shown(figure.deviation),
+        "restarts": list(map(figure.shown, figure.values)),
+        "interval_over_examples": None
+        if interval is None
+        else [figure.shown(interval.low), figure.shown(interval.high)],
+    }
 
 
 def _published(result: Result, published: PublishedChoice) -> Iterator[dict[str, Any]]:

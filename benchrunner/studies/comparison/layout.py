@@ -13,7 +13,7 @@ from benchrunner.studies.cells import ABSENT, Figure
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.table import Layout, Line, Shown
 from benchrunner.studies.result import Result
-from benchrunner.studies.study import Column, Place, Study, System, row_name
+from benchrunner.studies.study import Column, Place, Study, System, axis_order, place_text, row_name
 from benchrunner.tasks.task import Task
 
 NOTHING_PUBLISHED, EVERYTHING = PublishedChoice(), Shown()
@@ -63,7 +63,8 @@ def layout(result: Result, published: PublishedChoice, shown: Shown = EVERYTHING
     is a row.
     """
     study, legend = result.study, tuple(Marks.of(result).legend())
-    if not study.systems_down and len(study.names) <= MOST_COLUMNS and not result.costs:
+    is_narrow = len(study.names) <= MOST_COLUMNS and not study.lines
+    if not study.systems_down and is_narrow and not result.costs:
         wide = _wide_layout(result, list(task_rows(result, published)), shown)
         task_width, *widths = wide.widths
         if min(task_width, TASK_WIDTH) + sum(widths) + wide.borders <= WIDTH:
@@ -93,9 +94,15 @@ def _systems_down(result: Result, columns: Sequence[Compared], shown: Shown) -> 
     study = result.study
     columns = [*columns, *(_column_of_row(result, row) for row in cost_rows(result))]
     lines = list[Line]()
-    for system in (*study.systems, *(System(arm, "") for arm in study.arms)):
+    rows = (*study.systems, *(System(arm, "") for arm in study.arms))
+    axis = ""
+    if study.lines.keys() == set(study.compared) and not study.published:
+        axis = f"\nby {study.axis}"
+        rows = tuple(System(name, "") for name in study.lines)
+        columns = [part for column in columns for part in _by_place(column, study)]
+    for system in rows:
         lines += _system_lines(system, columns, shown)
-    if len(lines) == len(study.systems) + len(study.arms):  # one line for each system needs no rules
+    if len(lines) == len(rows):  # one line for each system needs no rules
         lines = [replace(line, begins_group=not number) for number, line in enumerate(lines)]
     below = dict[tuple[str, str], None]()
     for column in columns:
@@ -107,9 +114,25 @@ def _systems_down(result: Result, columns: Sequence[Compared], shown: Shown) -> 
         begins_group = study.systems_down or not number
         lines.append(Line((f"{name} {kind}".rstrip(), *figures), "published", begins_group))
     kind = "backbone (method)" if len(study.methods) > 1 else "backbone"
-    headers = ("system" if study.systems_down else kind, *(column.header for column in columns))
+    kind = "system" if study.systems_down else kind
+    headers = (f"{kind}{axis}", *(column.header for column in columns))
     title = "" if study.systems_down else f"dev, {_what(result, shown)}"
     return Layout(headers, (False, *[True] * len(columns)), tuple(lines), title, may_break=True)
+
+
+def _by_place(column: Compared, study: Study) -> Iterator[Compared]:
+    """Yield a column for each place on a figure's axis, with a row for each series.
+
+    Published figures stand with the whole training set.
+    """
+    points = dict[float | None, dict[str, tuple[str, str, str]]]()
+    for name, systems in study.lines.items():
+        for at, system in systems.items():
+            of_place = points.setdefault(at, {})
+            of_place[name] = column.parts[system]
+    for at in sorted(points, key=axis_order):
+        below = column.below if at is None else {row: text for row, text in column.below.items() if not row[1]}
+        yield Compared(f"{column.header}\n{place_text(at)}", points[at], {}, below)
 
 
 def _system_lines(system: System, columns: Sequence[Compared], shown: Shown) -> Iterator[Line]:

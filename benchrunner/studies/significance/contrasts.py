@@ -34,7 +34,7 @@ def check_contrast(contrast: Contrast, arm_of: dict[str, str], place: str) -> No
 
 
 def with_contrasts(study: Study, other: str | None, texts: Sequence[str]) -> Study:
-    """Return a study that compares all systems or arms with `other`, and the pairs that `texts` name.
+    """Return a study that compares all systems, arms or series with `other`, and the pairs that `texts` name.
 
     Names are those of the table; of a name such as `maker/model`, the part after a slash is enough if only one system
     ends so. A text is `A - B`, or `A-B` where this can be read in one way only.
@@ -80,7 +80,7 @@ def _contrast(text: str, spelled: dict[str, str], study: Study) -> Contrast:
 
 
 def _names(study: Study) -> tuple[str, ...]:
-    return (*study.arms, *study.names)
+    return (*study.arms, *study.lines, *study.names)
 
 
 def spelled_names(study: Study) -> dict[str, str]:

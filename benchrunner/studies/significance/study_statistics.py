@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, final
 
-from benchrunner.errors import BenchrunnerError, first_line
+from benchrunner.errors import BenchrunnerError, Undefined, first_line
 from benchrunner.statistics import Chance, Interval, chance_of_better, expected_best
+from benchrunner.statistics.crossings import Crossings, crossings
 from benchrunner.statistics.intervals import FEW_CLUSTERS, interval_of_scored
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.ranks import MeanRank, Ranks, mean_ranks, ranks
 from benchrunner.statistics.scored_answers import ScoredAnswers, effective_number
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.significance.answers_of_cells import scored_answers
-from benchrunner.studies.significance.differences import Pairing, SystemDifference, corrected_differences, shares
+from benchrunner.studies.significance.differences import (
+    ALPHA,
+    Pairing,
+    SystemDifference,
+    corrected_differences,
+    shares,
+)
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.tasks.task import Term
 
@@ -64,6 +70,8 @@ class StudyStatistics:
     """The mean rank of each system or arm over the tested columns in which all that are ranked have figures."""
     trials: Mapping[Place, Sequence[float]] = field(default_factory=dict)
     """The best score to expect of 1, 2, ... trials, which are the finished fits of all grid points."""
+    crossings: Mapping[Pairing, Crossings] = field(default_factory=dict)
+    """Where the series of a figure cross: those that a contrast compares. All their stretches hold together."""
     clusters: Mapping[str, Clusters] = field(default_factory=dict)
     """Column -> the clusters of its rows, where the task declares some."""
     absent: Mapping[Place, str] = field(default_factory=dict)
@@ -158,23 +166,21 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
         for name, rank in of_columns[column.name].items():
             of_places[name, column.name] = rank
     means = _mean_ranks(sides, of_columns)
-    return StudyStatistics(intervals, tests, family, of_places, means, trials, clusters, absent | untested)
+    crossed, uncrossed = _crossings(study, cells, sides)
+    absent |= untested | uncrossed
+    return StudyStatistics(intervals, tests, family, of_places, means, trials, crossed, clusters, absent)
 
 
 def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[Pairing]:
-    """Yield which systems or arms are compared in which columns: by the study's contrasts, or else all pairs.
-
-    The first of a pair stands below the other in the table.
-    """
+    """Yield which systems or arms are compared in which columns."""
     for column in study.columns:
         if not column.is_tested:
             continue
-        names = [name for name in study.compared if (name, column.name) in sides]
-        every_pair = [(system, other) for other, system in itertools.combinations(names, 2)]
-        for system, other in study.contrasts or every_pair:
-            pairing = Pairing(system, other, column.name)
-            if sides.keys() >= set(pairing.places):
-                yield pairing
+        for pair in study.pairs:
+            for _, system, other in study.points(*pair) or [(None, *pair)]:
+                pairing = Pairing(system, other, column.name)
+                if sides.keys() >= set(pairing.places):
+                    yield pairing
 
 
 def _tests(
@@ -214,6 +220,45 @@ def _tests(
             tests[pairing] = of_places[ours, theirs]
     family = sum(bool(test.comparison.parts) for test in differences.values())
     return tests, family, {ours: reason for (ours, _), reason in absent.items()}
+
+
+def _crossings(
+    study: Study, cells: Mapping[Place, CellResult], sides: Mapping[Place, Side]
+) -> tuple[dict[Pairing, Crossings], dict[Place, str]]:
+    """Find where series of a figure cross that are compared, and why some crossings are absent."""
+    pairings = []
+    for column in study.columns:
+        for pair in study.pairs:
+            if column.is_tested and column.task and study.points(*pair):
+                pairings.append(Pairing(*pair, column.name))
+    found = {}
+    absent = {}
+    of_look = ALPHA * min(shares(study.looks))
+    for pairing in pairings:
+        try:
+            points = _points(study, cells, sides, pairing)
+            ours, theirs = zip(*points.values(), strict=True)
+            found[pairing] = crossings(list(points), ours, theirs, alpha=of_look / len(pairings))
+        except Undefined as reason:
+            absent[pairing.places[0]] = first_line(reason)
+    return found, absent
+
+
+def _points(
+    study: Study, cells: Mapping[Place, CellResult], sides: Mapping[Place, Side], pairing: Pairing
+) -> dict[float, tuple[Side, Side]]:
+    """Map the places at which two series both have answers to these; raise `Undefined` if they make no curves."""
+    points = {}
+    seeds = set()
+    for at, system, other in study.points(pairing.system, pairing.other):
+        ours, theirs = Pairing(system, other, pairing.column).places
+        if ours in sides and theirs in sides:
+            points[study.place(at, cells[ours].cell) or 0.0] = (sides[ours], sides[theirs])
+            for place in (ours, theirs):
+                seeds.add(tuple(fit.seed for fit in cells[place].restarts))
+    if len(points) < 2 or min(points) <= 0 or len(seeds) > 1:
+        raise Undefined("a crossing needs two places above 0, and answers of the same seeds at all of them")
+    return points
 
 
 def _with_facts(

@@ -238,7 +238,7 @@ TABLE7 = ("embeddings", "second-to-last hidden", "last hidden", "weighted sum la
             "figure5",
             {"points": "250,500,1000", "steps": "1000"},
             [
-                *((f"ltr after {point} steps", f"mlm+nsp after {point} steps") for point in (250, 500, 1000)),
+                ("ltr", "mlm+nsp"),
                 ("mlm+nsp after 1000 steps", "mlm+nsp after 500 steps"),
             ],
         ),

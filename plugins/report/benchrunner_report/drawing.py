@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from benchrunner_report.svg import Point, Scale, element, short
+from benchrunner_report.svg import Axis, Point, Scale, element, short
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -61,7 +61,7 @@ class Drawing:
         """Draw parts with the title that a mouse over them shows."""
         self.add(element("g", element("title", title), *parts))
 
-    def bottom_axis(self, scale: Scale, top: float, bottom: float, label: str, *, most: int = 6) -> None:
+    def bottom_axis(self, scale: Axis, top: float, bottom: float, label: str, *, most: int = 6) -> None:
         """Draw a horizontal axis, with a line of the grid at each tick."""
         for value in scale.ticks(most):
             x = scale(value)

@@ -121,7 +121,7 @@ def gather(
 
 def _compared(result: Result) -> str:
     """Say in a few words what is compared: by name up to two systems and three tasks."""
-    names = result.study.names
+    names = result.study.compared
     tasks = [task.name for task in result.study.tasks]
     systems = " and ".join(names) if len(names) < 3 else f"{len(names)} {kind_of(result.study)}s"
     on = ", ".join(tasks) if len(tasks) < 4 else f"{len(tasks)} tasks"

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from benchrunner_report.drawing import LEFT, TOP, Drawing
-from benchrunner_report.svg import SHAPES, Point, Scale, element, marker, path, short, style
+from benchrunner_report.svg import SHAPES, Axis, LogarithmicScale, Point, Scale, element, marker, path, short, style
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 BOTTOM, SMALL_BOTTOM, SMALL_WIDTH = 210.0, 100.0, 190.0
 """Where the bottom axis of a drawing is, and of a small drawing, whose width is the last number."""
+STRIP = 7.0
+"""Height of a strip above the axis."""
 
 
 @final
@@ -24,16 +26,27 @@ class Line:
     name: str
     series: int
     points: Sequence[Point]
-    deviations: Sequence[float] = ()
-    """Standard deviation of each point; empty for a line without bars."""
+    bars: Sequence[tuple[float, float]] = ()
+    """The ends of each point's interval; empty for a line without bars."""
 
     @property
     def values(self) -> list[float]:
         """The values that the chart must show."""
         values = [value for _, value in self.points]
-        for (_, value), deviation in zip(self.points, self.deviations, strict=False):
-            values += (value - deviation, value + deviation)
+        for ends in self.bars:
+            values += ends
         return values
+
+
+@final
+@dataclass(frozen=True)
+class Strip:
+    """A part of the horizontal axis that is drawn just above it, with a mark in it, such as an interval."""
+
+    title: str
+    low: float
+    at: float
+    high: float
 
 
 @final
@@ -51,6 +64,9 @@ class LineChart:
     lines: Sequence[Line]
     marks_all: bool = True
     """Whether each point of a line has a marker, and not only the last."""
+    is_logarithmic: bool = False
+    """Whether equal factors are equally far on the horizontal axis."""
+    strips: Sequence[Strip] = ()
 
     def drawings(self) -> list[Markup]:
         """Draw the lines: in one drawing, or one for each line if a reader cannot tell so many apart."""
@@ -59,18 +75,22 @@ class LineChart:
             across, upwards = self._axes(drawing, BOTTOM)
             for line in self.lines:
                 self._draw(drawing, line, across, upwards)
+            for number, strip in enumerate(self.strips, start=1):
+                _draw_strip(drawing, strip, across, BOTTOM - STRIP * number)
             return [drawing.finished(BOTTOM)]
         return [self._small(place) for place in range(len(self.lines))]
 
-    def _axes(self, drawing: Drawing, bottom: float, *, most: int = 5) -> tuple[Scale, Scale]:
+    def _axes(self, drawing: Drawing, bottom: float, *, most: int = 5) -> tuple[Axis, Scale]:
         """Draw the axes for all lines; return their scales."""
         places = list[float]()
         values = list[float]()
         for line in self.lines:
             places += [place for place, _ in line.points]
             values += line.values
-        across = Scale.of(places, LEFT, drawing.right, space=0.03)
-        upwards = Scale.of(values, bottom, TOP + 12)
+        across: Axis = Scale.of(places, LEFT, drawing.right, space=0.03)
+        if self.is_logarithmic:
+            across = LogarithmicScale.of(places, LEFT, drawing.right)
+        upwards = Scale.of(values, bottom - STRIP * len(self.strips), TOP + 12)
         drawing.bottom_axis(across, TOP + 12, bottom, self.across, most=most)
         drawing.left_axis(upwards, self.upwards if bottom == BOTTOM else "", most=most)
         return across, upwards
@@ -92,14 +112,13 @@ class LineChart:
         self._draw(drawing, line, across, upwards)
         return drawing.finished(SMALL_BOTTOM)
 
-    def _draw(self, drawing: Drawing, line: Line, across: Scale, upwards: Scale) -> None:
+    def _draw(self, drawing: Drawing, line: Line, across: Axis, upwards: Scale) -> None:
         """Draw a line with its markers and bars."""
         points = _placed(line, across, upwards)
         parts = []
-        for (x, _), (_, value), deviation in zip(points, line.points, line.deviations, strict=False):
-            low = (x, upwards(value - deviation))
-            high = (x, upwards(value + deviation))
-            parts.append(path((low, high), class_=f"deviation l {style(line.series)}"))
+        for (x, _), (low, high) in zip(points, line.bars, strict=False):
+            ends = (x, upwards(low)), (x, upwards(high))
+            parts.append(path(ends, class_=f"deviation l {style(line.series)}"))
         parts.append(path(points, class_=f"curve l {style(line.series)}"))
         for x, y in points if self.marks_all else points[-1:]:
             parts.append(marker(x, y, line.series, 3.4))
@@ -109,6 +128,14 @@ class LineChart:
         drawing.describe(f"{name}: {first:.4g} at {short(start)} to {last:.4g} at {short(end)}")
 
 
-def _placed(line: Line, across: Scale, upwards: Scale) -> list[Point]:
+def _draw_strip(drawing: Drawing, strip: Strip, across: Axis, y: float) -> None:
+    """Draw a strip at a height, with its mark."""
+    x = across(strip.at)
+    whole = path(((across(strip.low), y), (across(strip.high), y)), class_="range")
+    drawing.titled(strip.title, whole, path(((x, y - 3), (x, y + 3)), class_="mean"))
+    drawing.describe(strip.title)
+
+
+def _placed(line: Line, across: Axis, upwards: Scale) -> list[Point]:
     """Return the points of a line as coordinates."""
     return [(across(place), upwards(value)) for place, value in line.points]

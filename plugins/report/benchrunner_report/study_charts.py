@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.results import Result, Study, comparison
 from benchrunner_report.charts import Card
 from benchrunner_report.dots import Dots, dots_chart
-from benchrunner_report.lines import Line, LineChart
+from benchrunner_report.lines import Line, LineChart, Strip
 from benchrunner_report.svg import is_constant
 
 if TYPE_CHECKING:
@@ -37,20 +37,41 @@ def _figures(result: Result) -> Iterator[Card]:
     lines_of = dict[str, list[Line]]()
     for figure in comparison.series(result):
         points = []
-        deviations = []
-        for place, mean, deviation in zip(figure["at"], figure["mean"], figure["deviation"], strict=True):
-            if mean is not None:
+        bars = []
+        for place, mean, ends in zip(figure["at"], figure["mean"], figure["interval_over_examples"], strict=True):
+            if place is not None and mean is not None:
                 points.append((place, mean))
-                deviations.append(deviation or 0.0)
+                bars.append(tuple(ends or (mean, mean)))
         if points:
             lines = lines_of.setdefault(figure["column"], [])
-            lines.append(Line(figure["series"], len(lines), points, deviations))
+            lines.append(Line(figure["series"], len(lines), points, bars))
     for number, (column, lines) in enumerate(lines_of.items()):
-        if sum(len(line.points) for line in lines) < 2:
+        places = [place for line in lines for place, _ in line.points]
+        if len(places) < 2:
             continue
-        chart = LineChart(f"series-{number}", f"{column} along {axis}", axis, column, lines)
+        title = f"{column} along {axis}"
+        strips = list(_crossings(result, column))
+        is_logarithmic = min(places) > 0
+        chart = LineChart(f"series-{number}", title, axis, column, lines, is_logarithmic=is_logarithmic, strips=strips)
         legend = [line.name for line in lines if line.name]
-        yield Card(column, f"along {axis}; bars: one standard deviation", chart.drawings(), legend=legend)
+        about = f"along {axis}; bars: 95% interval over other examples"
+        if strips:
+            about += "; above the axis: where one overtakes the other, with the interval"
+        yield Card(column, about, chart.drawings(), legend=legend)
+
+
+def _crossings(result: Result, column: str) -> Iterator[Strip]:
+    """Yield each place of a column where one series overtakes another; without an interval, the place alone."""
+    for pairing, found in result.statistics.crossings.items():
+        for stretch in found.stretches:
+            if pairing.column == column and stretch.at is not None:
+                ahead, behind = (pairing.system, pairing.other)[:: 1 if stretch.is_rise else -1]
+                title = f"{ahead} overtakes {behind} at {stretch.at:,.0f} {result.study.axis}"
+                if found.confidence is None:
+                    yield Strip(title, stretch.at, stretch.at, stretch.at)
+                else:
+                    title += f", interval {stretch.low:,.0f} to {stretch.high:,.0f}"
+                    yield Strip(title, stretch.low, stretch.at, stretch.high)
 
 
 def _mean_ranks(result: Result) -> Iterator[Card]:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float]
 """Coordinates of a drawing: x from the left, y from the top."""
+NEAREST = 26.0
+"""Least distance of two ticks, so that their numbers do not touch."""
 SHAPES = 6
 """Number of shapes, of dashes and of colours. 36 series differ in at least one of shape and colour."""
 POLYGONS: Mapping[int, tuple[int, float]] = {2: (3, -90), 3: (4, -90), 4: (3, 90), 5: (6, 0)}
@@ -126,6 +128,40 @@ class Scale:
         while number * step <= self.high:
             yield round(number * step, 10) + 0.0
             number += 1
+
+
+@final
+@dataclass(frozen=True)
+class LogarithmicScale:
+    """Maps the places of points to coordinates, equally far for equal factors; its ticks are the places."""
+
+    places: tuple[float, ...]
+    start: float
+    end: float
+
+    @classmethod
+    def of(cls, places: Iterable[float], start: float, end: float) -> LogarithmicScale:
+        """Return the scale of these places, which are all above 0."""
+        return cls(tuple(sorted(set(places))), start, end)
+
+    def __call__(self, value: float) -> float:
+        low, high = math.log(self.places[0]), math.log(self.places[-1])
+        share = (math.log(value) - low) / (high - low) if high > low else 0.5
+        margin = 0.05 * (self.end - self.start)
+        return self.start + margin + share * (self.end - self.start - 2 * margin)
+
+    def ticks(self, most: int = 6) -> Iterator[float]:
+        """Yield the places, at most `most` and one more, without those whose numbers would touch the one before."""
+        last = -math.inf
+        nearest = max(NEAREST, (self.end - self.start) / (most + 1))
+        for place in self.places:
+            if self(place) - last >= nearest:
+                last = self(place)
+                yield place
+
+
+Axis = Scale | LogarithmicScale
+"""A scale of the bottom axis of a drawing."""
 
 
 def short(value: float) -> str:

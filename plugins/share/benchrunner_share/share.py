@@ -122,9 +122,13 @@ def _names(result: Result, runner: Runner, private: Private) -> dict[str, str]:
     names = shared_names(backbones, namespaces=namespaces)
     for system in result.study.systems:
         suffix = f" ({system.method})"  # a system of `compare --method A,B` is named by both
-        if system.name == system.backbone + suffix:
-            names[system.name] = names[system.backbone] + suffix
-        for name in (system.name, system.arm):
+        for name in (system.name, system.series):
+            if name == system.backbone + suffix:
+                names[name] = names[system.backbone] + suffix
+        if system.series and system.name.startswith(system.series):  # a point of a learning curve
+            series = names.setdefault(system.series, private.without(system.series))
+            names[system.name] = series + system.name.removeprefix(system.series)
+        for name in (system.name, system.arm, system.series):
             names.setdefault(name, private.without(name))
     return names
 

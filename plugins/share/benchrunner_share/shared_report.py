@@ -23,8 +23,10 @@ def shared_result(result: Result, private: Private, names: Mapping[str, str]) ->
     systems = []
     cells = []
     for system in result.study.systems:
-        arm = names[system.arm] if system.arm else ""
-        systems.append(replace(system, name=names[system.name], backbone=names[system.backbone], arm=arm))
+        arm, series = names[system.arm], names[system.series]
+        systems.append(
+            replace(system, name=names[system.name], backbone=names[system.backbone], arm=arm, series=series)
+        )
     for cell in result.cells:
         asked = replace(cell.cell, system=names[cell.cell.system], backbone=names[cell.cell.backbone])
         lost = {}

@@ -101,8 +101,9 @@ class Judge:
         cell["of"] = own[0]
         for point in cell["candidates"]:
             known = next(other for other in own[0]["candidates"] if point["fits"][0] in other["fits"])
-            if set(point) != {"recipe", "fits"} or not set(point["fits"]) <= set(known["fits"]):
+            if set(point) != {"recipe", "fits", "rows"} or not set(point["fits"]) <= set(known["fits"]):
                 raise NoStudy("no such grid point")
+            point["rows"] = known["rows"]
             point["recipe"] = {
                 name: point["recipe"].get(name) if name in SPECIAL else value for name, value in known["recipe"].items()
             }

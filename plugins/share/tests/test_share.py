@@ -237,6 +237,32 @@ def test_costs_are_shared_without_private_names(tmp_path: Path) -> None:
     assert "speed: model ties" in page and "alice" not in page
 
 
+def test_a_learning_curve_is_shared_with_its_rows(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    changes = {"lr": 4, "sample": "stratified"}
+    result = study(made, changes=changes, seeds=(0, 1, 2), limits=(8, None))
+    shared = share(result, tmp_path / "shared", made, report=True)
+    assert shared.verification.is_equal
+    cells = json.loads((shared.folder / "study.json").read_text())["result"]["cells"]
+    rows = [point["rows"] for cell in cells for point in cell["candidates"]]
+    assert rows[0] == 8 and rows[1] == len(made.planner.rows(result.study.tasks[0], "train"))
+    (shared.folder / "study.json").write_text(
+        (shared.folder / "study.json").read_text().replace('"rows": 8', '"rows": 9')
+    )
+    differences = verify_folder(shared.folder, made.plugins, made.workspace).differences
+    assert any("learned from 8 rows, and 9 are claimed" in difference for difference in differences)
+
+
+def test_the_line_of_a_private_backbone_has_its_shared_name(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = study(made)
+    system = replace(result.study.systems[0], backbone="/home/alice/long", name="/home/alice/long (8 rows)",
+                     series="/home/alice/long", at=8)  # fmt: skip
+    asked = replace(result, study=replace(result.study, systems=(system,)), cells=())
+    names = _names(asked, made, Private(made.workspace))
+    assert (names[system.series], names[system.name]) == ("long", "long (8 rows)")
+
+
 def test_rows_are_shared_on_request(tmp_path: Path) -> None:
     made = chancy(tmp_path)
     shared = share(study(made), tmp_path / "shared", made, report=True, with_rows=True)

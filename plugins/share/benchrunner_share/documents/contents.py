@@ -66,7 +66,8 @@ def _cell_json(result: CellResult, beside: Beside) -> dict[str, Any]:
     scores = []
     lost = {}
     for point in cell.candidates:
-        points.append({"recipe": point.recipe.as_dict(), "fits": [fit.id for fit in point.fits]})
+        fits = [fit.id for fit in point.fits]
+        points.append({"recipe": point.recipe.as_dict(), "fits": fits, "rows": point.rows})
     for term, figure in result.figures.items():
         score = {
             "split": term.split,

@@ -50,8 +50,8 @@ def plan_differences(cell: cells.Cell, revision: str | None, runner: Runner) -> 
             yield f"{place}: the numbers of restarts are not those of the looks {', '.join(map(str, looks))}."
     for point in cell.candidates:
         yield from _point_differences(point, cell, revision)
-    for fit in fits:
-        yield from _data_differences(fit, cell, runner)
+        for fit in point.fits:
+            yield from _data_differences(fit, point, cell, runner)
 
 
 def _grid_place(point: cells.Candidate, fitting: cells.Fitting) -> tuple[int, ...]:
@@ -82,8 +82,8 @@ def _point_differences(point: cells.Candidate, cell: cells.Cell, revision: str |
             yield f"{place}: the revision of the backbone is not that of the fit {fit.id}."
 
 
-def _data_differences(fit: Fit, cell: cells.Cell, runner: Runner) -> Iterator[str]:
-    """Yield a sentence if the training rows here are not those that a fit claims."""
+def _data_differences(fit: Fit, point: cells.Candidate, cell: cells.Cell, runner: Runner) -> Iterator[str]:
+    """Yield a sentence if the training rows here are not those that a fit of a grid point claims, or not as many."""
     try:
         rows = runner.planner.training_rows(cell.task, fit.recipe, fit.seed)
     except BenchrunnerError as error:
@@ -91,6 +91,8 @@ def _data_differences(fit: Fit, cell: cells.Cell, runner: Runner) -> Iterator[st
         return
     if rows.fingerprint != fit.data:
         yield f"{cell_place(cell)}: the fit {fit.id} learned from other rows than those of {rows.origin}."
+    if point.rows != len(rows):
+        yield f"{cell_place(cell)}: the fit {fit.id} learned from {len(rows):,} rows, and {point.rows} are claimed."
 
 
 def restricted(content: Mapping[str, Any], left_out: set[str]) -> Mapping[str, Any]:

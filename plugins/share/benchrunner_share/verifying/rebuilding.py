@@ -42,7 +42,8 @@ def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -
     for point in data["candidates"]:
         recipe = Recipe.from_json(point["recipe"])
         restarts = [fits[checked_id(fit)] for fit in point["fits"]]
-        candidates.append(cells.Candidate(recipe, tuple(restarts)))
+        rows = None if point["rows"] is None else _expect(point["rows"], int, "rows")
+        candidates.append(cells.Candidate(recipe, tuple(restarts), rows))
     tests = tuple(split for split in data["tests"] if split in task.splits)
     return cells.Cell(
         system,

@@ -174,6 +174,8 @@ def _check_source(
         names.append("executor (or jobs)")
     if ensemble and names:
         raise RequestError(f"Finished runs are not fitted again: the option {names[0]} has no effect; leave it out.")
+    if options.limits:
+        raise RequestError("A submission is of one number of training rows: give --limit-train one, or leave it out.")
     if len(options.method or ()) > 1:
         raise RequestError(
             f"A submission is of one method, not of {', '.join(options.method or ())}. 'compare' compares methods; "

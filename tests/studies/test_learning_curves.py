@@ -1,0 +1,219 @@
+"""Learning curves over training rows: their systems, samples, tests, table, crossings, and what is refused."""
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import finished_studies
+from benchrunner import RequestError, Workspace
+from benchrunner.results import Result, Runner, StudyOptions, compared, read_study, run_study
+from benchrunner.statistics.crossings import Crossings, Stretch
+from benchrunner.studies.comparison.conclusions import conclusions
+from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
+from benchrunner.studies.comparison.overtaking import overtaking
+from benchrunner.studies.significance.contrasts import with_contrasts
+from benchrunner.studies.significance.differences import Pairing
+from benchrunner.studies.significance.study_statistics import StudyStatistics
+from benchrunner.studies.study import Study
+from benchrunner.study_files.settling import study_of_file
+from benchrunner.tasks.row_sample import stratified_sample
+from finished_studies import finish, task
+from inline import QUICK, mood, plugins
+from study_texts import write_study
+
+SKILLS = {"quick (8 rows)": 0.6, "quick (40 rows)": 0.7, "quick (all rows)": 0.75,
+          "slow (8 rows)": 0.4, "slow (40 rows)": 0.65, "slow (all rows)": 0.97}  # fmt: skip
+FILE = """title = "Rows"
+axis = "training rows"
+recipe = {sample = "stratified", restarts = "5"}
+
+[[system]]
+each = {model = "quick,slow", rows = "8,40,all"}
+name = "{model} {rows}"
+backbone = "{model}"
+series = "{model}"
+at = "{rows}"
+recipe = {limit-train = "{rows}"}
+
+[[column]]
+name = "made"
+task = "made/classify"
+"""
+
+
+def curve(limits: tuple[int | None, ...] = (8, 40, None), seeds: int = 5, names: tuple[str, ...] = ("quick", "slow"),
+          **changes: Any) -> Study:  # fmt: skip
+    made = task("made/classify", rows=120)
+    return compared(
+        names, (made,), seeds=tuple(range(seeds)), changes={"sample": "stratified", **changes}, limits=limits
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Runner]:
+    folder = tmp_path_factory.mktemp("curve")
+    study = curve()
+    made = finished_studies.runner(folder, study.tasks, ("quick", "slow"))
+    finish(study, made, SKILLS)
+    return run_study(study, made, keep_as="curve"), made
+
+
+def test_each_number_of_rows_is_a_point_of_a_line() -> None:
+    study = curve((40, None, 8))
+    assert study.lines == {
+        "quick": {8: "quick (8 rows)", 40: "quick (40 rows)", None: "quick (all rows)"},
+        "slow": {8: "slow (8 rows)", 40: "slow (40 rows)", None: "slow (all rows)"},
+    }
+    assert list(study.lines["quick"]) == [8, 40, None], "in the order of the axis"
+    cells = {cell.system: cell.fitting.changes["limit_train"] for cell in study.cells}
+    assert cells["slow (40 rows)"] == 40 and cells["slow (all rows)"] is None
+    assert study.fitting is not None and study.fitting.seeds == (0, 1, 2, 3, 4)
+
+
+def test_fits_of_all_rows_are_those_of_a_study_without_a_curve(tmp_path: Path, finished: tuple[Result, Runner]) -> None:
+    """Fewer rows are sampled: the whole set has no sample in its identity, and a point has that of its own option."""
+    result, made = finished
+    plain = compared(("quick",), result.study.tasks, seeds=tuple(range(5)))
+    alone = compared(("quick",), result.study.tasks, seeds=(3,), changes={"limit_train": 8, "sample": "stratified"})
+    finish(alone, finished_studies.runner(tmp_path, alone.tasks, ("quick",)), {"quick": 0.5})
+    found = {cell.cell.system: [fit.id for fit in cell.cell.fits] for cell in result.cells}
+    (whole,) = run_study(plain, made, keep_as="plain").cells
+    assert found["quick (all rows)"] == [fit.id for fit in whole.cell.fits]
+    assert (tmp_path / "runs" / found["quick (8 rows)"][3]).is_dir()
+
+
+def test_tests_are_between_equal_numbers_of_rows_only(finished: tuple[Result, Runner]) -> None:
+    tests = finished[0].statistics.tests
+    assert [pairing[:2] for pairing in tests] == [
+        ("slow (8 rows)", "quick (8 rows)"),
+        ("slow (40 rows)", "quick (40 rows)"),
+        ("slow (all rows)", "quick (all rows)"),
+    ]
+    assert not finished[0].statistics.ranks
+
+
+def test_a_single_line_is_not_compared_with_itself() -> None:
+    assert curve(names=("quick",)).pairs == ()
+
+
+def test_series_can_be_named_in_contrasts() -> None:
+    study = curve(names=("a/quick", "b/slow", "c/late"))
+    assert with_contrasts(study, "slow", ()).pairs == (("a/quick", "b/slow"), ("c/late", "b/slow"))
+    assert with_contrasts(study, None, ["late - quick"]).pairs == (("c/late", "a/quick"),)
+    (place,) = study.points("b/slow", "c/late")[:1]
+    assert place == (8, "b/slow (8 rows)", "c/late (8 rows)")
+
+
+def test_the_table_has_lines_down_and_rows_across(finished: tuple[Result, Runner]) -> None:
+    shown = layout(finished[0], NOTHING_PUBLISHED)
+    assert shown.headers == (
+        "backbone\nby training rows",
+        *(f"made/classify\naccuracy\n{at}" for at in ("8", "40", "all")),
+    )
+    assert [line.cells[0] for line in shown.lines] == ["quick", "", "slow", "", "majority"]
+    means = [cell.split(" ")[0] for cell in shown.lines[2].cells[1:]]
+    figures = finished[0].figures
+    expected = [figures[f"slow ({at} rows)", "made/classify accuracy"].mean.value for at in ("8", "40", "all")]
+    assert means == [f"{100 * (mean or 0):.1f}" for mean in expected]
+    assert all(" *" in line.cells[1] for line in shown.lines[2:3]), "slow is clearly worse with 8 rows"
+
+
+def test_a_curve_that_crosses_has_a_sentence_and_json(finished: tuple[Result, Runner]) -> None:
+    result, made = finished
+    (found,) = result.statistics.crossings.values()
+    (crossed,) = [stretch for stretch in found.stretches if stretch.at is not None]
+    assert (found.first, found.last) == (8, 120) and crossed.is_rise
+    assert 8 < crossed.low < (crossed.at or 0) < crossed.high <= 120
+    said = conclusions(result)[0]
+    assert said.startswith(f"made/classify: slow overtakes quick at {crossed.at:.0f} training rows (interval ")
+    printed = as_json(result)
+    (line,) = [line for line in printed["series"] if (line["series"], line["column"][-8:]) == ("slow", "accuracy")]
+    assert line["at"] == [8, 40, 120] and len(line["interval_over_examples"]) == 3
+    (crossing,) = printed["crossings"]
+    assert (crossing["system"], crossing["other"], crossing["confidence"]) == ("slow", "quick", 0.95)
+    assert [stretch["at"] for stretch in crossing["stretches"] if stretch["is_rise"]] == [crossed.at]
+    assert as_json(read_study("curve", made)) == printed
+
+
+def test_two_restarts_have_a_crossing_without_an_interval(tmp_path: Path) -> None:
+    study = curve(seeds=2)
+    made = finished_studies.runner(tmp_path, study.tasks, ("quick", "slow"))
+    finish(study, made, SKILLS)
+    (said,) = overtaking(run_study(study, made))
+    assert said.endswith("training rows (interval cannot be told: give --restarts 3 or more).")
+
+
+@pytest.mark.parametrize(
+    ("stretches", "said"),
+    [
+        ((), "t: no crossing of quick and slow between 8 and 120 training rows."),
+        (
+            (Stretch(8, 12.2),),
+            "t: no crossing of quick and slow between 8 and 120 training rows; not excluded is one at 8 or less to 12.",
+        ),
+        (
+            (Stretch(8, 8), Stretch(120, 120)),
+            "t: no crossing of quick and slow between 8 and 120 training rows; not excluded is one at 8 or less, "
+            "120 or more.",
+        ),
+        ((Stretch(20, 120, 60, False),), "t: quick overtakes slow at 60 training rows (interval 20 to 120 or more)."),
+    ],
+)
+def test_a_sentence_says_what_is_not_known(
+    stretches: tuple[Stretch, ...], said: str, finished: tuple[Result, Runner]
+) -> None:
+    column = finished[0].study.columns[0].name
+    known = StudyStatistics(crossings={Pairing("slow", "quick", column): Crossings(8, 120, stretches, 0.95)})
+    study = replace(finished[0].study, columns=(replace(finished[0].study.columns[0], label="t"),))
+    assert list(overtaking(replace(finished[0], study=study, given_statistics=known))) == [said]
+
+
+def test_a_study_file_says_the_same(tmp_path: Path, finished: tuple[Result, Runner]) -> None:
+    result, made = finished
+    study = study_of_file(str(write_study(tmp_path, FILE)), made)
+    assert study.lines["slow"] == {8: "slow 8", 40: "slow 40", None: "slow all"} and study.pairs == (("slow", "quick"),)
+    again = run_study(study, made, keep_as="file")
+    (ours,), (theirs,) = (each.statistics.crossings.values() for each in (result, again))
+    assert ours == theirs
+    shown = layout(again, NOTHING_PUBLISHED)
+    assert shown.headers == ("system\nby training rows", "made\n8", "made\n40", "made\nall")
+    assert [line.cells[0] for line in shown.lines] == ["quick", "", "slow", ""]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('{limit-train = "{rows}"}', '{limit-train = "8,40"}'), "limit-train has one value for a system:"),
+        (("training rows", "steps"), 'at: only the axis "training rows" has the place "all"'),
+        (('"8,40,all"', '"8,few"'), "at: 'few' is not a number"),
+    ],
+)  # fmt: skip
+def test_a_wrong_curve_in_a_file_is_refused(
+    change: tuple[str, str], message: str, tmp_path: Path, finished: tuple[Result, Runner]
+) -> None:
+    with pytest.raises(RequestError, match=message):
+        study_of_file(str(write_study(tmp_path, FILE.replace(*change))), finished[1])
+
+
+def test_several_numbers_of_rows_are_a_curve_and_no_grid(tmp_path: Path) -> None:
+    made = Runner(plugins(register_tasks=[mood()]), Workspace(tmp_path, tmp_path))
+    options = StudyOptions(recipe={"limit_train": (8, 16, None), "sample": "stratified", "lr": (1e-2, 2e-2)})
+    study = options.study(["words"], [mood()], made)
+    assert list(study.lines["words"]) == [8, 16, None]
+    assert {tuple(cell.fitting.grid.choices) for cell in study.cells} == {("lr",)}
+    one = StudyOptions(recipe={"limit_train": (8,)}).study(["words"], [mood()], made)
+    assert not one.axis and one.cells[0].fitting.changes["limit_train"] == 8
+    assert QUICK.limit_train is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_smaller_sample_is_part_of_a_larger_one(seed: int) -> None:
+    """With the method of the largest remainder, 11 rows take one away from a label that has two of 10."""
+    labels = [label for label, count in (("a", 6), ("b", 6), ("c", 2)) for _ in range(10 * count)]
+    samples = [set(stratified_sample(labels, size, seed=seed)) for size in range(3, 141)]
+    for smaller, larger in itertools.pairwise(samples):
+        assert smaller < larger
