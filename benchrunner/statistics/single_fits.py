@@ -20,8 +20,10 @@ SLOW_PERMUTATIONS = 499
 MOST_WAYS = 100_000
 """With at most so many results of swaps, their probabilities are computed, and nothing is drawn."""
 SCREENING, LARGEST_P = 999, 0.05
-"""In a large family, a test with so many permutations comes first; only if its p-value is at most so large, others
-follow, and their p-value counts. A p-value of at most x is then as improbable as without the first test."""
+"""In a large family, a test ends after so many permutations if its p-value is larger than this. A p-value of at most x
+is not more probable for it."""
+UNITS_OF_A_GROUP = 25
+"""With at least so many units in a group, a count for the group is drawn faster than a bit for each unit."""
 ROUNDING = 1e-12
 """Differences of scores that are closer to each other are equal but for rounding."""
 
@@ -72,12 +74,8 @@ def swap_test(
         swaps = _by_lists(a, b)
     if _ways(swaps.sizes) <= most_ways:
         return swaps.exact_p()
-    if not resamples and at_least > SCREENING:  # most tests of a large family show nothing, and need no more
-        p = swaps.sampled_p(SCREENING, seed)
-        if p > LARGEST_P:
-            return p
-        seed += 1
-    return swaps.sampled_p(most, seed)
+    is_large_family = not resamples and at_least > SCREENING
+    return swaps.sampled_p(most, seed, screening=SCREENING if is_large_family else most)
 
 
 @final
@@ -104,18 +102,31 @@ class Swaps:
         probabilities = np.exp(chosen.sum(axis=1) - self.sizes.sum() * math.log(2))
         return min(1.0, float(probabilities[self._as_large(counts)].sum()))
 
-    def sampled_p(self, permutations: int, seed: int) -> float:
-        """Return the p-value of random swaps; the answers as they are count as one (Phipson and Smyth 2010)."""
+    def sampled_p(self, permutations: int, seed: int, screening: int) -> float:
+        """Return the p-value of random swaps; the answers as they are count as one (Phipson and Smyth 2010).
+
+        If the p-value of the first `screening` swaps is above `LARGEST_P`, nothing is shown, and there are no others.
+        """
         generator = np.random.default_rng(seed)
-        units = len(self.sizes)
-        batch = max(1, NUMBERS_IN_MEMORY // units)
+        most = max(1, NUMBERS_IN_MEMORY // len(self.sizes))
         as_large = 1
-        for start in range(0, permutations, batch):
-            size = min(batch, permutations - start)
-            octets = np.frombuffer(generator.bytes(size * units // 8 + 1), np.uint8)
-            counts = np.unpackbits(octets, count=size * units).reshape(size, units)
+        done = 0
+        while done < permutations:
+            batch = min(most, (screening if done < screening else permutations) - done)
+            counts = self._drawn(generator, batch)
             as_large += int(self._as_large(counts).sum())
-        return as_large / (permutations + 1)
+            done += batch
+            if done == screening and as_large > LARGEST_P * (done + 1):
+                break
+        return as_large / (done + 1)
+
+    def _drawn(self, generator: np.random.Generator, resamples: int) -> np.ndarray:
+        bits = resamples * len(self.sizes)
+        if self.sizes.max() == 1:
+            octets = np.frombuffer(generator.bytes(bits // 8 + 1), np.uint8)
+            return np.unpackbits(octets, count=bits).reshape(resamples, -1)
+        columns = [generator.binomial(size, 0.5, resamples) for size in self.sizes.tolist()]
+        return np.stack(columns, axis=1)
 
     def _as_large(self, counts: np.ndarray) -> np.ndarray:
         observed = self.difference(self.unswapped[None])
@@ -123,7 +134,7 @@ class Swaps:
 
 
 def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums, most_ways: int) -> Swaps:
-    """Prepare swaps that change sums over rows; units are counted together if no more results are possible then."""
+    """Prepare swaps that change sums over rows; units are counted together if results are few or groups large."""
     sums_a = a.row_values.sum(axis=0)
     sums_b = b.row_values.sum(axis=0)
     columns = [np.bincount(a.units, column) for column in (b.row_values - a.row_values).T]
@@ -133,7 +144,8 @@ def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums, most_ways: i
     first = (effects != 0).argmax(axis=1)
     signs = np.sign(effects[np.arange(len(effects)), first])
     steps, group_of = np.unique(effects * signs[:, None] + 0.0, axis=0, return_inverse=True)
-    if _ways(np.bincount(group_of.ravel())) > most_ways:
+    are_small = len(steps) * UNITS_OF_A_GROUP > len(effects)
+    if are_small and _ways(np.bincount(group_of.ravel())) > most_ways:
         steps, group_of, signs = effects, np.arange(len(effects)), np.ones(len(effects))
     unswapped = np.bincount(group_of.ravel(), signs < 0)
 

@@ -168,7 +168,7 @@ def test_wrong_arguments_are_named(metric: str, a: Any, message: str) -> None:
 
 
 def test_a_large_family_begins_with_few_permutations() -> None:
-    """The first 999 decide where they show nothing; where they show something, the larger number counts."""
+    """The first 999 decide where they show nothing; where they show something, the larger number follows."""
     draw = np.random.default_rng(0)
     gold, *noise = draw.normal(size=(4, 200))
     answers = ((gold + deviation * own).tolist() for deviation, own in zip((1, 1, 3), noise, strict=True))
