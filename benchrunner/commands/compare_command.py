@@ -166,14 +166,9 @@ def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:
     from benchrunner.studies.study import FULL
     from benchrunner.study_files.settling import study_of_file
 
-    if arguments.split is not None:
-        raise RequestError(
-            f"The columns of the study {arguments.study} say which splits are scored: leave --split out."
-        )
-    if arguments.metrics is not None:
-        raise RequestError(
-            f"The columns of the study {arguments.study} say which metrics are shown: leave --metrics out."
-        )
+    for option, what in (("split", "which splits are scored"), ("metrics", "which metrics are shown")):
+        if getattr(arguments, option) is not None:
+            raise RequestError(f"The columns of the study {arguments.study} say {what}: leave --{option} out.")
     if arguments.published is not None:
         raise RequestError(f"The study {arguments.study} has published figures of its own: leave --published out.")
     for name, value in (("backbones", arguments.backbones), ("--tasks", arguments.tasks)):

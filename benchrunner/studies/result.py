@@ -201,32 +201,34 @@ class Result:
             import pandas
         except ImportError:
             raise RequestError("A data frame needs pandas, which is not installed: pip install pandas") from None
-        rows = self.scores() if long else self.table(every_metric=every_metric)
-        frame = pandas.DataFrame(list(rows))
-        return frame if long else frame.set_index("system")
+        if long:
+            return pandas.DataFrame(list(self.scores()))
+        return pandas.DataFrame(self.table(every_metric=every_metric)).set_index("system")
 
-    def table(self, *, every_metric: bool = False) -> Iterator[dict[str, Any]]:
-        """Yield a row for each system and arm: its mean in every column as a fraction, averages, mean rank and costs.
+    def table(self, *, every_metric: bool = False) -> list[dict[str, Any]]:
+        """Return a row for each system and arm: fractions and costs of `scores`, averages, and the mean rank.
 
         The columns are the headline metrics of the tasks, with `every_metric` all metrics, or those of a study file.
         """
-        ranks = self.statistics.mean_ranks
-        for name in (*self.study.names, *self.study.arms):
-            row: dict[str, Any] = {"system": name}
-            for column in self.study.shown_columns(every_metric=every_metric):
-                figure = self.figures.get((name, column.name))
-                row[column.name] = None if figure is None else figure.mean.value
+        shown = self.study.shown_columns(every_metric=every_metric)
+        hidden = {"", *(column.name for column in self.study.columns if column not in shown)}
+        table = dict[str, dict[str, Any]]()
+        for row in self.scores():
+            if row["column"] not in hidden:
+                of_system = table.setdefault(row["system"], {"system": row["system"]})
+                of_system[f"{row['column']} {row['unit']}".rstrip()] = row["score"]
+        for name, of_system in table.items():
             if not self.study.systems_down:
-                row |= {average: mean for average, (_, mean) in self.averages(name).items() if mean is not None}
-            if ranks:
-                row["mean rank"] = ranks[name].mean if name in ranks else None
-            for cost in self.costs:
-                if cost.system == name:
-                    row[f"{cost.quantity} {cost.unit}".rstrip()] = cost.value
-            yield row
+                averages = self.averages(name).items()
+                of_system.update((average, mean) for average, (_, mean) in averages if mean is not None)
+            if name in self.statistics.mean_ranks:
+                of_system["mean rank"] = self.statistics.mean_ranks[name].mean
+        return list(table.values())
 
     def scores(self) -> Iterator[dict[str, Any]]:
-        """Yield a row for each system, task, split and metric, then for figures that no single fit has, and costs.
+        """Yield a row for each system, task, split and metric, then for figures that no single fit has.
+
+        These are means of columns, arms, ensembles and costs.
 
         Scores are fractions. `sd` is their standard deviation over the restarts, `low` and `high` end the interval over
         examples, `values` has the score of each restart in the order of the seeds, and `mark` what the tests say.

@@ -263,6 +263,17 @@ def test_many_columns_stand_in_groups_below_each_other(width: int) -> None:
     assert "mine/task-11" in as_text("markdown", made, choice("none")).splitlines()[0]
 
 
+def test_a_ranking_says_which_systems_are_equivalent() -> None:
+    made = ranked({"one": ABOVE}, "a", "b", "c")
+    tests = {pairing: replace(test, margin=0.06) for pairing, test in made.statistics.tests.items()}
+    statistics = replace(made.statistics, tests=tests)
+    [_, equivalent, rest] = conclusions(
+        replace(made, study=replace(made.study, margin=6.0), given_statistics=statistics)
+    )
+    assert equivalent.startswith("Equivalent within 6 points: b and a on mine/one (interval -")
+    assert rest == "Not shown to be equivalent within 6 points: c and b on mine/one."
+
+
 @pytest.mark.parametrize("margin", [None, 1.0])
 def test_no_conclusion_is_longer_than_eight_lines(margin: float | None) -> None:
     names = [f"folder-{number}/{'long-name-of-a-backbone-' * 3}{number}" for number in range(10)]

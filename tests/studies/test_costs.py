@@ -64,10 +64,10 @@ def test_costs_stand_in_every_format(tmp_path: Path) -> None:
     for form in ("markdown", "latex"):
         text = comparison.as_text(form, result)
         assert "1.23 k" in text and "tokens/s" in text and "speed: measured" in text
-    lines = list(csv.DictReader(io.StringIO(comparison.as_text("csv", result))))
+    lines = list(csv.DictReader(io.StringIO(comparison.as_text("csv", result, long=True))))
     shown = {line["system"]: line for line in lines if line["column"] == "speed"}
     assert list(shown) == list(NAMES[:2])
-    assert [shown["words"][name] for name in ("mean", "low", "high", "unit")] == [
+    assert [shown["words"][name] for name in ("score", "low", "high", "unit")] == [
         "1234.5",
         "1000.0",
         "2000.0",

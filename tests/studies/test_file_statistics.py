@@ -174,14 +174,14 @@ def test_a_margin_says_which_systems_are_equivalent(guessers: Kitchen) -> None:
     tests = {test["system"]: test for test in printed["comparisons"]}
     close = tests["close"]
     interval = f"{100 * close['low']:+.1f} to {100 * close['high']:+.1f}"
-    assert f" close and bad are equivalent within 45 points on right (interval {interval})." in said
-    assert " It is not shown that bad and good are equivalent within 45 points on right." in said
+    assert " Equivalent within 45 points: " in said and f"close and bad on right (interval {interval})" in said
+    assert " Not shown to be equivalent within 45 points: bad and good on right." in said
     assert [test["is_equivalent"] for test in tests.values()] == [True, True, False]
     printed = guessers.json(*options, "--margin", "1")
-    assert "not shown that close and bad are equivalent within 1 point on right" in printed["conclusion"]
+    assert "Not shown to be equivalent within 1 point: close and bad on right" in printed["conclusion"]
     printed = guessers.json(*options, "--restarts", "1", "--margin", "99")
-    assert " These fits of bad and good are equivalent within 99 points on right (" in printed["conclusion"]
-    equal = " All answers of alike and good are equal on right: they are equivalent on these rows, which shows nothing"
+    assert " Equivalent within 99 points: bad and good on right (" in printed["conclusion"]
+    equal = "Equal in all answers, which shows nothing about other rows: "
     assert equal in printed["conclusion"]
 
 

@@ -4,6 +4,7 @@ import builtins
 import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,8 @@ def test_frames_have_the_table_and_every_score() -> None:
     table = made.to_pandas()
     assert table.loc["a"].to_dict() == {"mine/one accuracy": 0.931, "mine/two accuracy": 0.931, "mean rank": 1.5}
     assert "mine/one matthews" in made.to_pandas(every_metric=True)
+    lost = replace(made, cells=(replace(made.cells[0], figures={}), *made.cells[1:])).to_pandas()
+    assert list(lost) == list(table) and lost["mine/one accuracy"].isna().tolist() == [True, False, False]
     long = made.to_pandas(long=True)
     assert len(long) == 3 * 2 * 2 and long["score"].tolist() == [0.931] * 12
     assert long.query("mark == '*'")[["system", "task"]].values.tolist() == [["a", "mine/one"]]

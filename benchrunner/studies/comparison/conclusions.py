@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from benchrunner.studies.comparison.overtaking import overtaking
-from benchrunner.studies.comparison.verdict import equivalent_pairs, listed, seen_from, verdict
+from benchrunner.studies.comparison.verdict import listed, seen_from, verdict
 from benchrunner.studies.result import Result
 from benchrunner.studies.significance.differences import SystemDifference
 from benchrunner.studies.study import Column
@@ -25,13 +25,12 @@ def conclusions(result: Result) -> list[str]:
     Further sentences say which systems are equivalent, if the study has a margin. The last ones follow where other
     seeds may reverse the conclusion. Empty if nothing was tested.
     """
-    study, statistics = result.study, result.statistics
-    if not statistics.tests:
+    if not result.statistics.tests:
         return []
     caveats = _fitted(list(_caveats(result)), LINES - 1)
     room = LINES - _lines(caveats)
-    if statistics.is_ranking:
-        sentences = [*verdict(result), *(equivalent_pairs(result) if study.margin is not None else ())]
+    if result.statistics.is_ranking:
+        sentences = [*verdict(result), *_equivalences(result)]
     else:
         sentences = [*overtaking(result), *_of_pairs(result, room)]
     return [*_fitted(sentences, room), *caveats]
@@ -49,15 +48,13 @@ def _of_pairs(result: Result, lines: int) -> list[str]:
             pairs.setdefault((system, study.names[0]), {})
     shown = SHOWN if study.systems_down or len(study.names) == 2 else 1
     differences = []
-    equivalences = list[str]()
+    equivalences = list(_equivalences(result))
     unclear = list[str]()
     for (system, other), tests in pairs.items():
         sentence = _sentence(result, system, other, tests, shown=shown)
         differences.append(sentence)
         if not any(test.is_clear for test in tests.values()):
             unclear.append(sentence)
-        if study.margin is not None:
-            equivalences += _equivalences(result, system, other, tests)
     sentences = [*differences, *equivalences]
     if _lines(sentences) > lines:
         clear = [sentence for sentence in differences if sentence not in unclear]
@@ -129,25 +126,27 @@ def _sentence(result: Result, system: str, first: str, tests: Mapping[str, Syste
     return f"Of {count}, {system} is {' and '.join(parts)}{rest}."
 
 
-def _equivalences(result: Result, system: str, first: str, tests: Mapping[str, SystemDifference]) -> Iterator[str]:
-    """Say where a system and the first are equivalent within the study's margin, with the intervals that show it."""
+def _equivalences(result: Result) -> Iterator[str]:
+    """Say which systems are equivalent within the study's margin, and on which columns."""
     margin = result.study.margin
-    within = f"{system} and {first} are equivalent within {margin:g} point{'s' * (margin != 1)} on"
-    shown = []
-    for column in result.study.columns:
-        test = tests.get(column.name)
-        if test is None:
-            continue
-        title, before, after = column.title, f"It is not shown that {within}", ""
-        if not test.comparison.parts:
-            before = f"All answers of {system} and {first} are equal on"
-            after = ": they are equivalent on these rows, which shows nothing about others"
-        elif test.is_equivalent:
-            before = f"These fits of {within}" if test.comparison.claim == "fits" else within
-            title += f" (interval {_interval(test, result.figures[system, column.name].scale)})"
-        shown.append(((before, after), title))
-    for (before, after), columns in grouped(shown).items():
-        yield f"{before} {', '.join(columns)}{after}."
+    if margin is None:
+        return
+    within = f"quivalent within {margin:g} point{'s' * (margin != 1)}"
+    said = []
+    for (system, other), tests in result.statistics.by_pair().items():
+        for column in result.study.columns:
+            test = tests.get(column.name)
+            if test is None:
+                continue
+            statement, place = f"Not shown to be e{within}", f"{system} and {other} on {column.title}"
+            if not test.comparison.parts:
+                statement = "Equal in all answers, which shows nothing about other rows"
+            elif test.is_equivalent:
+                statement = f"E{within}"
+                place += f" (interval {_interval(test, result.figures[system, column.name].scale)})"
+            said.append((statement, place))
+    for statement, places in grouped(said).items():
+        yield f"{statement}: {listed(places, '; ')}."
 
 
 def _interval(test: SystemDifference, scale: float) -> str:

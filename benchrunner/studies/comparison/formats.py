@@ -226,12 +226,15 @@ def _html(text: str) -> str:
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     """Write rows as CSV with all digits; the values of a list are separated by blanks."""
+    rows = list(rows)
+    names = dict[str, None]()
+    for row in rows:
+        names |= dict.fromkeys(row)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    for number, row in enumerate(rows):
-        if not number:
-            writer.writerow(map(_plain, row))
-        writer.writerow(map(_plain, row.values()))
+    writer.writerow(map(_plain, names))
+    for row in rows:
+        writer.writerow(_plain(row.get(name)) for name in names)
     return text.getvalue().rstrip("\n")
 
 

@@ -125,22 +125,3 @@ def listed(names: Iterable[str], separator: str = ", ") -> str:
         shown += 1
     rest = len(names) - shown
     return separator.join(names[:shown]) + (f" and {rest} more" if rest else "")
-
-
-def equivalent_pairs(result: Result) -> Iterator[str]:
-    """Say which pairs of systems are equivalent within the study's margin, and on which columns."""
-    titles = {column.name: column.title for column in result.study.columns}
-    margin = result.study.margin
-    within = f"within {margin:g} point{'s' * (margin != 1)}"
-    shown = []
-    equal = []
-    for (system, other), tests in result.statistics.by_pair().items():
-        on = [titles[column] for column, test in tests.items() if test.comparison.parts and test.is_equivalent]
-        if on:
-            shown.append(f"{other} and {system} on {', '.join(on)}")
-        same = [titles[column] for column, test in tests.items() if not test.comparison.parts]
-        if same:
-            equal.append(f"{other} and {system} on {', '.join(same)}")
-    yield f"Equivalent {within}: {listed(shown, '; ')}." if shown else f"No two are shown to be equivalent {within}."
-    if equal:
-        yield f"Equal in all answers, which shows nothing about other rows: {listed(equal, '; ')}."
