@@ -139,7 +139,7 @@ def _facts(result: Result, records: Mapping[str, Record]) -> Iterator[tuple[str,
     restarts = set[int]()
     for cell in result.cells:
         restarts.add(len(cell.chosen_fits if cell.cell.fitting.looks else cell.cell.fitting.seeds))
-    yield f"{kind_of(result.study)}s", str(len(result.study.names))
+    yield f"{kind_of(result.study)}s", str(len(result.study.compared))
     yield "tasks", str(len({cell.cell.task.name for cell in result.cells}))
     yield "fits", f"{finished:,}" if finished == len(fits) else f"{finished:,} of {len(fits):,}"
     yield "restarts", " or ".join(map(str, sorted(restarts)))

@@ -131,8 +131,8 @@ class LineChart:
 def _draw_strip(drawing: Drawing, strip: Strip, across: Axis, y: float) -> None:
     """Draw a strip at a height, with its mark."""
     x = across(strip.at)
-    whole = path(((across(strip.low), y), (across(strip.high), y)), class_="range")
-    drawing.titled(strip.title, whole, path(((x, y - 3), (x, y + 3)), class_="mean"))
+    whole = path(((across(strip.low), y), (across(strip.high), y)), class_="strip")
+    drawing.titled(strip.title, whole, path(((x, y - 3), (x, y + 3)), class_="place"))
     drawing.describe(strip.title)
 
 

@@ -42,7 +42,7 @@ def test_a_crossing_is_drawn_with_its_interval(curve: tuple[Result, Runner]) -> 
         known = replace(result.statistics, crossings={Pairing("other", "one", column): found})
         card = next(study_cards(replace(result, given_statistics=known)))
         drawn = str(card.drawings[0])
-        assert card.title == column and drawn.count('class="range"') == 1
+        assert card.title == column and drawn.count('class="strip"') == 1
         assert f"<title>other overtakes one at 20 training rows{said}</title>" in drawn
     alone = replace(result, given_statistics=StudyStatistics())
     assert "overtakes" not in str(next(study_cards(alone)).drawings)
