@@ -114,7 +114,8 @@ class BackboneSearch:
         if refusals:
             close = [] if _is_path(name) or elsewhere else closest_names(name, known)
             advice = f"Did you mean {' or '.join(close)}?" if close else elsewhere
-            return type(refusals[0])(f"{refusals[0]} {advice}".rstrip())
+            reason = str(refusals[0])
+            return type(refusals[0])(f"{reason.removesuffix('.')}. {advice}" if advice else reason)
         if _is_path(name):
             readers = "No plugin can" if plugin is None else f"The plugin '{plugin}' cannot"
             return CheckpointError(f"{readers} load {name}: a folder with config.json and weights is expected.")
