@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits.fit import Fit, Record
@@ -56,7 +57,7 @@ def _finished(cell: Cell, lost: Mapping[str, str]) -> list[Candidate]:
     for point in cell.candidates:
         fits = tuple(fit for fit in point.fits if fit.id not in lost)
         if fits:
-            finished.append(Candidate(point.recipe, fits))
+            finished.append(replace(point, fits=fits))
     return finished
 
 

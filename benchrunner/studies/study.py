@@ -253,7 +253,7 @@ class Study:
         """Return where the point of a cell stands on the axis: at the training rows of its fits, or at `System.at`."""
         if self.axis != TRAINING_ROWS or cell is None or not cell.candidates:
             return at
-        return cell.candidates[0].rows or at
+        return cell.candidates[0].rows
 
     @property
     def compared(self) -> tuple[str, ...]:

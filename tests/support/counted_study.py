@@ -124,7 +124,7 @@ def _without_times(value: Any) -> Any:
         return {
             name: _without_times(inner)
             for name, inner in value.items()
-            if name not in ("timings", "started", "ended", "path", "command", "checksum")
+            if name not in ("timings", "started", "ended", "path", "command", "checksum", "data")
         }
     return [_without_times(inner) for inner in value] if isinstance(value, list) else value
 

@@ -110,7 +110,7 @@ class KillPoints:
         return process.wait(), err
 
 
-VARYING = ("timings", "started", "ended", "path", "command", "checksum", "work", "folder")
+VARYING = ("timings", "started", "ended", "path", "command", "checksum", "data", "work", "folder")
 """Keys of JSON files that differ from run to run."""
 
 

@@ -205,4 +205,4 @@ def _candidates(fits: Iterable[Fit]) -> tuple[Candidate, ...]:
     points = dict[Recipe, list[Fit]]()
     for fit in sorted(fits, key=lambda fit: fit.seed):
         points.setdefault(fit.recipe, []).append(fit)
-    return tuple(Candidate(recipe, tuple(restarts)) for recipe, restarts in points.items())
+    return tuple(Candidate(recipe, tuple(restarts), recipe.limit_train) for recipe, restarts in points.items())

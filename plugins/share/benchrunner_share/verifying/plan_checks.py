@@ -91,7 +91,8 @@ def _data_differences(fit: Fit, point: cells.Candidate, cell: cells.Cell, runner
         return
     if rows.fingerprint != fit.data:
         yield f"{cell_place(cell)}: the fit {fit.id} learned from other rows than those of {rows.origin}."
-    if point.rows != len(rows):
+    is_counted = point.rows is not None or bool(fit.recipe.limit_train)  # runs named one by one are not counted
+    if is_counted and point.rows != len(rows):
         yield f"{cell_place(cell)}: the fit {fit.id} learned from {len(rows):,} rows, and {point.rows} are claimed."
 
 
