@@ -162,7 +162,7 @@ def derived_name(study: Study) -> str:
     digits = identity({"study": as_json(asked), "cells": as_json(_kept_cells(study))})[:6]
     if study.name:
         return f"{_word(study.name.removesuffix('.toml'))}-{_word(study.scale.name)}-{digits}"
-    compared = _listed(study.names if len(study.methods) < 2 else study.backbones, "backbones")
+    compared = _listed(tuple(study.lines) or study.names if len(study.methods) < 2 else study.backbones, "backbones")
     if len(study.methods) > 1:
         compared += f"-by-{_listed(study.methods, 'methods')}"
     return f"{compared}-on-{_tasks([task.name for task in study.tasks])}-{digits}"
