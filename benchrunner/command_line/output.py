@@ -71,7 +71,7 @@ def print_result(
 ) -> int:
     """Print a study's result, beside published figures; return the exit code: whether every fit finished.
 
-    `form` is one of `FORMATS`. `shown` is by default everything but notes of the same kind. `long` prints a row for
+    `form` is one of `FORMATS`. `shown` is by default everything. `long` prints a row for
     each score in place of the table.
     """
     from benchrunner.studies.comparison.formats import as_table, as_text
@@ -80,7 +80,7 @@ def print_result(
     from benchrunner.studies.comparison.remarks import remarks
     from benchrunner.studies.comparison.table import Shown
 
-    published, shown = published or NOTHING_PUBLISHED, shown or Shown(every_note=False)
+    published, shown = published or NOTHING_PUBLISHED, shown or Shown()
     if form == "json":
         print_json(list(result.scores()) if long else as_json(result, published))
     elif form == "table":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from benchrunner.studies.study import Study
 
 MOST_WITH_INTERVALS = 4
-"""Number of systems up to which a table has intervals, so that a table of many fits on a screen."""
+"""Number of rows up to which a table has intervals, so that a table of many systems fits on a screen."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +110,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
     result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
-    intervals = len(study.names) <= MOST_WITH_INTERVALS if arguments.intervals is None else arguments.intervals
+    intervals = (
+        len(study.lines or study.names) <= MOST_WITH_INTERVALS if arguments.intervals is None else arguments.intervals
+    )
     shown = Shown(arguments.best, arguments.metrics == "all", intervals, arguments.notes, arguments.run_ids)
     code = print_result(result, published=published, form=arguments.format, shown=shown, long=arguments.long)
     if arguments.format == "table" and "report" in arguments.commands:

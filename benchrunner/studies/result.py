@@ -210,13 +210,14 @@ class Result:
 
         The columns are the headline metrics of the tasks, with `every_metric` all metrics, or those of a study file.
         """
-        shown = self.study.shown_columns(every_metric=every_metric)
-        hidden = {"", *(column.name for column in self.study.columns if column not in shown)}
-        table = dict[str, dict[str, Any]]()
+        shown = [column.name for column in self.study.shown_columns(every_metric=every_metric)]
+        hidden = {"", *(column.name for column in self.study.columns)} - set(shown)
+        table: dict[str, dict[str, Any]] = {}
+        for name in (*self.study.names, *self.study.arms):
+            table[name] = {"system": name, **dict.fromkeys(shown)}
         for row in self.scores():
             if row["column"] not in hidden:
-                of_system = table.setdefault(row["system"], {"system": row["system"]})
-                of_system[f"{row['column']} {row['unit']}".rstrip()] = row["score"]
+                table[row["system"]][f"{row['column']} {row['unit']}".rstrip()] = row["score"]
         for name, of_system in table.items():
             if not self.study.systems_down:
                 averages = self.averages(name).items()

@@ -166,7 +166,7 @@ def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[st
 
 def _without_numbers(said: str) -> str:
     """Return what notes with other numbers have in common."""
-    return re.sub(r"[\d,.]+", "0", said)
+    return re.sub(r"\d[\d,.]*(?:e-?\d+)?", "0", said)
 
 
 def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
