@@ -203,16 +203,20 @@ def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 @hookspec
 def measure_costs(  # type: ignore[empty-body]
-    fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, computing: Computing
+    fits: Mapping[str, Sequence[Fit]],
+    records: Mapping[str, Record],
+    workspace: Workspace,
+    computing: Computing,
+    show_progress: bool,
 ) -> Sequence[Cost]:
     """Measure what the systems of a finished study cost, for `compare --cost`; the study keeps the figures. `fits` are
-    those of each system, and `records` their records by the fits' ids.
+    those of each system, and `records` their records by the fits' ids. `show_progress` is false with `--quiet`.
 
     from benchrunner import hookimpl
     from benchrunner.results import comparison
 
     @hookimpl
-    def measure_costs(fits, records, workspace, computing):
+    def measure_costs(fits, records, workspace, computing, show_progress):
         costs = []
         for system, of_system in fits.items():
             seconds = sum(records[fit.id].timings["seconds"] for fit in of_system)

@@ -83,11 +83,11 @@ def run_study(
     parts = (study, results, run.baseline, keeper.name, runner, others, submissions)
     result = Result(*parts, keeper.kept.costs, as_page)
     if with_costs:
-        keeper.measured(_measured(result, runner))
+        keeper.measured(_measured(result, runner, show=show))
     return replace(result, costs=keeper.kept.costs)
 
 
-def _measured(result: Result, runner: Runner) -> list[Cost]:
+def _measured(result: Result, runner: Runner, *, show: bool) -> list[Cost]:
     """Let plugins measure what the systems of a result cost."""
     fits = dict[str, list[Fit]]()
     records = dict[str, Record]()
@@ -99,7 +99,9 @@ def _measured(result: Result, runner: Runner) -> list[Cost]:
                 records[fit.id] = record
     measure = runner.plugins.hook.measure_costs
     with PluginCode("Measuring costs"):
-        parts = measure(fits=fits, records=records, workspace=runner.workspace, computing=runner.resolved)
+        parts = measure(
+            fits=fits, records=records, workspace=runner.workspace, computing=runner.resolved, show_progress=show
+        )
         return [cost for part in parts for cost in part]
 
 

@@ -34,7 +34,7 @@ SIGNATURES = {
     "register_recipes": "() -> Iterable[NamedRecipe]",
     "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
-    "computing: Computing) -> Sequence[Cost]",
+    "computing: Computing, show_progress: bool) -> Sequence[Cost]",
     "before_study": "(fits: Sequence[Fit]) -> None",
     "after_study": "(fits: Sequence[Fit], records: Mapping[str, Record], selected: Sequence[Fit]) -> None",
     "before_fit": "(fit: Fit) -> None",

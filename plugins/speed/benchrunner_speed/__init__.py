@@ -21,8 +21,12 @@ def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 @hookimpl
 def measure_costs(
-    fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, computing: Computing
+    fits: Mapping[str, Sequence[Fit]],
+    records: Mapping[str, Record],
+    workspace: Workspace,
+    computing: Computing,
+    show_progress: bool,
 ) -> Sequence[comparison.Cost]:
     from benchrunner_speed.study_costs import costs_of_study
 
-    return costs_of_study(fits, records, workspace, computing)
+    return costs_of_study(fits, records, workspace, computing, show_progress=show_progress)

@@ -23,7 +23,12 @@ NO_ENCODER = "has no encoder"
 
 
 def costs_of_study(
-    fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, computing: Computing
+    fits: Mapping[str, Sequence[Fit]],
+    records: Mapping[str, Record],
+    workspace: Workspace,
+    computing: Computing,
+    *,
+    show_progress: bool = False,
 ) -> list[comparison.Cost]:
     """Measure the encoder of each system, and read what its fits took from their records."""
     backbones = {system: of_system[-1].backbone for system, of_system in fits.items() if of_system}
@@ -32,9 +37,14 @@ def costs_of_study(
         if name:
             loads[name] = partial(load_backbone, name, workspace)
     settings = _settings(fits)
+
+    def note(text: str) -> None:
+        if show_progress:
+            print_note(f"cost: {text}")
+
     measured = None
     if loads:
-        measured = measure(loads, settings, computing.device, times_training=False, note=_note)
+        measured = measure(loads, settings, computing.device, times_training=False, note=note)
     costs = list[comparison.Cost]()
     for system, of_system in fits.items():
         name = backbones.get(system, "")
@@ -42,10 +52,6 @@ def costs_of_study(
         costs += _of_fits(SystemFits(system, of_system, records), name, measured)
         costs += _memory(system, name, measured)
     return costs
-
-
-def _note(text: str) -> None:
-    print_note(f"cost: {text}")
 
 
 def _settings(fits: Mapping[str, Sequence[Fit]]) -> SpeedSettings:

@@ -39,6 +39,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     def measured(loads: Any, settings: SpeedSettings, device: str, **options: Any) -> Measurement:
         calls.append(list(loads))
+        options["note"]("round 1 of 9")
         footprints = tuple(Footprint(name, FOOTPRINT.facts, 1000, 2000) for name in loads)
         timings = tuple(Timing(name, "predict", 128, 8, tuple(range(1, 10))) for name in loads)
         return Measurement(MACHINE, settings, footprints, timings)
@@ -60,6 +61,15 @@ def test_each_backbone_is_measured_once(asked: list[list[str]]) -> None:
     speed = found["a (lora)", "speed", "tokens/s"]
     assert (speed.value, speed.low, speed.high) == (8 * 128 / 5, 8 * 128 / 8, 8 * 128 / 2)
     assert found["a (finetune)", "training memory", "B"].value == 2000
+
+
+@pytest.mark.parametrize(("show", "said"), [(True, "cost: round 1 of 9\n"), (False, "")])
+def test_progress_is_shown_where_it_is_asked_for(
+    show: bool, said: str, asked: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    of_a = fit("a")
+    costs_of_study({"a": [of_a]}, {of_a.id: record(of_a)}, *PLACE, show_progress=show)
+    assert capsys.readouterr().err == said
 
 
 def test_seconds_and_operations_are_means_with_their_range(asked: list[list[str]]) -> None:
