@@ -14,8 +14,8 @@ from benchrunner.command_line.output import FORMATS, print_result
 from benchrunner.command_line.study_commands import finished_study, print_plan
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
+from benchrunner.studies.backbones_by_tasks import named_backbones
 from benchrunner.studies.kept.keeper import check_name
-from benchrunner.studies.system_names import named_backbones
 
 if TYPE_CHECKING:
     from benchrunner.runs.runner import Runner

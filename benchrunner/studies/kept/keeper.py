@@ -17,6 +17,7 @@ from benchrunner.io.decoding import as_json, fields_json, from_json
 from benchrunner.io.identity import identity
 from benchrunner.io.seals import write_sealed
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.backbones_by_tasks import CUT
 from benchrunner.studies.cells import Cell, CellResult, Figure
 from benchrunner.studies.kept.kept_study import (
     FORMAT,
@@ -30,7 +31,6 @@ from benchrunner.studies.kept.kept_study import (
 )
 from benchrunner.studies.kept.noted_predictions import PredictionIds
 from benchrunner.studies.study import Place, Study
-from benchrunner.studies.system_names import CUT
 
 LONGEST_NAME = 100
 """Characters of a study's name, so that every file system takes its file."""
