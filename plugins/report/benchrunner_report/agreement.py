@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchrunner_report.matrix import ABSENT, Entry, Matrix
-from benchrunner_report.svg import TINY
+from benchrunner_report.drawings.matrix import ABSENT, Entry, Matrix
+from benchrunner_report.drawings.svg import TINY
 
 
 def agreement(levels: Mapping[str, Any], *, is_graded: bool) -> Matrix | None:

@@ -11,9 +11,9 @@ from typing import Any, final
 from benchrunner import iob_tags
 from benchrunner.results import AnsweredRows
 from benchrunner_report.agreement import agreement
+from benchrunner_report.drawings.matrix import Matrix
+from benchrunner_report.drawings.svg import TINY
 from benchrunner_report.grading import Grading
-from benchrunner_report.matrix import Matrix
-from benchrunner_report.svg import TINY
 from benchrunner_report.visible_text import visible
 
 MOST_ROWS = 300

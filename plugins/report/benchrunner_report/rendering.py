@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.engine import write_atomically
 from benchrunner.results import Result, Runner, comparison, output_places
-from benchrunner_report import quality_cost
-from benchrunner_report.charts import cards
+from benchrunner_report.drawings import quality_cost
+from benchrunner_report.drawings.charts import cards
+from benchrunner_report.drawings.study_charts import study_cards
+from benchrunner_report.drawings.svg import SHAPES, element, marker
 from benchrunner_report.fit_figures import shown_recipe
 from benchrunner_report.gathering import Report, duration, gather, kind_of
-from benchrunner_report.study_charts import study_cards
-from benchrunner_report.svg import SHAPES, element, marker
 
 if TYPE_CHECKING:
     from markupsafe import Markup

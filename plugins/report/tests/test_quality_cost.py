@@ -11,8 +11,8 @@ import pytest
 
 from benchrunner import Score, UnknownName
 from benchrunner.results import Result, comparison
-from benchrunner_report.drawing import LONGEST_LABEL, RIGHT, WIDTH
-from benchrunner_report.quality_cost import LETTER, LINE, Choice, cost_cards, front, placed, ticks
+from benchrunner_report.drawings.drawing import LONGEST_LABEL, RIGHT, WIDTH
+from benchrunner_report.drawings.quality_cost import LETTER, LINE, Choice, cost_cards, front, placed, ticks
 from finished_studies import task
 from made_results import made_result
 

@@ -34,13 +34,13 @@ from benchrunner.results import (
 )
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.studies.study import Column, System
-from benchrunner_report.charts import cards
 from benchrunner_report.disagreement import disagreement
+from benchrunner_report.drawings.charts import cards
+from benchrunner_report.drawings.study_charts import study_cards
+from benchrunner_report.drawings.svg import Scale, element, marker, style
 from benchrunner_report.gathering import Report, gather
 from benchrunner_report.grading import graded
 from benchrunner_report.rendering import rendered, write_report
-from benchrunner_report.study_charts import study_cards
-from benchrunner_report.svg import Scale, element, marker, style
 from benchrunner_report.table import table_of
 from benchrunner_report.visible_text import visible
 from finished_studies import finish, task

@@ -9,10 +9,10 @@ from benchrunner.results import Result, Runner, compared, run_study
 from benchrunner.statistics.crossings import Crossings, Stretch
 from benchrunner.studies.significance.differences import Pairing
 from benchrunner.studies.significance.study_statistics import StudyStatistics
+from benchrunner_report.drawings.study_charts import study_cards
+from benchrunner_report.drawings.svg import LogarithmicScale
 from benchrunner_report.gathering import gather
 from benchrunner_report.rendering import rendered
-from benchrunner_report.study_charts import study_cards
-from benchrunner_report.svg import LogarithmicScale
 from finished_studies import finish, task
 
 

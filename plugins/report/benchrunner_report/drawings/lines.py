@@ -6,8 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner_report.drawing import LEFT, TOP, Drawing
-from benchrunner_report.svg import SHAPES, Axis, LogarithmicScale, Point, Scale, element, marker, path, short, style
+from benchrunner_report.drawings.drawing import LEFT, TOP, Drawing
+from benchrunner_report.drawings.svg import (
+    SHAPES,
+    Axis,
+    LogarithmicScale,
+    Point,
+    Scale,
+    element,
+    marker,
+    path,
+    short,
+    style,
+)
 
 if TYPE_CHECKING:
     from markupsafe import Markup

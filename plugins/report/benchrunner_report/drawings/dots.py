@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner_report.drawing import NAMES, TOP, Drawing
-from benchrunner_report.svg import Scale, marker, style
+from benchrunner_report.drawings.drawing import NAMES, TOP, Drawing
+from benchrunner_report.drawings.svg import Scale, marker, style
 
 if TYPE_CHECKING:
     from markupsafe import Markup

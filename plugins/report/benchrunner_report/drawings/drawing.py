@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from benchrunner_report.svg import Axis, Point, Scale, element, short
+from benchrunner_report.drawings.svg import Axis, Point, Scale, element, short
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -79,7 +79,7 @@ class Drawing:
         self.text(label, 0, TOP + 2, "axis")
 
     def finished(self, bottom: float) -> Markup:
-        """Return the drawing, which has its bottom axis at this height."""
+        """Return the SVG element; `bottom` is the height of its bottom axis, below which are only the labels."""
         title = f"{self._name}-t"
         description = f"{self._name}-d"
         return element(

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner import UnknownName
 from benchrunner.results import Result, comparison
-from benchrunner_report.charts import Card
-from benchrunner_report.drawing import LEFT, LONGEST_LABEL, RIGHT, TOP, WIDTH, Drawing
-from benchrunner_report.svg import Point, Scale, element, marker, path, style
+from benchrunner_report.drawings.charts import Card
+from benchrunner_report.drawings.drawing import LEFT, LONGEST_LABEL, RIGHT, TOP, WIDTH, Drawing
+from benchrunner_report.drawings.svg import Point, Scale, element, marker, path, style
 
 if TYPE_CHECKING:
     from markupsafe import Markup

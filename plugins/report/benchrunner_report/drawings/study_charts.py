@@ -8,10 +8,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.results import Result, Study, comparison
-from benchrunner_report.charts import Card
-from benchrunner_report.dots import Dots, dots_chart
-from benchrunner_report.lines import Line, LineChart, Strip
-from benchrunner_report.svg import is_constant
+from benchrunner_report.drawings.charts import Card
+from benchrunner_report.drawings.dots import Dots, dots_chart
+from benchrunner_report.drawings.lines import Line, LineChart, Strip
+from benchrunner_report.drawings.svg import is_constant
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner_report.dots import Dots, dots_chart
-from benchrunner_report.lines import Line, LineChart
-from benchrunner_report.matrix import Matrix, shaded
+from benchrunner_report.drawings.dots import Dots, dots_chart
+from benchrunner_report.drawings.lines import Line, LineChart
+from benchrunner_report.drawings.matrix import Matrix, shaded
+from benchrunner_report.drawings.svg import SHAPES, is_constant
 from benchrunner_report.section import Section
 from benchrunner_report.slices import Slice
-from benchrunner_report.svg import SHAPES, is_constant
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -1,0 +1,1 @@
+"""Drawings: the charts and shaded tables of a report, as SVG and HTML."""
