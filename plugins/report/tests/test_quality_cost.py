@@ -13,6 +13,7 @@ from benchrunner import Score, UnknownName
 from benchrunner.results import Result, comparison
 from benchrunner_report.drawings.drawing import LONGEST_LABEL, RIGHT, WIDTH
 from benchrunner_report.drawings.quality_cost import LETTER, LINE, Choice, cost_cards, front, placed, ticks
+from benchrunner_report.drawings.svg import short
 from finished_studies import task
 from made_results import made_result
 
@@ -112,3 +113,11 @@ def test_one_column_may_be_the_quality() -> None:
 
 def test_quantities_of_one_system_alone_are_not_drawn() -> None:
     assert list(cost_cards(with_costs(("a", "b"), a=1e6))) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(500, "500"), (1500, "1500"), (2000, "2k"), (12345, "12.3k"), (1.5e6, "1.5M"), (2e7, "20M"), (3.2e9, "3.2G")],
+)
+def test_numbers_beside_ticks_are_short(value: float, text: str) -> None:
+    assert short(value) == text

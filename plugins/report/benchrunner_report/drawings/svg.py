@@ -167,6 +167,7 @@ Axis = Scale | LogarithmicScale
 def short(value: float) -> str:
     """Write the number beside a tick of an axis, with k for thousands, M for millions and G for billions: 20k, 3M."""
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= unit * 10 or (abs(value) >= unit and value % unit == 0):
+        is_short = unit > 1e3 or value % unit == 0  # 1.5M, but 1500
+        if abs(value) >= unit * 10 or (abs(value) >= unit and is_short):
             return f"{value / unit:.3g}{name}"
     return f"{value:.4g}"
