@@ -33,7 +33,8 @@ class Estimate:
     def of(cls, values: Sequence[float], comparisons: int = 1) -> Estimate:
         """Estimate the median of six repeats or more.
 
-        The intervals of so many comparisons hold together with `LEVEL`, or are from the smallest to the largest value.
+        With several `comparisons`, the interval is wider, so that all of theirs hold together with the probability
+        `LEVEL`; few repeats give the widest one, from the smallest to the largest value.
         """
         ordered = sorted(values)
         rank = rank_of_low_end(len(ordered), comparisons)
