@@ -11,8 +11,9 @@ from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.comparison.conclusions import grouped
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
-from benchrunner.studies.comparison.verdict import seen_from
+from benchrunner.studies.comparison.verdict import detectable, seen_from
 from benchrunner.studies.result import Result
+from benchrunner.studies.significance.differences import SystemDifference
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.studies.until_clear import unclear_cells
 
@@ -94,13 +95,12 @@ def _named_backbones(study: Study) -> Iterator[Note]:
 def _looks(result: Result) -> Iterator[str]:
     """Yield that restarts were added until clear, where that is not reached, and what may spoil the level."""
     yield f"{result.cells[-1].cell.fitting.looks_note}; a clear difference is that of the look that showed it"
-    points_of = dict[str, float]()
-    for (system, _, column), test in result.statistics.tests.items():
+    unclear: dict[str, list[SystemDifference]] = {}
+    for pairing, test in result.statistics.tests.items():
         if test.comparison.parts and not test.is_clear:
-            points = test.comparison.detectable * result.figures[system, column].scale
-            points_of[column] = max(points, points_of.get(column, 0.0))
-    if points_of:
-        seen = [f"{column} ({seen_from(points)})" for column, points in points_of.items()]
+            unclear.setdefault(pairing.column, []).append(test)
+    if unclear:
+        seen = [f"{column} ({seen_from(detectable(result, column, tests))})" for column, tests in unclear.items()]
         yield f"still not clear: {', '.join(seen)}"
     waiting = unclear_cells(result)
     if waiting:

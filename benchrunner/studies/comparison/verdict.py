@@ -55,7 +55,7 @@ def _group(result: Result, names: tuple[str, ...], columns: Collection[Column], 
         return f"Best on {len(columns)} {of_all} ({listed(titles)}): {names[0]}."
     seen = []
     for column in columns:
-        points = _detectable(result, column, _between(result.statistics.tests, names, column))
+        points = detectable(result, column.name, _between(result.statistics.tests, names, column))
         seen.append(f"{column.title} ({seen_from(points)})" if points else column.title)
     return f"Tied for best on {len(columns)} {of_all}, {listed(seen)}: {listed(names)}."
 
@@ -66,7 +66,7 @@ def _nothing_clear(result: Result, columns: Sequence[Column], of_all: str) -> st
     restarts = 1
     for column in columns:
         tests = _between(result.statistics.tests, _ranked(result, column), column)
-        points = _detectable(result, column, tests)
+        points = detectable(result, column.name, tests)
         missed = f"under {points:.1f} points" if points <= MOST_POINTS else "any difference"
         seen = f"{missed} with {tests[0].comparison.rows:,} rows" if points else "answers without spread"
         described.append(f"{column.title} ({seen})")
@@ -86,13 +86,16 @@ def _between(tests: Tests, names: Collection[str], column: Column) -> list[Syste
     return between
 
 
-def _detectable(result: Result, column: Column, tests: Iterable[SystemDifference]) -> float:
+def detectable(result: Result, column: str, tests: Iterable[SystemDifference]) -> float:
     """Return the points from which each of some tests in a column is likely to show a difference; 0 if there is none.
 
     A test of answers without spread would show any difference.
     """
-    scale = result.figures[_ranked(result, column)[0], column.name].scale
-    return max([test.comparison.detectable * scale for test in tests], default=0.0)
+    scales = set()
+    for (_, name), figure in result.figures.items():
+        if name == column and figure.mean.value is not None:
+            scales.add(figure.scale)
+    return max([test.comparison.detectable * max(scales) for test in tests], default=0.0)
 
 
 def seen_from(points: float) -> str:
