@@ -113,7 +113,7 @@ def test_every_console_block_shows_what_is_printed(tmp_path: Path) -> None:
     environment |= {"BENCHRUNNER_CACHE": str(tmp_path / "cache")}
     run_id = ""
     for block in (text for page in SHOWN for text in blocks("console", page)):
-        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.replace("\\\n", ""), re.MULTILINE):
             if command.startswith("export "):
                 environment |= dict(word.split("=") for word in command.split()[1:])
                 continue
