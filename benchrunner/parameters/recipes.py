@@ -40,6 +40,15 @@ class Recipe(Declared):
 
     lr: float = parameter(5e-5, "peak learning rate", at_least=0, read_by=STEPS)
     epochs: int = parameter(3, "passes over the training data", at_least=1, at_most=10**6, read_by=STEPS)
+    max_steps: int | None = parameter(
+        None,
+        "optimizer steps after which training ends, also within an epoch, at most those of all epochs; the schedule "
+        "ends with them",
+        int,
+        at_least=1,
+        none="all",
+        read_by=STEPS,
+    )
     batch_size: int = parameter(
         32,
         "examples in one optimizer step, or what batch-unit says; it does not depend on the memory",
@@ -233,6 +242,11 @@ class Recipe(Declared):
     def as_dict(self) -> dict[str, Any]:
         """Give the values of all fields by their names, and those of methods' parameters as `METHOD.NAME`."""
         return {**{name: getattr(self, name) for name in RECIPE_FIELDS}, **self.parameters}
+
+    def passes(self, rows: int) -> float:
+        """Estimate how often a training in steps reads each of its rows."""
+        most = math.inf if self.max_steps is None else self.max_steps * self.batch_size / max(1, rows)
+        return min(self.epochs, most)
 
     @property
     def general(self) -> dict[str, Any]:

@@ -108,13 +108,14 @@ def fit_work(fit: Fit, runner: Runner) -> float:
 
 
 def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner) -> int:
-    """Count the training rows that a fit reads, each once in every epoch; 0 for a method that learns nothing.
+    """Estimate how many training rows a fit reads, each once in every epoch; 0 for a method that learns nothing.
 
     A method without steps reads each row once.
     """
     if not method.needs_backbone:
         return 0
-    return _rows(task, recipe, runner) * (recipe.epochs if method.trains_in_steps else 1)
+    rows = _rows(task, recipe, runner)
+    return round(rows * recipe.passes(rows)) if method.trains_in_steps else rows
 
 
 def _rows(task: Task, recipe: Recipe, runner: Runner) -> int:

@@ -310,7 +310,8 @@ class Training:
         if self.recipe.loss_divisor == "own-words":
             return self.features.loss_weight(units)
         words = self.features.loss_weight(np.arange(self.features.units))
-        return words * self.recipe.epochs / self.schedule.steps
+        first_steps = self.schedule.first_steps
+        return words * (len(first_steps) - 1) / first_steps[-1]
 
     def _settle(self) -> bool:
         """Read the pending losses and log them; return False where a loss is not finite."""

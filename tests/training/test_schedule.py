@@ -42,6 +42,25 @@ def test_weighted_units_occur_once_and_batches_have_the_size(counts: list[int], 
     assert schedule.steps == schedule.first_steps[-1]
 
 
+@given(
+    strategies.lists(strategies.integers(1, 5), min_size=1, max_size=30),
+    strategies.integers(1, 3),
+    strategies.integers(1, 40),
+)
+def test_max_steps_takes_the_first_batches_of_the_epochs(counts: list[int], epochs: int, most: int) -> None:
+    recipe = Recipe(batch_size=3, epochs=epochs)
+    whole = Schedule(np.array(counts), recipe, seed=1)
+    short = Schedule(np.array(counts), recipe.changed(max_steps=most), seed=1)
+    assert short.steps == min(most, whole.steps)
+    for step in range(short.steps):
+        assert np.array_equal(short.batch(step), whole.batch(step))
+
+
+def test_the_schedule_ends_with_max_steps() -> None:
+    short = fit_schedule(50, epochs=4, max_steps=20, warmup=0.1)
+    assert [short.lr(step) for step in range(20)] == [fit_schedule(20, warmup=0.1).lr(step) for step in range(20)]
+
+
 def test_each_epoch_has_its_own_order() -> None:
     schedule, copy = (Schedule(np.ones(40, dtype=np.int64), Recipe(batch_size=40), seed=1) for _ in range(2))
     first, second = schedule.batch(0), schedule.batch(1)
