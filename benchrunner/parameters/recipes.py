@@ -22,6 +22,8 @@ STEPS = "methods that train in steps, such as 'finetune'"
 """Who reads the parameters of optimizer steps."""
 _LONG_TEXTS = "tasks that mark answers in long texts"
 _WORDS = "tasks that label words"
+_ONE_LABEL = "methods that train in steps, on tasks with one label for a row or a word"
+_CROSS_ENTROPY = "methods that train in steps, on tasks with one label for a row or a word, or with equal choices"
 _FROZEN = "the methods 'features', 'features+attention' and 'probe'"
 _SUMMARIES = "methods with a linear layer, such as 'finetune' and 'probe', on tasks that ask about whole texts"
 _RECURRENT = "methods with a BiLSTM, such as 'features' and 'finetune+bilstm'"
@@ -85,6 +87,20 @@ class Recipe(Declared):
         "each word counts equally",
         choices=("own-words", "mean-words"),
         read_by=_WORDS,
+    )
+    label_smoothing: float = parameter(
+        0.0,
+        "share of the target probability that goes to all labels alike, against overconfident fits",
+        at_least=0,
+        below=1,
+        read_by=_CROSS_ENTROPY,
+    )
+    class_weights: str = parameter(
+        "none",
+        "what a label counts in the loss: none is 1 for each, balanced is rows / (labels x rows of the label), "
+        "against rare labels being ignored",
+        choices=("none", "balanced"),
+        read_by=_ONE_LABEL,
     )
     features: str = parameter(
         "concat-last-4",

@@ -107,6 +107,7 @@ def _preset_note(preset: NamedRecipe) -> str:
 
 _CAPTION_FIELDS = {
     "epochs": "epochs {}",
+    "max_steps": "at most {} steps",
     "batch_size": "batch size {}",
     "max_length": "{} tokens",
     "limit_train": "limited to {} training rows",
