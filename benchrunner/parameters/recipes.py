@@ -26,6 +26,7 @@ _ONE_LABEL = "methods that train in steps, on tasks with one label for a row or 
 _CROSS_ENTROPY = "methods that train in steps, on tasks with one label for a row or a word, or with equal choices"
 _FROZEN = "the methods 'features', 'features+attention' and 'probe'"
 _SUMMARIES = "methods with a linear layer, such as 'finetune' and 'probe', on tasks that ask about whole texts"
+_HEADS = "the methods 'finetune' and 'lora'"
 _RECURRENT = "methods with a BiLSTM, such as 'features' and 'finetune+bilstm'"
 _WHOLE = "methods that train all layers, such as 'finetune'"
 
@@ -35,7 +36,7 @@ class Recipe(Declared):
     """Hyper-parameters of one training. The defaults are those of Devlin et al. 2019, A.3, for sentence tasks.
 
     A new field needs its declaration here and the code that reads it. A field that some fits do not read says so in
-    `read_by`: methods and problems name such fields in `recipe_fields`, except those of `STEPS`.
+    `read_by`: methods and problems name such fields in `recipe_fields` or `batch_fields`, except those of `STEPS`.
     """
 
     owner: ClassVar[str] = "A recipe's "
@@ -131,6 +132,12 @@ class Recipe(Declared):
         "first or the last token, or the mean or the maximum over all tokens",
         choices=("pooler", "first", "last", "mean", "max"),
         read_by=_SUMMARIES,
+    )
+    head_layer: str = parameter(
+        "none",
+        "dense layer, with this activation and dropout, between what a head reads and its output layer",
+        choices=("none", "tanh", "gelu"),
+        read_by=_HEADS,
     )
     layer_decay: float = parameter(
         1.0, "factor of the learning rate from layer to layer, from the top down", above=0, at_most=1, read_by=_WHOLE
