@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.backbones.finite_numbers import not_finite
 from benchrunner.errors import CheckpointError, first_line
-from benchrunner.process.platform_facts import memory_size
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,8 +17,6 @@ SHOWN_FAULTS = 20
 """Number of faults that an error lists."""
 _ALIGNMENT = 64
 """Bytes: the memory of a new tensor begins at a multiple of this number."""
-_SMALLEST_FLOAT = 2
-"""Bytes of a weight in the smallest type that is read, bfloat16 or float16."""
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
@@ -99,22 +95,6 @@ def _type(tensor: Tensor) -> str:
 def check_finite(origin: Path, tensors: Iterable[tuple[str, Tensor]]) -> None:
     """Raise a `CheckpointError` for a weight that holds a NaN or an infinity."""
     refuse(f"{origin} holds values that are not finite numbers", not_finite(tensors))
-
-
-def check_size(config: Path, weights: int, files: Sequence[Path]) -> None:
-    """Raise a `CheckpointError` if the files are too small for the number of weights that a configuration describes.
-
-    Called before a model is made: a number in a small file can ask for any amount of memory.
-    """
-    size = sum(file.stat().st_size for file in files)
-    if weights * _SMALLEST_FLOAT > size:
-        names = ", ".join(file.name for file in islice(files, 3))
-        raise CheckpointError(f"{config} describes {weights:,} weights; {names} has only {size:,} bytes.")
-    if (needed := 4 * weights) > (memory := memory_size()):
-        raise CheckpointError(
-            f"{config} describes a model of {needed / 1e9:,.1f} GB; this process can have {memory / 1e9:,.1f} GB of "
-            "memory."
-        )
 
 
 def refuse(reason: str, faults: Iterable[str]) -> None:

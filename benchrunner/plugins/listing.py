@@ -75,9 +75,10 @@ def _tasks(plugins: Plugins) -> Iterator[Listed]:
         yield Listed(task.name, task.about, task.problem.name, task.method, task.method_reason)
 
 
-def _backbones(plugins: Plugins) -> Iterator[Listed]:
-    for name, backbone in plugins.backbones.items():
-        yield Listed(name, backbone.about)
+def _about(offers: Mapping[str, Any]) -> Iterator[Listed]:
+    """Yield values of which only their lines are shown."""
+    for name, value in offers.items():
+        yield Listed(name, value.about)
 
 
 def _methods(plugins: Plugins) -> Iterator[Listed]:
@@ -91,11 +92,6 @@ def _methods(plugins: Plugins) -> Iterator[Listed]:
 def _leaderboards(plugins: Plugins) -> Iterator[Listed]:
     for name, board in plugins.leaderboards.items():
         yield Listed(name, board.title, url=board.url, published=tuple(board.figures))
-
-
-def _executors(plugins: Plugins) -> Iterator[Listed]:
-    for name, executor in plugins.executors.items():
-        yield Listed(name, executor.about)
 
 
 def _recipes(plugins: Plugins) -> Iterator[Listed]:
@@ -115,10 +111,10 @@ def _plugins(plugins: Plugins) -> Iterator[Listed]:
 
 _LISTS: Mapping[str, Callable[[Plugins], Iterator[Listed]]] = {
     "tasks": _tasks,
-    "backbones": _backbones,
+    "backbones": lambda plugins: _about(plugins.backbones),
     "methods": _methods,
     "leaderboards": _leaderboards,
-    "executors": _executors,
+    "executors": lambda plugins: _about(plugins.executors),
     "recipes": _recipes,
     "studies": _studies,
     "plugins": _plugins,

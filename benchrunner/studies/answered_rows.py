@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
@@ -18,6 +18,8 @@ from benchrunner.tasks.task import Task
 if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
+
+T = TypeVar("T")
 
 TOLERANCE = 0.1
 """Largest distance of a right number from gold, as a share of the range of the gold numbers: 0.5 on a scale from 0 to
@@ -105,18 +107,16 @@ class AnsweredRows:
     @cached_property
     def grades(self) -> Mapping[str, list[list[float]]]:
         """Backbone -> for each restart, the grade of the answer to each row; empty if there are no labels."""
-        rule = self.rule
-        if rule is None:
-            return {}
-        return {backbone: list(map(rule.grades, restarts)) for backbone, restarts in self.answers.items()}
+        return {} if self.rule is None else self._of_answers(self.rule.grades)
 
     @cached_property
     def right(self) -> Mapping[str, list[list[bool]]]:
         """Backbone -> for each restart, whether the answer to each row is right; empty if there are no labels."""
-        rule = self.rule
-        if rule is None:
-            return {}
-        return {backbone: list(map(rule.judge, restarts)) for backbone, restarts in self.answers.items()}
+        return {} if self.rule is None else self._of_answers(self.rule.judge)
+
+    def _of_answers(self, judge: Callable[[Sequence[Any]], list[T]]) -> dict[str, list[list[T]]]:
+        """Return what a rule says of the answers of every backbone and restart."""
+        return {backbone: list(map(judge, restarts)) for backbone, restarts in self.answers.items()}
 
     @property
     def text_columns(self) -> list[str]:

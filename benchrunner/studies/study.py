@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
 from benchrunner.console.printing import shortened
-from benchrunner.errors import RequestError, closest_names
+from benchrunner.errors import RequestError
 from benchrunner.io.decoding import WHEN_GIVEN, key_of
 from benchrunner.leaderboards.published import PublishedRow, check_rows
 from benchrunner.parameters.parameter import Parameter
@@ -336,15 +336,6 @@ class Study:
                 return row.cells[column]
         return None
 
-    def columns_named(self, names: Iterable[str] | None) -> tuple[Column, ...]:
-        """Return the columns with these names, in the file's order; upper and lower case are the same.
-
-        None means every column that is not `extra`.
-        """
-        extra = {column.name: column.extra for column in self.columns}
-        chosen = choose(self.name, "column", extra, names)
-        return tuple(column for column in self.columns if column.name in chosen)
-
 
 def axis_order(at: float | None) -> float:
     """Return what sorts the places of points; the whole training set comes last."""
@@ -354,25 +345,6 @@ def axis_order(at: float | None) -> float:
 def place_text(at: float | None) -> str:
     """Write the place of a point on the axis of a figure."""
     return "all" if at is None else f"{at:,.10g}"
-
-
-def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str] | None) -> set[str]:
-    """Return those names of systems or columns that a user asks for; upper and lower case are the same.
-
-    `extra` maps each name to whether it is left out where the user names none (`names` is None).
-    """
-    if names is None:
-        return {name for name, left_out in extra.items() if not left_out}
-    known = {name.casefold(): name for name in extra}
-    requested = dict.fromkeys(name.strip() for name in names if name.strip())
-    for name in requested:
-        if name.casefold() not in known:
-            close = closest_names(name, extra)
-            hint = f" Did you mean {' or '.join(close)}?" if close else ""
-            raise RequestError(f"{study} has no {kind} '{name}'.{hint} It has: {', '.join(extra)}.")
-    if not requested:
-        raise RequestError(f"Name one or more of the {kind}s of {study}: {', '.join(extra)}.")
-    return {known[name.casefold()] for name in requested}
 
 
 def named_by_method(backbone: str, method: str) -> str:

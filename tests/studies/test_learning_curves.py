@@ -11,10 +11,9 @@ import finished_studies
 from benchrunner import RequestError, Workspace
 from benchrunner.results import Result, Runner, StudyOptions, compared, read_study, run_study
 from benchrunner.statistics.crossings import Crossings, Stretch
-from benchrunner.studies.comparison.conclusions import conclusions
+from benchrunner.studies.comparison.conclusions import conclusions, overtaking
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
-from benchrunner.studies.comparison.overtaking import overtaking
 from benchrunner.studies.significance.contrasts import with_contrasts
 from benchrunner.studies.significance.differences import Pairing
 from benchrunner.studies.significance.study_statistics import StudyStatistics

@@ -13,6 +13,7 @@ from torch.overrides import TorchFunctionMode
 from benchrunner import CheckpointError
 from benchrunner.engine import randomness, tensor_files
 from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.memory import check_files
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import encoder_weights, published_names
@@ -35,13 +36,9 @@ def read(folder: Path, *, seed: int) -> Bert:
             f"{folder}/config.json: hidden_act '{config.activation}' is none of {', '.join(ACTIVATIONS)}."
         )
     path = weights_file(folder)
-    # Before memory is taken: the pooler may be missing, and each layer has more weights of its own than one.
-    count = len(tensor_files.read_shapes(path))
-    if config.layers > count:
-        raise CheckpointError(
-            f"{folder}/config.json: num_hidden_layers is {config.layers:,}, but {path.name} has only {count:,} tensors."
-        )
-    tensor_files.check_size(folder / "config.json", config.weights - config.pooler_weights, [path])
+    weights_at_least = config.weights - config.pooler_weights  # the pooler may be missing
+    tensors = len(tensor_files.read_shapes(path))
+    check_files(folder / "config.json", config.layers, weights_at_least, path, tensors)
     tokenizer = BertTokenizer.read(folder)
     if tokenizer.size > config.vocabulary:
         raise CheckpointError(

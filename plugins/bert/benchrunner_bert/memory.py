@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from benchrunner import RequestError
+from pathlib import Path
+
+from benchrunner import CheckpointError, RequestError
 from benchrunner.engine import platform_facts
 
 TRAINED = 16
 """Bytes of a weight in training: the weight, its gradient and Adam's two moments, in fp32."""
+READ, SMALLEST = 4, 2
+"""Bytes of a weight that was read, in fp32, and at least in a file."""
 
 
 def check_memory(name: str, weights: int, *, bytes_each: int = TRAINED) -> None:
@@ -17,4 +21,26 @@ def check_memory(name: str, weights: int, *, bytes_each: int = TRAINED) -> None:
         raise RequestError(
             f"{name} has {weights:,} weights, which need {needed / 1e9:,.0f} GB of memory; there are "
             f"{memory / 1e9:,.1f} GB. Choose a smaller size."
+        )
+
+
+def check_files(config: Path, layers: int, weights: int, file: Path, tensors: int) -> None:
+    """Raise a `CheckpointError` if a file of weights is too small for what a configuration describes.
+
+    Called before a model is made: a number in a small file can ask for any amount of memory. `tensors` is the number of
+    tensors in the file; each layer has more of its own than one.
+    """
+    if layers > tensors:
+        raise CheckpointError(
+            f"{config}: num_hidden_layers is {layers:,}, but {file.name} has only {tensors:,} tensors."
+        )
+    size = file.stat().st_size
+    if weights * SMALLEST > size:
+        raise CheckpointError(f"{config} describes {weights:,} weights; {file.name} has only {size:,} bytes.")
+    needed = weights * READ
+    memory = platform_facts.memory_size()
+    if needed > memory:
+        raise CheckpointError(
+            f"{config} describes a model of {needed / 1e9:,.1f} GB; this process can have {memory / 1e9:,.1f} GB of "
+            "memory."
         )

@@ -1,4 +1,4 @@
-"""Checks of study files: names that are taken, figures in no column, columns that show nothing."""
+"""Checks of study files: names that are taken, or that a user chooses, and columns that show nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from benchrunner import PluginError, RequestError
+from benchrunner import PluginError, RequestError, closest_names
 from benchrunner.results import Study, study as parts
 
 
@@ -103,3 +103,28 @@ def as_request(where: object) -> Iterator[None]:
         yield
     except PluginError as error:
         raise RequestError(f"{where}: {error}") from None
+
+
+def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str] | None) -> set[str]:
+    """Return those names of systems or columns that a user asks for; upper and lower case are the same.
+
+    `extra` maps each name to whether it is left out where the user names none (`names` is None).
+    """
+    if names is None:
+        return {name for name, left_out in extra.items() if not left_out}
+    known = {name.casefold(): name for name in extra}
+    requested = dict.fromkeys(name.strip() for name in names if name.strip())
+    for name in requested:
+        if name.casefold() not in known:
+            close = closest_names(name, extra)
+            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            raise RequestError(f"{study} has no {kind} '{name}'.{hint} It has: {', '.join(extra)}.")
+    if not requested:
+        raise RequestError(f"Name one or more of the {kind}s of {study}: {', '.join(extra)}.")
+    return {known[name.casefold()] for name in requested}
+
+
+def columns_named(study: Study, names: Iterable[str] | None) -> tuple[parts.Column, ...]:
+    """Return the columns with these names, in the order of the file; None means every column that is not extra."""
+    chosen = choose(study.name, "column", {column.name: column.extra for column in study.columns}, names)
+    return tuple(column for column in study.columns if column.name in chosen)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast, final
 from benchrunner import PluginError, PublishedRow, RequestError, UnknownName, shortened
 from benchrunner.engine import Parameter
 from benchrunner.results import Study, contrasts, study as parts
-from benchrunner_studies.checks import as_request, check_arms, check_names, check_study
+from benchrunner_studies.checks import as_request, check_arms, check_names, check_study, choose
 from benchrunner_studies.parameters import SEPARATORS, MissingValue, Values, parameter_values, refuse
 from benchrunner_studies.tables import (
     FileTable,
@@ -164,7 +164,7 @@ def _systems(
     named: Sequence[_NamedSystem], study: str, path: Path, wanted: Iterable[str] | None
 ) -> tuple[dict[str, SystemTable], tuple[parts.System, ...]]:
     """Make the systems that the user asks for, with their filled tables; the texts of others are not filled in."""
-    chosen = parts.choose(study, "system", {system.name: system.table.extra for system in named}, wanted)
+    chosen = choose(study, "system", {system.name: system.table.extra for system in named}, wanted)
     if not chosen:
         raise RequestError(f"{path}: a study needs at least one [[system]] that is not extra.")
     tables = {}

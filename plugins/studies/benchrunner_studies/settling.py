@@ -9,6 +9,7 @@ from typing import final
 
 from benchrunner import RequestError, Task
 from benchrunner.results import Runner, Study, StudyOptions, cells, planning, study as parts
+from benchrunner_studies.checks import columns_named
 from benchrunner_studies.reading import StudyFile, read_study_file
 from benchrunner_studies.tables import StageTable
 
@@ -33,7 +34,7 @@ def study_of_file(
     full_name, path = runner.plugins.study(name)
     file = read_study_file(path, parameters or {}, name=full_name, scale=scale, systems=systems)
     loaded = [_loaded(system, options, path, runner) for system in file.study.systems]
-    study = replace(file.study, columns=file.study.columns_named(columns), systems=tuple(loaded))
+    study = replace(file.study, columns=columns_named(file.study, columns), systems=tuple(loaded))
     return _Settling(replace(file, study=study), file.study.columns, options, runner).settled()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import RequestError
+from benchrunner_studies.checks import columns_named
 from benchrunner_studies.reading import read_study_file as read
 from study_texts import COLUMN, HEAD, WHOLE, write_study
 
@@ -49,8 +50,8 @@ def test_a_command_that_two_systems_share_is_one_command(tmp_path: Path) -> None
 
 def test_columns_are_chosen_by_name_in_the_order_of_the_file(tmp_path: Path) -> None:
     study = read(write_study(tmp_path, WHOLE), {"corpus": "a"}).study
-    assert [column.name for column in study.columns_named(["WORDS", " mood"])] == ["mood", "words"]
+    assert [column.name for column in columns_named(study, ["WORDS", " mood"])] == ["mood", "words"]
     with pytest.raises(RequestError, match=r"mine has no column 'moods'. Did you mean mood or words\? It has"):
-        study.columns_named(["moods"])
+        columns_named(study, ["moods"])
     with pytest.raises(RequestError, match="Name one or more of the columns of mine"):
-        study.columns_named([""])
+        columns_named(study, [""])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import RequestError, UnknownName
+from benchrunner_studies.checks import columns_named
 from benchrunner_studies.reading import read_study_file as read
 from study_texts import write_study
 
@@ -81,5 +82,5 @@ def test_an_unknown_scale_is_told_with_the_scales_there_are(tmp_path: Path) -> N
 
 def test_extra_columns_are_left_out_unless_they_are_named(tmp_path: Path) -> None:
     study = read(write_study(tmp_path, SCALED), {"corpus": "a"}).study
-    assert [column.name for column in study.columns_named(None)] == ["mood"]
-    assert [column.name for column in study.columns_named(["more moods", "mood"])] == ["mood", "more moods"]
+    assert [column.name for column in columns_named(study, None)] == ["mood"]
+    assert [column.name for column in columns_named(study, ["more moods", "mood"])] == ["mood", "more moods"]

@@ -11,6 +11,7 @@ from benchrunner import CheckpointError
 from benchrunner.engine import tensor_files
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo
+from benchrunner_bert.memory import check_files
 from benchrunner_bert.tokenizer import BertTokenizer
 
 WEIGHTS = "model.safetensors"
@@ -24,11 +25,8 @@ def read(folder: Path) -> Elmo:
     path = folder / WEIGHTS
     if not path.is_file():
         raise CheckpointError(f"{folder}: no weights; {WEIGHTS} was expected.")
-    if config.layers > (count := len(tensor_files.read_shapes(path))):  # before memory is taken
-        raise CheckpointError(
-            f"{folder}/config.json: num_hidden_layers is {config.layers:,}, but {WEIGHTS} has only {count:,} tensors."
-        )
-    tensor_files.check_size(folder / "config.json", config.weights, [path])
+    count = len(tensor_files.read_shapes(path))
+    check_files(folder / "config.json", config.layers, config.weights, path, count)
     tokenizer = BertTokenizer.read(folder)
     if tokenizer.size > config.vocabulary:
         raise CheckpointError(

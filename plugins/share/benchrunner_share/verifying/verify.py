@@ -153,24 +153,16 @@ def _compare_versions(fits: Iterable[Fit], plugins: Plugins, findings: Findings)
 
 
 @final
+@dataclass(frozen=True)
 class _RebuiltStudy:
     """The study of a folder, rebuilt from its plan, its answers and the verifier's data."""
 
-    def __init__(
-        self,
-        folder: ReceivedFolder,
-        content: Mapping[str, Any],
-        data: OwnData,
-        fits: Mapping[str, Fit],
-        answers: ReceivedAnswers,
-        findings: Findings,
-    ) -> None:
-        self._folder = folder
-        self._content = content
-        self._data = data
-        self._fits = fits
-        self._answers = answers
-        self._findings = findings
+    _folder: ReceivedFolder
+    _content: Mapping[str, Any]
+    _data: OwnData
+    _fits: Mapping[str, Fit]
+    _answers: ReceivedAnswers
+    _findings: Findings
 
     def compare(self, documents: StudyDocuments) -> int:
         """Build all documents anew and compare them; return how many figures were computed again."""
