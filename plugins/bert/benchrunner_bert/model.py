@@ -118,6 +118,9 @@ class Bert(Encoder):
     has_fresh_pooler: bool = False
     """Whether the checkpoint has no pooler, so that its weights are drawn from the seed."""
 
+    token_weights: Callable[[], Mapping[str, torch.Tensor]] | None = None
+    """Gives the weights of the layers of pre-training that predict tokens; None if the model was saved without them."""
+
     def __init__(self, config: Configuration, tokenizer: BertTokenizer) -> None:
         super().__init__()
         self.config = config
@@ -190,6 +193,19 @@ class Bert(Encoder):
 
     def _pooled(self, states: torch.Tensor) -> torch.Tensor:
         return torch.tanh(self.pooler(states))
+
+    def vocabulary_head(self, weights: Mapping[str, torch.Tensor] | None = None) -> nn.Module:
+        """Make the layers of pre-training that turn states into logits over the vocabulary: (P, H) -> (P, V).
+
+        `weights` are those of such a head, by its own names; None: those of the checkpoint. The attribute `mask` of the
+        head is the id of the token that stands for a token to predict, or None if the state of a token predicts the
+        next token. Raises a `RequestError` with the reason why there is no head.
+        """
+        from benchrunner_bert.token_head import token_head
+
+        if weights is None:
+            weights = self.token_weights() if self.token_weights is not None else {}
+        return token_head(self, weights)
 
     def draw(self, source: torch.Generator) -> None:
         """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""
