@@ -1,6 +1,6 @@
 """Writes small generated files of pairs in the official layouts, for `benchrunner demo` and tests.
 
-A model that was pre-trained on English finds most of the right texts likelier; a model with random weights does not.
+A model that was pre-trained on English finds most of the right sentences likelier; one with random weights does not.
 """
 
 from __future__ import annotations
@@ -11,81 +11,94 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-ROWS = 40
-"""Number of objects in each file."""
-PERSONS = ("The man", "The old woman", "The boy", "The captain", "His mother")
-PLURALS = ("The men", "The old women", "The boys", "The captains", "His sisters")
-THINGS = ("letter", "lamp", "boat", "hat", "book")
-PLACES = ("in the garden", "at the door", "in the house", "on the table")
-PRONOUNS = {"The man": "himself", "The boy": "himself", "The old woman": "herself", "His mother": "herself"}
-"""Person -> the pronoun for this person."""
-OPPOSITES = (("The lamp is lit.", "The room is bright.", "The lamp is out.", "The room is dark."),)
-OPPOSITES += (("The boy is ill.", "He stays in bed.", "The boy is well.", "He runs in the garden."),)
-OPPOSITES += (("The door is open.", "She goes in.", "The door is locked.", "She cannot go in."),)
-"""A context with the target that follows from it, twice."""
-CONCEPTS = (("dog", "table", "can run"), ("ship", "book", "can sail"), ("knife", "pillow", "is sharp"))
-"""A concept with a property, a concept without it, and the property."""
-
+ROWS = 12
+"""Number of objects of each paradigm, of each item of EWoK and of each property."""
+MEN = ("The man", "The boy", "The captain", "His father")
+WOMEN = ("The woman", "The girl", "The lady", "His mother")
+PLURALS = ("The men", "The women", "The children", "His sisters")
+PLACES = ("in the garden", "at the door", "in the house", "in the evening", "near the river")
+AGREEMENT, ANAPHORS, FORMS = "subject_verb_agreement", "anaphor_agreement", "irregular_forms"
+PARADIGMS = (
+    ("present_agreement_singular", AGREEMENT, MEN + WOMEN, "is", "are"),
+    ("present_agreement_plural", AGREEMENT, PLURALS, "are", "is"),
+    ("past_agreement_singular", AGREEMENT, MEN + WOMEN, "was", "were"),
+    ("past_agreement_plural", AGREEMENT, PLURALS, "were", "was"),
+    ("auxiliary_agreement_singular", AGREEMENT, MEN + WOMEN, "has been", "have been"),
+    ("auxiliary_agreement_plural", AGREEMENT, PLURALS, "have been", "has been"),
+    ("anaphor_gender_men", ANAPHORS, MEN, "saw himself", "saw herself"),
+    ("anaphor_gender_women", ANAPHORS, WOMEN, "saw herself", "saw himself"),
+    ("anaphor_number", ANAPHORS, PLURALS, "saw themselves", "saw himself"),
+    ("irregular_past", FORMS, MEN + WOMEN, "went away", "goed away"),
+)
+"""Paradigm, phenomenon, subjects, and the right and the wrong words after the subject."""
+ITEMS = (
+    ("physical-relations", "lit", "dark", "The lamp is lit.", "The lamp is out.", "It is bright.", "It is dark."),
+    ("physical-relations", "open", "shut", "The door is open.", "The door is shut.", "He goes in.", "He knocks."),
+    ("agent-properties", "ill", "well", "The boy is ill.", "The boy is well.", "He lies in bed.", "He runs about."),
+    ("agent-properties", "rich", "poor", "She is rich.", "She is poor.", "She buys a house.", "She begs for bread."),
+    ("social-relations", "friend", "enemy", "He is my friend.", "He is my enemy.", "I love him.", "I hate him."),
+    ("social-relations", "praise", "blame", "She praised me.", "She blamed me.", "I was happy.", "I was ashamed."),
+)
+"""Domain, two concepts, two contexts, and the sentence that follows from each."""
+PROPERTIES = (
+    ("dog", "table", "can run"),
+    ("ship", "book", "can sail"),
+    ("bird", "stone", "can sing"),
+    ("man", "tree", "can speak"),
+    ("fire", "river", "is hot"),
+    ("knife", "pillow", "is sharp"),
+)
+"""A concept with a property, a concept without the property, and the property."""
 Objects = Callable[[random.Random], Iterator[tuple[str, dict[str, Any]]]]
 """Yields (name of the file, object)."""
 
 
-def _agreement(draw: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
-    for verb, number in (("is", "singular"), ("are", "plural")):
-        subjects, other = (PERSONS, "are") if number == "singular" else (PLURALS, "is")
-        for _ in range(ROWS):
-            start, end = draw.choice(subjects), draw.choice(PLACES)
-            texts = {"sentence_good": f"{start} {verb} {end}.", "sentence_bad": f"{start} {other} {end}."}
-            yield f"{number}_subject_verb_agreement", texts
-
-
-def _anaphors(draw: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
-    for _ in range(ROWS):
-        person, right = draw.choice(list(PRONOUNS.items()))
-        wrong = "herself" if right == "himself" else "himself"
-        verb = draw.choice(("saw", "loved", "blamed", "asked"))
-        texts = {"sentence_good": f"{person} {verb} {right}.", "sentence_bad": f"{person} {verb} {wrong}."}
-        yield "anaphor_gender_agreement", texts
-
-
 def _blimp(draw: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, (name, texts) in enumerate((*_agreement(draw), *_anaphors(draw))):
-        term = "anaphor_agreement" if name.startswith("anaphor") else "subject_verb_agreement"
-        labels = {"field": "morphology", "linguistics_term": term, "UID": name}
-        yield name, {**texts, **labels, "pairID": str(number % ROWS)}
+    for paradigm, phenomenon, subjects, right, wrong in PARADIGMS:
+        names = {"field": "morphology", "linguistics_term": phenomenon, "UID": paradigm}
+        for number in range(ROWS):
+            subject, place = draw.choice(subjects), draw.choice(PLACES)
+            good, bad = (f"{subject} {words} {place}." for words in (right, wrong))
+            yield paradigm, {"sentence_good": good, "sentence_bad": bad, **names, "pairID": str(number)}
 
 
 def _supplement(draw: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
     for _ in range(ROWS):
-        person, thing = draw.choice(PERSONS).lower(), draw.choice(THINGS)
-        texts = {"sentence_good": f"Did {person} see the {thing}?", "sentence_bad": f"Saw did {person} the {thing}?"}
+        subject, place = draw.choice(MEN + WOMEN).lower(), draw.choice(PLACES)
+        texts = {"sentence_good": f"Did {subject} see it {place}?", "sentence_bad": f"Saw did {subject} it {place}?"}
         yield "subject_aux_inversion", texts
+        texts = {"sentence_good": f"Who is {place}? {subject}.", "sentence_bad": f"Who is {subject}? {place}."}
+        yield "qa_congruence_easy", texts
 
 
 def _ewok(draw: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number in range(ROWS):
-        first, target, second, other = OPPOSITES[number % len(OPPOSITES)]
-        concepts = {"Domain": "physical-relations", "ConceptA": first.split()[1], "ConceptB": first.split()[-1]}
-        texts = {"Context1": first, "Context2": second, "Target1": target, "Target2": other}
+    for domain, concept, other, context, other_context, target, other_target in ITEMS:
+        concepts = {"Domain": domain, "ConceptA": concept, "ConceptB": other}
         kinds = {"ContextType": "direct", "ContextDiff": "antonym", "TargetDiff": "concept swap"}
-        yield "physical-relations", concepts | texts | kinds
+        for _ in range(ROWS // 2):
+            start = draw.choice(("Look:", "You know:", "Listen:", "I say:"))
+            contexts = {"Context1": f"{start} {context}", "Context2": f"{start} {other_context}"}
+            yield domain, concepts | kinds | contexts | {"Target1": target, "Target2": other_target}
+
+
+def _ewok_twice(draw: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each object of EWoK, then the same with 1 and 2 exchanged, as BabyLM's files have them."""
+    for domain, given in _ewok(draw):
+        yield domain, given
+        exchanged = {
+            f"{kind}{3 - number}": given[f"{kind}{number}"] for kind in ("Context", "Target") for number in (1, 2)
+        }
+        yield domain, given | exchanged
 
 
 def _comps(draw: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number in range(ROWS):
-        right, wrong, what = CONCEPTS[number % len(CONCEPTS)]
-        common = {"id": number, "property": what, "property_phrase": f"{what}.", "negative_sample_type": "random"}
+    for number, (right, wrong, what) in enumerate(PROPERTIES * (ROWS // 2)):
+        known = {"id": number, "property": what, "property_phrase": f"{what}.", "negative_sample_type": "random"}
         concepts = {"acceptable_concept": right, "unacceptable_concept": wrong}
-        yield (
-            "comps_base",
-            {**common, **concepts, "prefix_acceptable": f"A {right}", "prefix_unacceptable": f"A {wrong}"},
-        )
-        wug = {f"prefix_{kind}": f"A wug is a {noun}. Therefore, a wug" for kind, noun in _kinds(right, wrong)}
-        yield "comps_wugs", {**common, **concepts, **wug}
-
-
-def _kinds(right: str, wrong: str) -> tuple[tuple[str, str], ...]:
-    return ("acceptable", right), ("unacceptable", wrong)
+        name = draw.choice(("wug", "dax", "fep", "blick"))
+        for file, prefix in (("comps_base", "A {}"), ("comps_wugs", f"A {name} is a {{}}. Therefore, a {name}")):
+            prefixes = {"prefix_acceptable": prefix.format(right), "prefix_unacceptable": prefix.format(wrong)}
+            yield file, known | concepts | prefixes
 
 
 LAYOUTS: Mapping[str, tuple[str, Objects]] = {
@@ -93,7 +106,7 @@ LAYOUTS: Mapping[str, tuple[str, Objects]] = {
     "blimp-filtered": ("blimp_filtered", _blimp),
     "blimp-supplement": ("supplement_filtered", _supplement),
     "ewok": ("ewok", _ewok),
-    "ewok-filtered": ("ewok_filtered", _ewok),
+    "ewok-filtered": ("ewok_filtered", _ewok_twice),
     "comps": ("comps", _comps),
 }
 """Task -> its folder, and what makes its objects."""

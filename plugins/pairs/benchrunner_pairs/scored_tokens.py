@@ -43,8 +43,11 @@ class ScoredTokens:
         lengths = np.diff(joined.sequences.starts)
         without = np.bincount(text[is_scored], minlength=len(texts)) == 0
         for number in np.flatnonzero((lengths > longest) | without).tolist():
-            fault = "no token to score" if without[number] else f"{lengths[number]:,} tokens; {longest:,} is the limit"
-            raise RequestError(f"The text {texts[number][:60]!r} has {fault}.")
+            fault = "no token to score: leave its row out."
+            if not without[number]:
+                most = f"{longest:,} is the most for this backbone and --max-length"
+                fault = f"{lengths[number]:,} tokens, and {most}: a part of a text cannot be compared with a whole one."
+            raise RequestError(f"The text {texts[number][:60]!r} has {fault}")
         places = blocks.ranges(joined.first, pieces.counts)
         shift = places - np.arange(len(places))  # of a piece's number to its place
         ends = _word_ends(texts, pieces, text) + shift
@@ -78,7 +81,7 @@ class ScoredTokens:
     @property
     def follows(self) -> np.ndarray:
         """Whether there is a token before each scored token, bool (scored,)."""
-        return self.places > self.sequences.starts[self.text]
+        return np.asarray(self.places > self.sequences.starts[self.text])
 
 
 def _word_ends(texts: Sequence[str], pieces: Pieces, text: np.ndarray) -> np.ndarray:

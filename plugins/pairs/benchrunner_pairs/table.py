@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchrunner import ACCURACY, Choose, Recipe, RowsFrom, Split, Task, Workspace, mean_of_groups
+from benchrunner import ACCURACY, Choose, Recipe, RowsFrom, Split, Task, Workspace
 from benchrunner_pairs import demo
 from benchrunner_pairs.pair_files import PairFiles, RowsOfObject, blimp_rows, comps_rows, ewok_rows
+from benchrunner_pairs.pair_metrics import MEAN_OF_PARADIGMS, accuracy_in
 
 BABYLM = ("evaluation_data/full_eval/", "full_eval/", "babylm/", "")
 """Folders below the data folder that are searched for the folders of BabyLM's challenge."""
@@ -17,13 +18,38 @@ NO_TRAINING = "a pre-trained model is asked which text is likelier; there are no
 """Why the default method trains nothing."""
 
 
-def _share(gold: Any, answers: Any) -> float:
-    hits = [right == answer for right, answer in zip(gold, answers, strict=True)]
-    return sum(hits) / len(hits)
-
-
-MEAN_OF_PARADIGMS = mean_of_groups("mean_of_paradigms", ("paradigm",), _share)
-"""The mean of the accuracies in the paradigms, however many rows they have: BLiMP's overall figure."""
+PHENOMENA = (
+    "anaphor_agreement",
+    "argument_structure",
+    "binding",
+    "control_raising",
+    "determiner_noun_agreement",
+    "ellipsis",
+    "filler_gap_dependency",
+    "irregular_forms",
+    "island_effects",
+    "npi_licensing",
+    "quantifiers",
+    "s-selection",
+    "subject_verb_agreement",
+)
+"""Values of `linguistics_term` in the files of BLiMP. The paper counts s-selection as argument structure."""
+DOMAINS = (
+    "agent-properties",
+    "material-dynamics",
+    "material-properties",
+    "physical-dynamics",
+    "physical-interactions",
+    "physical-relations",
+    "quantitative-properties",
+    "social-interactions",
+    "social-properties",
+    "social-relations",
+    "spatial-relations",
+)
+"""Values of `Domain` in the files of EWoK."""
+SUPPLEMENT = ("hypernym", "qa_congruence_easy", "qa_congruence_tricky", "subject_aux_inversion", "turn_taking")
+"""Files of BabyLM's supplement."""
 
 
 def examples(workspace: Workspace) -> Mapping[str, list[Any]]:
@@ -52,6 +78,9 @@ class Row:
     """Official number of rows."""
     clusters: str
     """Column whose equal values mark rows that belong together."""
+    parts: tuple[str, ...]
+    """Values of `part_column` that have a figure each."""
+    part_column: str = "paradigm"
 
     def task(self) -> Task:
         """Make the task of this row."""
@@ -63,7 +92,7 @@ class Row:
                 "train": Split("train", (RowsFrom(examples),)),
                 "dev": Split("dev", (PairFiles(self.folders, self.pairs),), self.rows),
             },
-            metrics=(ACCURACY, MEAN_OF_PARADIGMS),
+            metrics=(ACCURACY, MEAN_OF_PARADIGMS, *(accuracy_in(self.part_column, part) for part in self.parts)),
             recipe=Recipe(max_length=512),
             method="likelihood",
             method_reason=NO_TRAINING,
@@ -84,7 +113,9 @@ TABLE = (
         ("blimp/data", "BLiMP/data", "blimp"),
         blimp_rows,
         67_000,
-        clusters="paradigm",
+        "paradigm",
+        PHENOMENA,
+        "phenomenon",
     ),
     Row(
         "ewok",
@@ -92,7 +123,8 @@ TABLE = (
         ("ewok/data", "ewok-core-1.0", "ewok"),
         ewok_rows,
         8_748,
-        clusters="item",
+        "item",
+        DOMAINS,
     ),
     Row(
         "comps",
@@ -100,7 +132,8 @@ TABLE = (
         ("comps/data/comps", "comps/data", *_of_babylm("comps")),
         comps_rows,
         91_028,
-        clusters="item",
+        "item",
+        ("base", "wugs", "wugs_dist_before", "wugs_dist_in_between"),
     ),
     Row(
         "blimp-filtered",
@@ -108,7 +141,9 @@ TABLE = (
         _of_babylm("blimp_filtered"),
         blimp_rows,
         59_875,
-        clusters="paradigm",
+        "paradigm",
+        PHENOMENA,
+        "phenomenon",
     ),
     Row(
         "blimp-supplement",
@@ -116,7 +151,8 @@ TABLE = (
         _of_babylm("supplement_filtered"),
         blimp_rows,
         5_218,
-        clusters="paradigm",
+        "paradigm",
+        SUPPLEMENT,
     ),
     Row(
         "ewok-filtered",
@@ -124,7 +160,8 @@ TABLE = (
         _of_babylm("ewok_filtered"),
         partial(ewok_rows, targets=(1,)),  # the files have each item twice, the second time with 1 and 2 exchanged
         7_618,
-        clusters="item",
+        "item",
+        DOMAINS,
     ),
 )
 

@@ -102,7 +102,7 @@ def test_the_contract_of_methods_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_backbone_without_a_head_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="needs a backbone that predicts tokens, and .* does not: TinyEncoder"):
+    with pytest.raises(RequestError, match=r"needs a backbone that predicts tokens, and .* does not: TinyEncoder"):
         scores(TinyBackbone(), tmp_path)
 
 
@@ -112,14 +112,14 @@ def test_a_checkpoint_without_its_head_is_refused(kind: str, tmp_path: Path) -> 
 
     tiny.write_model(kind, tmp_path / "model")
     AutoModel.from_pretrained(tmp_path / "model").save_pretrained(tmp_path / "model")
-    with pytest.raises(RequestError, match="does not: the checkpoint has no (head|weights for the head)"):
+    with pytest.raises(RequestError, match=r"does not: the checkpoint has no (head|weights for the head)"):
         scores(backbone_of(tmp_path / "model"), tmp_path)
 
 
 def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:
     tiny.write_model("roberta", tmp_path / "model")
     long = ["waiting " * 40, "short"]
-    with pytest.raises(RequestError, match=r"The text 'waiting .* tokens; 65 is the limit"):
+    with pytest.raises(RequestError, match=r"The text 'waiting .* tokens, and 65 is the most"):
         scores(backbone_of(tmp_path / "model"), tmp_path, choices=[long, long])
 
 

@@ -80,6 +80,14 @@ def test_the_mean_over_paradigms_counts_each_once(tmp_path: Path) -> None:
     assert scores["mean_of_paradigms"].value == 0.5
 
 
+def test_each_phenomenon_has_a_figure(tmp_path: Path) -> None:
+    objects = [{**BLIMP, "linguistics_term": term} for term in ("binding", "binding", "ellipsis")]
+    table = load("blimp", tmp_path, "blimp/data/agreement.jsonl", *objects).table
+    scores = TASKS["blimp"].scores(table, [0, 0, 0])
+    assert (scores["binding"].value, scores["ellipsis"].value) == (0.5, 1.0)
+    assert scores["quantifiers"].reason == "no row has 'quantifiers' in the column 'phenomenon'"
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_each_task_keeps_its_contract(name: str, tmp_path: Path) -> None:
     check_task(TASKS[name], tmp_path)

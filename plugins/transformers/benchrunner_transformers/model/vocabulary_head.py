@@ -46,7 +46,7 @@ class VocabularyHead(nn.Module):
     def forward(self, states: torch.Tensor) -> torch.Tensor:
         """Compute logits from states: (P, H) -> (P, V)."""
         with quiet():
-            parts = [self._logits(part) for part in states.split(AT_ONCE)]
+            parts = [self._logits(part) for part in torch.split(states, AT_ONCE)]
         return torch.cat(parts)
 
     def _logits(self, states: torch.Tensor) -> torch.Tensor:
