@@ -15,7 +15,7 @@ from benchrunner import CheckpointError
 from benchrunner.engine import randomness, tensor_files
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
-from benchrunner_bert.token_head import read_weights
+from benchrunner_bert.token_head import published_head
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import encoder_weights, published_names
 
@@ -67,7 +67,7 @@ def read(folder: Path, *, seed: int) -> Bert:
     tensor_files.check_finite(path, weights.items())
     _fill(model, weights)
     model.notes = tuple(notes)
-    model.token_weights = partial(read_weights, path)
+    model.make_token_head = partial(published_head, model, path)
     return model
 
 

@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from benchrunner import RequestError
 from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, StackedLinear, attend
 from benchrunner_bert.checkpoint_writer import write_encoder
 from benchrunner_bert.configuration import Configuration
@@ -118,8 +119,8 @@ class Bert(Encoder):
     has_fresh_pooler: bool = False
     """Whether the checkpoint has no pooler, so that its weights are drawn from the seed."""
 
-    token_weights: Callable[[], Mapping[str, torch.Tensor]] | None = None
-    """Gives the weights of the layers of pre-training that predict tokens; None if the model was saved without them."""
+    make_token_head: Callable[[Mapping[str, torch.Tensor] | None], nn.Module] | None = None
+    """Makes what `vocabulary_head` gives; set by whoever reads or draws the weights of a model."""
 
     def __init__(self, config: Configuration, tokenizer: BertTokenizer) -> None:
         super().__init__()
@@ -201,11 +202,9 @@ class Bert(Encoder):
         head is the id of the token that stands for a token to predict, or None if the state of a token predicts the
         next token. Raises a `RequestError` with the reason why there is no head.
         """
-        from benchrunner_bert.token_head import token_head
-
-        if weights is None:
-            weights = self.token_weights() if self.token_weights is not None else {}
-        return token_head(self, weights)
+        if self.make_token_head is None:
+            raise RequestError("the model is not from a checkpoint")
+        return self.make_token_head(weights)
 
     def draw(self, source: torch.Generator) -> None:
         """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
 from benchrunner import RequestError
 from benchrunner.engine import randomness, tensor_files
-from benchrunner_bert.model import ACTIVATIONS, draw_weight
-
-if TYPE_CHECKING:
-    from benchrunner_bert.model import Bert
+from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 
 PUBLISHED = {"dense": "cls.predictions.transform.dense", "norm": "cls.predictions.transform.LayerNorm"}
 """Our module -> the published module. The weight of the output layer is that of the word embeddings, written once."""
@@ -48,7 +44,23 @@ class TokenHead(nn.Module):
         return logits
 
 
-def read_weights(path: Path) -> dict[str, torch.Tensor]:
+def published_head(bert: Bert, path: Path, weights: Mapping[str, torch.Tensor] | None = None) -> TokenHead:
+    """Make the token head of a model with given weights, or else with those in the checkpoint's file of weights."""
+    return _with_weights(bert, _read_weights(path) if weights is None else weights)
+
+
+def fresh_head(bert: Bert, weights: Mapping[str, torch.Tensor] | None = None) -> TokenHead:
+    """Make the token head of a model with given weights, or else with drawn ones: the same each time."""
+    if weights is None:
+        head = TokenHead(bert)
+        draw_weight(head.dense.weight, bert.config, randomness.generator(0, "random token head"))
+        nn.init.zeros_(head.dense.bias)
+        nn.init.zeros_(head.output.bias)
+        weights = head.state_dict()
+    return _with_weights(bert, weights)
+
+
+def _read_weights(path: Path) -> dict[str, torch.Tensor]:
     """Read the weights of a checkpoint's token head in fp32, by our names; those that it lacks are left out."""
     tensors = tensor_files.read_tensors(path)
     weights = dict[str, torch.Tensor]()
@@ -61,16 +73,7 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
     return weights
 
 
-def drawn_weights(bert: Bert) -> dict[str, torch.Tensor]:
-    """Draw the weights of the token head of a fresh model; they are the same for every seed, as the model's are."""
-    head = TokenHead(bert)
-    draw_weight(head.dense.weight, bert.config, randomness.generator(0, "random token head"))
-    nn.init.zeros_(head.dense.bias)
-    nn.init.zeros_(head.output.bias)
-    return head.state_dict()
-
-
-def token_head(bert: Bert, weights: Mapping[str, torch.Tensor]) -> TokenHead:
+def _with_weights(bert: Bert, weights: Mapping[str, torch.Tensor]) -> TokenHead:
     """Make the token head of a model with given weights; without an output weight, it is that of the word embeddings.
 
     Raises a `RequestError` if a weight is missing or has another shape, or if no token can be predicted.
@@ -83,8 +86,9 @@ def token_head(bert: Bert, weights: Mapping[str, torch.Tensor]) -> TokenHead:
     for name, weight in head.state_dict().items():
         if name not in complete:
             raise RequestError("the checkpoint has no head that predicts tokens (cls.predictions)")
-        if complete[name].shape != weight.shape:
-            raise RequestError(f"{name} of the head that predicts tokens has the shape {tuple(complete[name].shape)}")
+        shape, expected = tuple(complete[name].shape), tuple(weight.shape)
+        if shape != expected:
+            raise RequestError(f"{name} of the head that predicts tokens is {shape}, where {expected} was expected")
     head.load_state_dict(complete, assign=True)
     if direction == "both":
         head.mask = bert.tokenizer.mask
