@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import tiny_language_models as tiny
+from safetensors.torch import load_file, save_file
 
 from benchrunner import Choose, Classify, Recipe, RequestError, Workspace
 from benchrunner.engine import Backbone
@@ -113,6 +115,33 @@ def test_a_checkpoint_without_its_head_is_refused(kind: str, tmp_path: Path) -> 
     tiny.write_model(kind, tmp_path / "model")
     AutoModel.from_pretrained(tmp_path / "model").save_pretrained(tmp_path / "model")
     with pytest.raises(RequestError, match=r"does not: the checkpoint has no (head|weights for the head)"):
+        scores(backbone_of(tmp_path / "model"), tmp_path)
+
+
+def test_old_names_of_norms_are_read(tmp_path: Path) -> None:
+    tiny.write_model("bert", tmp_path / "model")
+    expected = scores(backbone_of(tmp_path / "model"), tmp_path / "now")
+    file = tmp_path / "model" / "model.safetensors"
+    old = {
+        name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta"): t
+        for name, t in load_file(file).items()
+    }
+    save_file(old, file, metadata={"format": "pt"})
+    np.testing.assert_array_equal(scores(backbone_of(tmp_path / "model"), tmp_path / "old"), expected)
+
+
+def test_a_model_that_looks_right_only_is_refused(tmp_path: Path) -> None:
+    tiny.write_model("bert", tmp_path / "model")
+    path = tmp_path / "model" / "config.json"
+    changed = {"model_type": "bert-right-to-left", "attention_direction": "right-to-left"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    with pytest.raises(RequestError, match="does not: its attention looks right only"):
+        scores(backbone_of(tmp_path / "model"), tmp_path)
+
+
+def test_an_encoder_with_a_decoder_is_refused(tmp_path: Path) -> None:
+    tiny.write_model("bart", tmp_path / "model")
+    with pytest.raises(RequestError, match="does not: it has an encoder and a decoder"):
         scores(backbone_of(tmp_path / "model"), tmp_path)
 
 

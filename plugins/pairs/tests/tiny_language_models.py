@@ -22,6 +22,17 @@ MASKED: Mapping[str, Mapping[str, Any]] = {
     "distilbert": {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32},
     "albert": {**SHAPE, "embedding_size": 8},
 }
+OTHERS: Mapping[str, Mapping[str, Any]] = {
+    "bart": {
+        "d_model": 16,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 32,
+        "decoder_ffn_dim": 32,
+    }
+}
 CAUSAL: Mapping[str, Mapping[str, Any]] = {
     "gpt2": {"n_embd": 16, "n_layer": 2, "n_head": 2},
     "qwen2": {**SHAPE, "num_key_value_heads": 2},
@@ -43,9 +54,9 @@ def write_model(kind: str, folder: Path, *, causal: bool = False) -> None:
     settings["tokenizer_class"] = CLASSES.get(kind, "PreTrainedTokenizerFast")
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
-    shape = (CAUSAL if causal else MASKED)[kind]
+    shape = (CAUSAL if causal else MASKED | OTHERS)[kind]
     # Two more than needed: the library's class of some tokenizers adds tokens.
-    config = AutoConfig.for_model(kind, vocab_size=tokenizer.get_vocab_size() + 2, **ids, **shape)
+    config = AutoConfig.for_model(kind, vocab_size=tokenizer.get_vocab_size() + 2, **{**ids, **shape})
     of_config = AutoModelForCausalLM if causal else AutoModelForMaskedLM
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
