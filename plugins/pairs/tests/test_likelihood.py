@@ -13,6 +13,7 @@ import pytest
 import tiny_language_models as tiny
 from safetensors.torch import load_file, save_file
 
+import benchrunner_bert
 from benchrunner import Choose, Classify, Recipe, RequestError, Workspace
 from benchrunner.engine import Backbone
 from benchrunner_bert.family import BertFamily
@@ -21,6 +22,7 @@ from benchrunner_kit.testing.samples import fit_job
 from benchrunner_pairs.likelihood import Likelihood
 from benchrunner_transformers.backbones import TransformersFamily
 
+NOVELS = Path(benchrunner_bert.__file__).with_name("novels")
 PAIRS = [["nobody knows themselves there", "nobody knows himself there"], ["he saw them", "they were waiting"]]
 
 
@@ -52,7 +54,15 @@ def test_scores_equal_masking_one_token_at_a_time(kind: str, masking: str, tmp_p
         for texts in PAIRS
         for text in texts
     ]
-    np.testing.assert_allclose(got.flatten(), expected, rtol=3e-6)
+    np.testing.assert_allclose(got.flatten(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("masking", ["original", "within-word"])
+def test_scores_of_a_pretrained_model_with_punctuation(masking: str, tmp_path: Path) -> None:
+    texts = ["Katherine can't help herself.", "Katherine can't help himself."]
+    got = scores(backbone_of(NOVELS), tmp_path, masking, choices=[texts, texts])
+    expected = [tiny.pseudo_log_likelihood(NOVELS, text, within_word=masking == "within-word") for text in texts]
+    np.testing.assert_allclose(got[0], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", tiny.CAUSAL)
@@ -60,7 +70,7 @@ def test_causal_scores_are_of_tokens_given_those_before(kind: str, tmp_path: Pat
     tiny.write_model(kind, tmp_path / "model", causal=True)
     got = scores(backbone_of(tmp_path / "model"), tmp_path)
     expected = [tiny.log_likelihood(tmp_path / "model", text) for texts in PAIRS for text in texts]
-    np.testing.assert_allclose(got.flatten(), expected, rtol=3e-6)
+    np.testing.assert_allclose(got.flatten(), expected, rtol=1e-6)
 
 
 def test_words_of_several_pieces_tell_the_variants_apart(tmp_path: Path) -> None:
@@ -75,9 +85,9 @@ def test_only_the_ending_of_a_text_is_scored(tmp_path: Path) -> None:
     got = scores(backbone_of(tmp_path / "model"), tmp_path, ending=["there", ""])
     begin = PAIRS[0][0].index("there")
     expected = tiny.pseudo_log_likelihood(tmp_path / "model", PAIRS[0][0], within_word=False, begin=begin)
-    assert got[0, 0] == pytest.approx(expected, rel=3e-6)
+    assert got[0, 0] == pytest.approx(expected, rel=1e-6)
     whole = tiny.pseudo_log_likelihood(tmp_path / "model", PAIRS[1][0], within_word=False)
-    assert got[1, 0] == pytest.approx(whole, rel=3e-6)
+    assert got[1, 0] == pytest.approx(whole, rel=1e-6)
 
 
 def test_the_text_before_the_choices_is_context(tmp_path: Path) -> None:
@@ -86,7 +96,7 @@ def test_the_text_before_the_choices_is_context(tmp_path: Path) -> None:
     expected = tiny.pseudo_log_likelihood(
         tmp_path / "model", "the old they were waiting", within_word=False, begin=len("the old ")
     )
-    assert got[1, 1] == pytest.approx(expected, rel=3e-6)
+    assert got[1, 1] == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_contract_of_methods_is_kept(tmp_path: Path) -> None:

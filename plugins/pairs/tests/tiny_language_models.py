@@ -104,7 +104,7 @@ def pseudo_log_likelihood(folder: Path, text: str, *, within_word: bool, begin: 
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32).eval()
     encoded = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
     spans = encoded.pop("offset_mapping")[0].tolist()
     words = encoded.word_ids()
@@ -129,7 +129,7 @@ def log_likelihood(folder: Path, text: str) -> float:
 
     encoded = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")
     ids = encoded["input_ids"]
-    logits = AutoModelForCausalLM.from_pretrained(folder).eval()(input_ids=ids).logits[0]
+    logits = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()(input_ids=ids).logits[0]
     total = 0.0
     for place, word in enumerate(encoded.word_ids()):
         if word is not None and place > 0:
