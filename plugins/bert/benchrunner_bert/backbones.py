@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -101,10 +102,12 @@ class RandomBert(Backbone):
         """Build a model with random weights. They are the same for every `seed`: all fits start from one model."""
         from benchrunner.engine import randomness
         from benchrunner_bert.model import Bert
+        from benchrunner_bert.token_head import fresh_head
         from benchrunner_bert.tokenizer import BertTokenizer
 
         model = Bert(self._configuration(), BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True))
         model.draw(randomness.generator(0, "random backbone"))
+        model.make_token_head = partial(fresh_head, model)
         return model
 
     def _configuration(self) -> Configuration:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from benchrunner.engine import randomness, tensor_files
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.memory import check_files
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
+from benchrunner_bert.token_head import published_head
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import encoder_weights, published_names
 
@@ -62,6 +64,7 @@ def read(folder: Path, *, seed: int) -> Bert:
     tensor_files.check_finite(path, weights.items())
     _fill(model, weights)
     model.notes = tuple(notes)
+    model.make_token_head = partial(published_head, model, path)
     return model
 
 

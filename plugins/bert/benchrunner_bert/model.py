@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from benchrunner import RequestError
 from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, StackedLinear, attend
 from benchrunner_bert.checkpoint_writer import write_encoder
 from benchrunner_bert.configuration import Configuration
@@ -118,6 +119,9 @@ class Bert(Encoder):
     has_fresh_pooler: bool = False
     """Whether the checkpoint has no pooler, so that its weights are drawn from the seed."""
 
+    make_token_head: Callable[[Mapping[str, torch.Tensor] | None], nn.Module] | None = None
+    """Makes what `vocabulary_head` gives; set by whoever reads or draws the weights of a model."""
+
     def __init__(self, config: Configuration, tokenizer: BertTokenizer) -> None:
         super().__init__()
         self.config = config
@@ -190,6 +194,17 @@ class Bert(Encoder):
 
     def _pooled(self, states: torch.Tensor) -> torch.Tensor:
         return torch.tanh(self.pooler(states))
+
+    def vocabulary_head(self, weights: Mapping[str, torch.Tensor] | None = None) -> nn.Module:
+        """Make the layers of pre-training that turn states into logits over the vocabulary: (P, H) -> (P, V).
+
+        `weights` are those of such a head, by its own names; None: those of the checkpoint. The attribute `mask` of the
+        head is the id of the token that stands for a token to predict, or None if the state of a token predicts the
+        next token. Raises a `RequestError` with the reason why there is no head.
+        """
+        if self.make_token_head is None:
+            raise RequestError("the model is not from a checkpoint")
+        return self.make_token_head(weights)
 
     def draw(self, source: torch.Generator) -> None:
         """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""

@@ -117,6 +117,12 @@ class BertTokenizer:
         (folder / "tokenizer_config.json").write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
 
     @property
+    def mask(self) -> int | None:
+        """Id of [MASK], which stands for a token to predict; None if the vocabulary has none."""
+        number: int | None = self._tokenizer.token_to_id("[MASK]")
+        return number
+
+    @property
     def frame(self) -> Frame:
         """The special tokens of a sequence."""
         first, separator, unknown = map(self._id_of, ("[CLS]", "[SEP]", "[UNK]"))

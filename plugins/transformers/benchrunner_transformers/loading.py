@@ -71,6 +71,7 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
             max_length=_max_length(model, checkpoint.tokenizer),
             encoder_only=checkpoint.encoder_only,
         )
+    encoder.checkpoint = checkpoint
     encoder.notes = (*notes, *checkpoint.tokenizer.notes)
     return encoder
 

@@ -32,6 +32,10 @@ def tasks() -> Iterator[tuple[str, Reader]]:
                     origin = Path(task.load(split, workspace).origin)
                 except (DataNotFound, KeyError):  # the demo has no such split
                     continue
+                if origin.is_dir():  # a data set of several files in one layout
+                    origin = min(origin.iterdir())
+                if not origin.is_file():  # rows that a function gives
+                    continue
                 content = origin.read_bytes()
                 beginning = b"".join(content.splitlines(keepends=True)[:12])
                 seed = content if origin.suffix in (".json", ".csv") else beginning

@@ -87,6 +87,12 @@ class HubTokenizer:
         return limit if limit < _NO_LIMIT else None
 
     @property
+    def mask(self) -> int | None:
+        """Id of the token that stands for a token to predict; None if there is none."""
+        number: int | None = self._tokenizer.mask_token_id
+        return number
+
+    @property
     def size(self) -> int:
         """Number of embeddings that the tokens need: the largest token id plus one, added and special ones included."""
         ids = self._backend.get_vocab(with_added_tokens=True).values()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -41,6 +41,7 @@ from benchrunner_transformers.model.summary import Summary
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+    from benchrunner_transformers.checkpoint.checking import Checkpoint
     from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 
 
@@ -80,6 +81,8 @@ class HubEncoder(Encoder):
         self._reads_last_tokens = self._reads_flat and reads_last_tokens(model)
         dropout.replace(model)
         self._rate: float | None = None  # of dropout, if it is not the configuration's
+        self.checkpoint: Checkpoint | None = None
+        """What the model was loaded from, for the layers of pre-training that predict tokens."""
 
     @property
     def word_embeddings(self) -> Sequence[nn.Embedding]:
@@ -174,6 +177,19 @@ class HubEncoder(Encoder):
 
     def token_states(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         return self.summary_layers.of_tokens(hidden, batch, self.dropout)
+
+    def vocabulary_head(self, weights: Mapping[str, torch.Tensor] | None = None) -> nn.Module:
+        """Make the layers of pre-training that turn states into logits over the vocabulary: (P, H) -> (P, V).
+
+        `weights` are those of such a head, by its own names; None: those of the checkpoint. The attribute `mask` of the
+        head is the id of the token that stands for a token to predict, or None if the state of a token predicts the
+        next token. Raises a `RequestError` with the reason why there is no head.
+        """
+        from benchrunner_transformers.model.vocabulary_head import vocabulary_head
+
+        if self.checkpoint is None:
+            raise RequestError("it was not loaded from a checkpoint")
+        return vocabulary_head(self.checkpoint, weights, left_to_right=self._habits.left_to_right)
 
     def draw_summary(self, source: torch.Generator) -> None:
         """Initialise the layers of the summary, and the norm above the model's layers if there is one."""

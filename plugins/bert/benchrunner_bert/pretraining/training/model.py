@@ -13,22 +13,22 @@ from torch.nn import functional
 from benchrunner import RequestError
 from benchrunner.engine import IGNORED, randomness
 from benchrunner_bert.configuration import LOOKS, Configuration, Direction
-from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
+from benchrunner_bert.model import Bert, draw_weight
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training import cross_entropy
 from benchrunner_bert.pretraining.training.flops import step_flops
 from benchrunner_bert.pretraining.training.sums import Sums
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+from benchrunner_bert.token_head import PUBLISHED, TokenHead
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import published_weights
 
 _PUBLISHED_HEADS = {
-    "tokens.dense": "cls.predictions.transform.dense",
-    "tokens.norm": "cls.predictions.transform.LayerNorm",
+    **{f"tokens.{ours}": published for ours, published in PUBLISHED.items()},
     "next_sentence": "cls.seq_relationship",
 }
-"""Our module -> the published module. The weight of the output layer is that of the word embeddings, written once."""
+"""Our module -> the published module."""
 
 _LOOKS_LEFT = (
     "**Its attention looks left only.** config.json says so twice: `attention_direction` is benchrunner's key,",
@@ -45,24 +45,6 @@ _LOOKS_RIGHT = (
 )
 _RESTRICTIONS: Mapping[Direction, tuple[str, ...]] = {"left-to-right": _LOOKS_LEFT, "right-to-left": _LOOKS_RIGHT}
 """Direction of attention -> what a user of other libraries must know."""
-
-
-class TokenHead(nn.Module):
-    """Predicts tokens: a transform of the state, then the word embeddings as output weights, with their own bias."""
-
-    def __init__(self, bert: Bert) -> None:
-        super().__init__()
-        config = bert.config
-        self.activation = ACTIVATIONS[config.activation]
-        self.dense = nn.Linear(config.hidden, config.hidden)
-        self.norm = nn.LayerNorm(config.hidden, eps=config.epsilon)
-        self.output = nn.Linear(config.hidden, config.vocabulary)
-        self.output.weight = bert.embeddings.word.weight
-
-    def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """Turn states of the predicted tokens (P, H) into logits (P, V)."""
-        logits: torch.Tensor = self.output(self.norm(self.activation(self.dense(states))))
-        return logits
 
 
 class PretrainingModel(TrainedModel):
