@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchrunner.errors import RequestError
 from benchrunner.io.hub_access import HubAccess
 from benchrunner.io.output_places import check_is_text
 from benchrunner.process.platform_facts import home_folder
 
 _TRUE = {"1", "true", "yes", "on"}
+_AT_COMMIT = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}")
+"""A repository of the hub at a commit: a branch, a tag or a short commit could come to mean other code."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,30 @@ class Settings:
     """Which rows of a dev split are read if not all are: see `Recipe.sample`."""
     halve_dev: bool = False
     """Whether each dev split is cut in two: one half selects and tunes, the other is scored."""
+    trusted_code: tuple[str, ...] = ()
+    """Code that checkpoints may run: that of these folders, and of OWNER/NAME@COMMIT on the hub."""
+    may_run_code: bool = False
+    """Whether this process may run the trusted code. Only worker processes may, which fit and predict."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trusted_code", tuple(map(_trusted, self.trusted_code)))
+
+    @property
+    def needs_workers(self) -> bool:
+        """Whether fits and predictions must be left to worker processes."""
+        return bool(self.trusted_code) and not self.may_run_code
+
+
+def _trusted(code: str) -> str:
+    """Check what holds trusted code, and make the path of a folder absolute."""
+    if Path(code).is_dir():
+        return str(Path(code).absolute())
+    if _AT_COMMIT.fullmatch(code):
+        return code
+    raise RequestError(
+        f"--trust-code {code}: give a folder, or a repository of the hub at a full commit of 40 digits, "
+        "OWNER/NAME@COMMIT. 'git ls-remote https://huggingface.co/OWNER/NAME' shows commits."
+    )
 
 
 @dataclass(frozen=True)
@@ -52,8 +80,7 @@ class Workspace:
     @classmethod
     def of_demo(cls, folder: Path) -> Workspace:
         """Return the workspace of generated data below a folder: without the hub and without official row counts."""
-        settings = Settings(offline=True, official_counts=False)
-        return cls(folder / "runs", folder / "cache", data=folder / "data", settings=settings)
+        return cls(folder / "runs", folder / "cache", folder / "data", Settings(offline=True, official_counts=False))
 
     @classmethod
     def from_environment(cls, *, data: Path | None = None, runs: Path | None = None) -> Workspace:

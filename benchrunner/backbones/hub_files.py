@@ -1,17 +1,27 @@
-"""Download the files of checkpoints from the Hugging Face hub into the hub's own cache."""
+"""Download the files of checkpoints from the Hugging Face hub into the hub's own cache.
+
+A repository is named `OWNER/NAME`, or `OWNER/NAME@REVISION` with a branch, a tag or a commit.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchrunner.errors import CheckpointError, first_line
+from benchrunner.errors import CheckpointError, UnknownName, first_line
 from benchrunner.io.hub_access import cache_only
 from benchrunner.io.json_files import read_json_object
 from benchrunner.workspace import Workspace
 
 _SHARDS = ".index.json"
 """End of the name of a file that says which tensor is in which of several files of weights."""
+
+
+def commit_notes(repository: str, folder: Path) -> tuple[str, ...]:
+    """Say which commit was read, if `repository` names a branch or a tag; `folder` is what was downloaded."""
+    revision = repository.partition("@")[2]
+    return (f"the revision {revision} is the commit {folder.name}",) if revision not in ("", folder.name) else ()
 
 
 def download_hub_file(
@@ -39,8 +49,9 @@ def find_hub_file(
     A hub that cannot be reached is asked only once; then the local cache answers, or there is an error.
     """
     from huggingface_hub import _CACHED_NO_EXIST, hf_hub_download, try_to_load_from_cache
-    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError, RevisionNotFoundError
 
+    repository, _, revision = repository.partition("@")
     cached = None if commit is None else try_to_load_from_cache(repository, name, revision=commit)
     if cached is _CACHED_NO_EXIST:
         return None
@@ -52,10 +63,13 @@ def find_hub_file(
     only_local = offline or failure is not None
     try:
         with workspace.hub.asking(wanted), cache_only(only_local):
-            return Path(hf_hub_download(repository, name, revision=commit, local_files_only=only_local))
+            asked = commit or revision or None
+            return Path(hf_hub_download(repository, name, revision=asked, local_files_only=only_local))
     except LocalEntryNotFoundError as error:
         if offline and name != "config.json":
             return None
+        if only_local and revision and not commit:
+            raise _no_revision(repository, revision, only_local=True) from None
         if not only_local:  # the hub answered before, and not this time
             workspace.hub.lost(first_line(error))
         raise CheckpointError(
@@ -63,8 +77,27 @@ def find_hub_file(
         ) from None
     except EntryNotFoundError:
         return None
+    except RevisionNotFoundError:
+        raise _no_revision(repository, revision, only_local=False) from None
     except Exception as error:  # a missing repository, a refused or broken connection: each has a class of its own
         raise CheckpointError(f"hub {repository}: {name} cannot be fetched: {first_line(error)}") from None
+
+
+def _no_revision(repository: str, revision: str, *, only_local: bool) -> CheckpointError:
+    """Return the error for a revision that the hub, or else its local cache, does not have."""
+    from huggingface_hub import HfApi, constants
+
+    known, where = [], f"of {repository}"
+    if only_local:
+        where += " in the local cache, and the hub was not asked"
+        refs = Path(constants.HF_HUB_CACHE, f"models--{repository.replace('/', '--')}", "refs")
+        known = [path.name for path in refs.glob("*")]
+    else:
+        with contextlib.suppress(Exception):  # the hub may refuse to list them, for reasons of many kinds
+            listed = HfApi().list_repo_refs(repository)
+            known = [ref.name for ref in listed.branches + listed.tags]
+    advice = f"See {constants.ENDPOINT}/{repository}."
+    return CheckpointError(str(UnknownName("revision", revision, known, advice, where=where)))
 
 
 def download_checkpoint(

@@ -56,7 +56,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def add_computing(parser: argparse.ArgumentParser) -> None:
-    """Add the options for devices, progress and checkpoints."""
+    """Add the options for devices, progress, checkpoints and trusted code."""
     from benchrunner.fits.computing import Computing
 
     parser.add_argument("--device", default=Computing.device, help="cpu, cuda, cuda:1, ... (default: auto)")
@@ -78,6 +78,13 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         "--cuda-graphs",
         action="store_true",
         help="experimental, on a GPU only: launch all kernels of a training step at once; see docs/machines.md",
+    )
+    parser.add_argument(
+        "--trust-code",
+        action="append",
+        metavar="CODE",
+        help="let checkpoints run the code of this folder, or of OWNER/NAME@COMMIT on the hub, in worker processes; "
+        "give it several times for several. Trust only code that you have read",
     )
 
 
@@ -211,6 +218,7 @@ def workspace(arguments: argparse.Namespace) -> Workspace:
         given.settings,
         offline=given.settings.offline or arguments.offline,
         leave_out_bad_rows=arguments.leave_out_bad_rows,
+        trusted_code=getattr(arguments, "trust_code", None) or (),
     )
     if arguments.offline:
         os.environ["HF_HUB_OFFLINE"] = "1"  # the hub's own libraries read this when they are imported

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from benchrunner.errors import RequestError
 from benchrunner.fits.computing import Computing
@@ -63,6 +63,8 @@ class FitRunner:
     """Estimates what a fit costs."""
     has_installed_plugins: bool
     """Whether all plugins are installed, so that other processes on this machine find them."""
+    rows: Any = None
+    """Rows to predict with a finished fit, whose folder the caller has locked, instead of fitting; usually None."""
 
 
 class Executor(ABC):

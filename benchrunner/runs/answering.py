@@ -202,6 +202,6 @@ def finished_fit(folder: RunFolder, runner: Runner) -> Fit:
         raise RequestError(
             f"The fit {folder.path.name} {record.status}: {reason}. Choose another of 'benchrunner runs list'."
         )
-    if not folder.model.exists():
+    if not folder.model.exists() and not runner.workspace.settings.needs_workers:  # workers fit again themselves
         runner.run(fit, weights=True)
     return fit

@@ -35,7 +35,8 @@ class Local(Executor):
     """Runs fits one after another in this process, or several at once in worker processes that share the cores.
 
     Without `jobs`, the number of fits at the same time follows from the cores, the memory and the fits: see
-    `automatic_shares`. On a GPU, fits then run one after another.
+    `automatic_shares`. On a GPU, fits then run one after another. Trusted code of checkpoints runs in worker processes
+    only: with such code, a worker process runs also a single fit.
     """
 
     name = "local"
@@ -53,19 +54,23 @@ class Local(Executor):
         left = []
         for fit in fits:
             record = RunFolder(runner.workspace.runs, fit.id).finished_record()
-            if record is None:
+            if record is None or runner.rows is not None:
                 left.append(fit)
             else:
                 yield fit, record
         if not left:
             return
         shares = self._shares(fits, runner)
-        if shares is None or len(left) < 2:
+        if (shares is None or len(left) < 2) and not runner.workspace.settings.needs_workers:
             yield from _run_here(left, shares, runner)
             return
+        if not can_run_workers():
+            raise RequestError("Trusted code runs in worker processes only, and this operating system has none.")
         from benchrunner.runs.workers import Workers
 
-        if self._jobs is None and runner.report is not silent:
+        if shares is None:
+            shares = CoreShares.of(fits, 1)
+        elif self._jobs is None and runner.report is not silent:
             print_note(f"benchrunner: {len(left)} fits are left to run, {shares.text}.")
         with Workers(shares) as workers:
             yield from workers.run(left, runner)

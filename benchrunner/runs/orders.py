@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Protocol, Self, final
 
+from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, FitError, RequestError, UnknownName, described
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
@@ -24,7 +25,7 @@ from benchrunner.io.files import write_atomically
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import RunFolder
-from benchrunner.runs.predicting import predict
+from benchrunner.runs.predicting import kept_outputs, predict
 from benchrunner.runs.references import PREFIX as RUN_PREFIX
 from benchrunner.runs.runner import Report, Runner
 from benchrunner.workspace import Workspace
@@ -131,6 +132,8 @@ class FitOrder:
     files: Files = "shared"
     mark: str = ""
     """Name of a file in the runs folder, by which a worker on another machine knows that it sees the same folder."""
+    rows: Rows | None = None
+    """Rows to predict with the fit, whose folder is locked by the process that gives the order; None: fit."""
 
     @classmethod
     def of(
@@ -152,6 +155,7 @@ class FitOrder:
                 runs=places.runs.absolute(),
                 cache=places.cache.absolute(),
                 data=None if places.data is None else places.data.absolute(),
+                settings=dataclasses.replace(places.settings, may_run_code=True),
             ),
             computing=dataclasses.replace(runner.computing, device=device or runner.computing.resolved().device),
             threads=threads,
@@ -159,6 +163,7 @@ class FitOrder:
             environment={name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)},
             files=files,
             mark=mark,
+            rows=runner.rows,
         )
 
     def on(self, device: str) -> Self:
@@ -209,6 +214,9 @@ class FitOrder:
 
     def _answer(self, runner: Runner) -> FitAnswer:
         fit = self.fit
+        if self.rows is not None:
+            kept_outputs(fit, self.rows, runner)
+            return FitAnswer(record=runner.folder(fit).record())
         record = runner.run(fit)
         with contextlib.suppress(FitError):  # the process that gave the order predicts as well and reports the error
             for split in runner.plugins.tasks.find(fit.task).named("dev") if record.status == "done" else []:

@@ -93,7 +93,7 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
     folder.sweep()
     task = runner.plugins.tasks.find(fit.task)
     started = time.monotonic()
-    outputs = _outputs(fit, rows, runner)
+    outputs = kept_outputs(fit, rows, runner)
     with _plugin_errors(folder):
         answers = task.problem.decode(np.array(outputs), rows.table, deepcopy(prediction.settings))
         if not hasattr(answers, "__len__") or len(answers) != len(rows):
@@ -218,7 +218,7 @@ def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]
 def raw_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     """Return a fit's raw outputs for rows of its problem. They are kept: a new threshold costs no inference."""
     with runner.locked(fit):
-        return _outputs(fit, rows, runner)
+        return kept_outputs(fit, rows, runner)
 
 
 def extra_figures(fit: Fit, rows: Rows, runner: Runner) -> Mapping[str, list[Any]]:
@@ -229,19 +229,22 @@ def extra_figures(fit: Fit, rows: Rows, runner: Runner) -> Mapping[str, list[Any
     return problem.extra_figures(outputs, rows.table, settings)
 
 
-def _outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
+def kept_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     """Return raw outputs from disk, or compute and keep them. The caller must hold the folder's lock."""
     import numpy as np
 
     folder = runner.folder(fit)
     problem = runner.plugins.tasks.find(fit.task).problem
     if rows.half is not None:
-        outputs = np.asarray(_outputs(fit, rows.half.whole, runner))
+        outputs = np.asarray(kept_outputs(fit, rows.half.whole, runner))
         return outputs[_places_of_outputs(rows.half, problem)]
     seen = {"data": rows.fingerprint, "decoding": dict(problem.decoding), "fields": problem.decoded_with}
     file = folder.outputs(identity(seen))
     seal = file.with_suffix(".json")
     of = f"outputs {file.stem} of {fit.id}"
+    if runner.workspace.settings.needs_workers and fit.backbone and not (file.exists() and seal.exists()):
+        local = runner.plugins.executors.find("local")
+        list(local.run([fit], replace(runner.fit_runner, rows=rows)))  # a worker process keeps the outputs
     if file.exists() and seal.exists():
         check_seal(seal, of, f"Remove {file} and repeat the command: the outputs are computed again.")
         return np.load(file, mmap_mode="r", allow_pickle=False)

@@ -119,9 +119,9 @@ class Workers:
         known = {fit.id: fit for fit in fits}
         threads = self._shares.threads
         device = runner.computing.resolved().device
-        waiting = deque[tuple[Fit, FitOrder]]()
-        for planned in known.values():
-            waiting.append((planned, FitOrder.of(planned, runner, device=device, threads=threads[planned.id])))
+        waiting = deque(
+            (fit, FitOrder.of(fit, runner, device=device, threads=threads[fit.id])) for fit in known.values()
+        )
         with HeldBack():
             for own_device in devices_of_workers(device, min(self._shares.jobs, len(waiting))):
                 self._workers.append(_started(own_device))
@@ -149,10 +149,7 @@ class Workers:
     def _has_cores_for(self, fit: Fit) -> bool:
         """Whether no fit runs, or the threads of the running fits leave enough cores for a further fit."""
         threads = self._shares.threads
-        taken = 0
-        for worker in self._workers:
-            if worker.fit is not None:
-                taken += threads[worker.fit.id]
+        taken = sum(threads[worker.fit.id] for worker in self._workers if worker.fit is not None)
         return not taken or taken + threads[fit.id] <= self._shares.cores
 
     def _next_answer(self, known: dict[str, Fit], runner: FitRunner, interrupt: HeldBack) -> tuple[Worker, FitAnswer]:

@@ -1,7 +1,8 @@
 """A hub on this machine: serves a folder over the part of the Hugging Face hub's HTTP interface that its clients use.
 
-The folder is laid out as `datasets/<owner>/<name>/...` and `models/[<owner>/]<name>/...`. Clients read `HF_ENDPOINT`
-when they are imported, so they run in a process of their own with `hub.environment`.
+The folder is laid out as `datasets/<owner>/<name>/...` and `models/[<owner>/]<name>/...`. A repository has one commit,
+which every revision means, unless folders `<name>@<branch>` stand beside it: then these are its other branches.
+Clients read `HF_ENDPOINT` when they are imported, so they run in a process of their own with `hub.environment`.
 """
 
 from __future__ import annotations
@@ -19,12 +20,35 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 @dataclass(frozen=True)
 class Repository:
-    """One data set or model, and its single commit."""
+    """One data set or model at one commit."""
 
     kind: str
     """`datasets` or `models`."""
     name: str
     folder: Path
+
+    @property
+    def branches(self) -> dict[str, Repository]:
+        """The other branches, by their names."""
+        start = f"{self.folder.name}@"
+        folders = {path.name.removeprefix(start): path for path in self.folder.parent.glob(f"{start}*")}
+        return {name: Repository(self.kind, self.name, folder) for name, folder in folders.items()}
+
+    def at(self, revision: str) -> Repository | None:
+        """The repository at a branch or commit; None for a revision that it does not have."""
+        branches = {"main": self, **self.branches}
+        commits = {branch.commit: branch for branch in branches.values()}
+        return self if len(branches) == 1 else branches.get(revision) or commits.get(revision)
+
+    @property
+    def refs(self) -> dict[str, Any]:
+        """What `/api/<kind>/<name>/refs` answers."""
+        branches = {"main": self, **self.branches}
+        listed = [
+            {"name": name, "ref": f"refs/heads/{name}", "targetCommit": branch.commit}
+            for name, branch in branches.items()
+        ]
+        return {"branches": listed, "converts": [], "tags": []}
 
     @property
     def files(self) -> list[Path]:
@@ -112,14 +136,14 @@ class Hub:
         for length in (2, 1):
             folder = self.root.joinpath(kind, *parts[:length])
             following = parts[length : length + 1]
-            known = not following or following[0] in ("resolve", "revision", "tree", "paths-info")
+            known = not following or following[0] in ("resolve", "revision", "refs", "tree", "paths-info")
             if len(parts) >= length and folder.is_dir() and known:
                 return Repository(kind, "/".join(parts[:length]), folder), parts[length:]
         return None
 
 
 class _Answers(BaseHTTPRequestHandler):
-    """One request. Every revision is the one commit there is."""
+    """One request."""
 
     hub: Hub
     protocol_version = "HTTP/1.1"
@@ -145,10 +169,18 @@ class _Answers(BaseHTTPRequestHandler):
         found = self.hub.find(kind, parts)
         if found is None:
             self._send(404, {"error": "Repository not found"}, {"X-Error-Code": "RepoNotFound"})
+            return
+        repository, rest = found
+        if rest[1:]:
+            repository = repository.at(rest[1])
+        if repository is None:
+            self._send(404, {"error": "Invalid rev id"}, {"X-Error-Code": "RevisionNotFound"})
+        elif rest == ["refs"]:
+            self._send(200, repository.refs)
         elif about:
-            self._describe(*found, parse_qs(address.query), body)
+            self._describe(repository, rest, parse_qs(address.query), body)
         else:
-            self._file(found[0], "/".join(found[1][2:]))
+            self._file(repository, "/".join(rest[2:]))
 
     def _describe(self, repository: Repository, rest: list[str], query: dict[str, list[str]], body: bytes) -> None:
         """`rest` is nothing, or one of revision, tree and paths-info with a revision and a path."""

@@ -56,6 +56,7 @@ class HubBert(Backbone):
 
     name: str
     repository: str
+    """Hub id, perhaps with @REVISION."""
     about: str
 
     def revision(self, workspace: Workspace) -> str:
@@ -68,7 +69,10 @@ class HubBert(Backbone):
         return self._downloaded(workspace).weight_count(workspace)
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
-        return self._downloaded(workspace).load(workspace, seed=seed)
+        downloaded = self._downloaded(workspace)
+        encoder = downloaded.load(workspace, seed=seed)
+        encoder.notes += hub_files.commit_notes(self.repository, downloaded.folder)
+        return encoder
 
     def _downloaded(self, workspace: Workspace) -> FolderBert:
         """Download what is missing, all of one commit; files in the cache need no request to the hub."""

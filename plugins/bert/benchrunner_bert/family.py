@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import final
 
@@ -58,7 +59,7 @@ EMBEDDED = [
 ]
 """Models that come with this plugin and need no network. A twin has the same vocabulary."""
 
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@\w[\w./-]*)?")
 
 
 @final
@@ -87,9 +88,11 @@ class BertFamily(BackboneFamily):
         for backbone in EMBEDDED:
             if reference == backbone.name:
                 return backbone
+        name, at, revision = reference.partition("@")
         for released in (*_released(), *_miniatures()):
-            if reference in (released.name, released.repository, released.name.replace("/", "-")):
-                return released
+            if name in (released.name, released.repository, released.name.replace("/", "-")):
+                named = reference if at else released.name
+                return replace(released, name=named, repository=f"{released.repository}{at}{revision}")
         return _find_checkpoint(reference, workspace)
 
     def convert(self, source: Path, target: Path) -> bool:

@@ -157,3 +157,10 @@ def test_the_papers_recipe_is_the_default_one() -> None:
     assert list(plugins.recipes) == ["bert-paper", "mosbach"]
     assert Recipe().changed(**plugins.recipes.find("bert-paper").values) == Recipe()
     assert plugins.grid("bert-paper") == plugins.grid("paper")
+
+
+@pytest.mark.parametrize("name", ["bert/tiny@main", "google/bert_uncased_L-2_H-128_A-2@main"])
+def test_a_released_name_may_have_a_revision(name: str, workspace: Workspace) -> None:
+    backbone = BertFamily().find(name, workspace)
+    assert isinstance(backbone, HubBert)
+    assert (backbone.name, backbone.repository) == (name, "google/bert_uncased_L-2_H-128_A-2@main")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
@@ -36,6 +36,8 @@ class Demo:
     study: Study
     seed: int = 0
     """Seed of the generated data and of the fits."""
+    trusted_code: tuple[str, ...] = ()
+    """Code that the backbone may run: see `Settings.trusted_code`."""
 
     @classmethod
     def plan(
@@ -47,6 +49,7 @@ class Demo:
         backbone: str | None = None,
         family: str | None = None,
         seed: int = 0,
+        trusted_code: tuple[str, ...] = (),
     ) -> Demo:
         """Plan the demo of some tasks, or of every task that can write demo data.
 
@@ -58,16 +61,16 @@ class Demo:
             folder = Path(os.path.realpath(folder))  # what the link leads to need not exist
         _check_is_own(folder)
         chosen = _with_demo_files(plugins) if tasks is None else _checked(tasks)
-        runner = Runner(plugins, Workspace.of_demo(folder))
+        runner = Runner(plugins, _workspace(folder, trusted_code))
         study = StudyOptions(family=family).study((backbone or _demo_backbone(plugins),), chosen, runner)
         twin = runner.planner.backbone(study.backbones[0]).twin
         backbones = (*study.backbones, twin) if twin else study.backbones
-        return cls(folder, plugins, compared(backbones, chosen, seeds=(seed,), changes=RECIPE), seed)
+        return cls(folder, plugins, compared(backbones, chosen, seeds=(seed,), changes=RECIPE), seed, trusted_code)
 
     @property
     def workspace(self) -> Workspace:
         """The demo's folders: everything is below one folder, and no network is used."""
-        return Workspace.of_demo(self.folder)
+        return _workspace(self.folder, self.trusted_code)
 
     def write_data(self) -> None:
         """Write a small data set of every task in the task's real file layout."""
@@ -90,6 +93,11 @@ class Demo:
                 ensemble = [runs[name] for name in sorted(tasks)]
                 submissions.append(write_submission(board, self.folder, runner, ensemble=ensemble))
         return submissions
+
+
+def _workspace(folder: Path, trusted_code: tuple[str, ...]) -> Workspace:
+    workspace = Workspace.of_demo(folder)
+    return replace(workspace, settings=replace(workspace.settings, trusted_code=trusted_code))
 
 
 def _check_is_own(folder: Path) -> None:

@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         backbone=arguments.backbone,
         family=arguments.family,
         seed=arguments.seed,
+        trusted_code=tuple(arguments.trust_code or ()),
     )
     runner = Runner(demo.plugins, demo.workspace, command_line.options.computing(arguments))
     _ = runner.resolved.device  # a device that cannot be used is an error before anything is written

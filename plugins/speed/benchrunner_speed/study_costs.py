@@ -20,6 +20,7 @@ LENGTH = 128
 COMPARED_NUMERICS = ("device", "device_name", "capability", "threads", "precision")
 """Facts of records that must be equal before seconds of fits are compared."""
 NO_ENCODER = "has no encoder"
+NOT_MEASURED = "is not measured: trusted code of checkpoints runs only in fits and predictions"
 
 
 def costs_of_study(
@@ -34,7 +35,7 @@ def costs_of_study(
     backbones = {system: of_system[-1].backbone for system, of_system in fits.items() if of_system}
     loads = {}
     for name in dict.fromkeys(backbones.values()):
-        if name:
+        if name and not workspace.settings.trusted_code:
             loads[name] = partial(load_backbone, name, workspace)
     settings = _settings(fits)
 
@@ -64,7 +65,8 @@ def _settings(fits: Mapping[str, Sequence[Fit]]) -> SpeedSettings:
 def _of_encoder(system: str, name: str, measured: Measurement | None) -> Iterator[comparison.Cost]:
     """Yield the costs of the encoder of a system."""
     if measured is None or not name:
-        yield comparison.Cost(system, "parameters", "", None, note=f"{system} {NO_ENCODER}")
+        reason = NOT_MEASURED if name else NO_ENCODER
+        yield comparison.Cost(system, "parameters", "", None, note=f"{system} {reason}")
         return
     footprint = _footprint(name, measured)
     yield comparison.Cost(system, "parameters", "", footprint.facts.parameters, note="of the encoder, with embeddings")

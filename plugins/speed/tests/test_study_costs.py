@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Recipe, Workspace
+from benchrunner import Recipe, Settings, Workspace
 from benchrunner.results import Computing, Fit, Record
 from benchrunner_speed import study_costs
 from benchrunner_speed.bench import Facts
@@ -103,6 +103,14 @@ def test_a_system_without_an_encoder_has_reasons(asked: list[list[str]]) -> None
     assert asked == []
     assert found["majority", "parameters", ""].note == "majority has no encoder"
     assert found["majority", "training time", "s/fit"].note == "majority: no fit finished"
+
+
+def test_no_encoder_is_measured_where_code_is_trusted(asked: list[list[str]], tmp_path: Path) -> None:
+    own, place = fit("a"), Workspace(Path("runs"), Path("cache"), settings=Settings(trusted_code=(str(tmp_path),)))
+    found = costs_of_study({"a": [own]}, {own.id: record(own)}, place, Computing("cpu"))
+    assert asked == []
+    assert [(cost.quantity, cost.value) for cost in found] == [("parameters", None), ("training time", 3.0)]
+    assert found[0].note.startswith("a is not measured: trusted code")
 
 
 @pytest.mark.parametrize(

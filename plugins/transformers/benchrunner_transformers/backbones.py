@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +19,7 @@ from benchrunner_transformers.names import RELEASED, Reference
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
+    from benchrunner_transformers.checkpoint.own_code import OwnCode
 
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -49,6 +51,14 @@ class FolderModel(Backbone):
     reference: Reference
     about: str = "a model in a folder"
 
+    def folder(self, workspace: Workspace) -> Path:
+        """Return the folder of the checkpoint."""
+        return Path(self.reference.model)
+
+    def home(self, folder: Path) -> str:
+        """Return what `--trust-code` names to trust the code beside the checkpoint."""
+        return self.reference.model
+
     def revision(self, workspace: Workspace) -> str:
         return _revision(Path(self.reference.model), self.reference, workspace)
 
@@ -74,20 +84,28 @@ class HubModel(Backbone):
     about: str
 
     def revision(self, workspace: Workspace) -> str:
-        return _revision(self._folder(workspace), self.reference, workspace)
+        return _revision(self.folder(workspace), self.reference, workspace)
 
     def layer_count(self, workspace: Workspace) -> int:
-        return _layer_count(self._folder(workspace), self.reference)
+        return _layer_count(self.folder(workspace), self.reference)
 
     def weight_count(self, workspace: Workspace) -> int:
-        return _weight_count(self._folder(workspace))
+        return _weight_count(self.folder(workspace))
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_transformers.loading import load
 
-        return load(self._folder(workspace), seed=seed, encoder_only=self.reference.encoder_only)
+        folder = self.folder(workspace)
+        encoder = load(folder, seed=seed, encoder_only=self.reference.encoder_only)
+        encoder.notes += hub_files.commit_notes(self.reference.model, folder)
+        return encoder
 
-    def _folder(self, workspace: Workspace) -> Path:
+    def home(self, folder: Path) -> str:
+        """Return what `--trust-code` names to trust the code beside the checkpoint."""
+        return f"{self.reference.model.partition('@')[0]}@{folder.name}"
+
+    def folder(self, workspace: Workspace) -> Path:
+        """Return the folder of one commit in the hub's cache, with all files that loading reads."""
         from benchrunner_transformers.checkpoint.tokenizer_files import versioned_files
 
         repository = self.reference.model
@@ -100,10 +118,71 @@ class HubModel(Backbone):
         return folder
 
 
-def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
-    """Hash a model's weights and settings, its tokenizer as it is, and which part is used; check the model.
+@final
+@dataclass(frozen=True)
+class OwnCodeModel(Backbone):
+    """A model that its own code computes, which the user trusts. Only `load` runs the code."""
 
-    The model is loaded where a file changed that loading may read.
+    name: str
+    model: FolderModel | HubModel
+    about: str = "a model with code of its own"
+
+    def revision(self, workspace: Workspace) -> str:
+        from benchrunner_transformers.checkpoint.configuration import own_configuration
+        from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
+
+        folder, code = self._trusted(workspace)
+
+        def fingerprint() -> str:
+            settings = read_json_object(folder / "config.json", error=CheckpointError)
+            return HubTokenizer.read(folder, own_configuration(settings, None)).fingerprint
+
+        return _revision_of(folder, f"own code {code.digest}\n", workspace, fingerprint)
+
+    def weight_count(self, workspace: Workspace) -> int:
+        return self.model.weight_count(workspace)
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        from benchrunner_transformers.loading import load_with_code
+
+        folder, code = self._trusted(workspace)
+        encoder = load_with_code(folder, code, workspace, seed=seed)
+        encoder.notes += (f"the model is computed by its own code, {code.digest[:12]}",)
+        if isinstance(self.model, HubModel):
+            encoder.notes += hub_files.commit_notes(self.model.reference.model, folder)
+        return encoder
+
+    def _trusted(self, workspace: Workspace) -> tuple[Path, OwnCode]:
+        """Return the folder and its code as they are now; raise `CheckpointError` if the code is trusted no more."""
+        from benchrunner_transformers.checkpoint.own_code import trusted_code
+
+        folder = self.model.folder(workspace)
+        config = folder / "config.json"
+        settings = read_json_object(config, error=CheckpointError)
+        code = trusted_code(config, settings, self.model.home(folder), workspace)
+        if code is None:
+            raise CheckpointError(f"{folder}: the code of the model changed, and is not trusted any more.")
+        return folder, code
+
+
+def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
+    """Hash a model of the library: its files, and which part is used. The model is loaded where it was never checked.
+
+    The values of the weights are checked as well, so that a command ends before its first fit.
+    """
+
+    def fingerprint() -> str:
+        from benchrunner_transformers.loading import load
+
+        return load(folder, seed=0, encoder_only=reference.encoder_only).tokenizer_fingerprint
+
+    return _revision_of(folder, "encoder only\n" if reference.encoder_only else "", workspace, fingerprint)
+
+
+def _revision_of(folder: Path, further: str, workspace: Workspace, fingerprint: Callable[[], str]) -> str:
+    """Hash a model's weights and settings, its tokenizer as it is, and what further tells models apart.
+
+    `fingerprint` reads the tokenizer's. It is called where a file changed that loading may read.
     """
     from benchrunner.engine import Cache
 
@@ -112,13 +191,12 @@ def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
     for path in (folder / "config.json", folder / SUMMARY, *weight_files(folder)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
-    if reference.encoder_only:
-        digest.update(b"encoder only\n")
+    digest.update(further.encode())
     files = digest.copy()
     for path in sorted(folder.iterdir()):
         if path.is_file() and path.suffix not in _WEIGHTS:
             files.update(f"{path.name} {cache.file_hash(path)}\n".encode())
-    digest.update(_checked_tokenizer(folder, reference, files.hexdigest(), workspace).encode())
+    digest.update(_remembered(files.hexdigest(), workspace, fingerprint).encode())
     return digest.hexdigest()
 
 
@@ -138,22 +216,19 @@ def _weight_count(folder: Path) -> int:
     return sum(tensor.numel() for tensor in read_shapes(weight_files(folder)).values())
 
 
-def _checked_tokenizer(folder: Path, reference: Reference, files: str, workspace: Workspace) -> str:
-    """Return the fingerprint of a checkpoint's tokenizer; load a checkpoint that the same code never loaded before.
+def _remembered(files: str, workspace: Workspace, fingerprint: Callable[[], str]) -> str:
+    """Return the fingerprint of a checkpoint's tokenizer; read it where the same code never read the same files before.
 
-    The values of the weights are checked as well, so that a command ends before its first fit. `files` is a hash of
-    the files.
+    `files` is a hash of the files.
     """
     memory = workspace.cache / "checked" / f"{files}-{checking_code()}.json"
     with contextlib.suppress(CheckpointError):
         kept = read_json_object(memory, error=CheckpointError).get("tokenizer") if memory.is_file() else None
         if isinstance(kept, str):
             return kept
-    from benchrunner_transformers.loading import load
-
-    fingerprint = load(folder, seed=0, encoder_only=reference.encoder_only).tokenizer_fingerprint
-    write_atomically(memory, lambda part: part.write_text(json.dumps({"tokenizer": fingerprint})))
-    return fingerprint
+    tokenizer = fingerprint()
+    write_atomically(memory, lambda part: part.write_text(json.dumps({"tokenizer": tokenizer})))
+    return tokenizer
 
 
 def checking_code() -> str:
@@ -166,7 +241,7 @@ def checking_code() -> str:
     return digest.hexdigest()[:16]
 
 
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@\w[\w./-]*)?")
 
 
 @final
@@ -183,22 +258,28 @@ class TransformersFamily(BackboneFamily):
     def find(self, reference: str, workspace: Workspace) -> Backbone | None:
         parsed = Reference.parse(reference)
         if Path(parsed.model).is_dir():
-            return _of_known_architecture(FolderModel(reference, parsed), Path(parsed.model) / "config.json")
-        for name, about in RELEASED.items():
-            released = Reference.parse(name).model
-            if parsed.model in (released, released.rpartition("/")[2]):
-                return HubModel(reference, Reference(released, parsed.encoder_only), about)
+            return _readable(FolderModel(reference, parsed), Path(parsed.model) / "config.json", workspace)
+        if (released := parsed.released()) is not None:
+            return HubModel(reference, *released)
         if _HUB_ID.fullmatch(parsed.model) and not Path(parsed.model).exists():
             config = hub_files.download_hub_file(parsed.model, "config.json", workspace)
-            return _of_known_architecture(HubModel(reference, parsed, "a model on the hub"), config)
+            return _readable(HubModel(reference, parsed, "a model on the hub"), config, workspace)
         return None
 
 
-def _of_known_architecture(backbone: Backbone, config: Path) -> Backbone | None:
-    """Return the backbone, or None if there is no config.json; refuse architectures that the library does not have."""
+def _readable(model: FolderModel | HubModel, config: Path, workspace: Workspace) -> Backbone | None:
+    """Return the backbone of a model, or None if there is no config.json.
+
+    Its own code computes it if the user trusts the code; otherwise the library must have the architecture.
+    """
     if not config.is_file():
         return None
     from benchrunner_transformers.checkpoint.configuration import read_settings
+    from benchrunner_transformers.checkpoint.own_code import advice_on_code, trusted_code
 
-    read_settings(config)
-    return backbone
+    home = model.home(config.parent)
+    settings = read_json_object(config, error=CheckpointError)
+    if trusted_code(config, settings, home, workspace) is not None:
+        return OwnCodeModel(model.name, model)
+    read_settings(config, lambda settings: advice_on_code(config, settings, home, workspace))
+    return model

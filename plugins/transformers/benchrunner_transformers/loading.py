@@ -1,4 +1,4 @@
-"""Load models strictly: no code of the checkpoint, no other pickle than tensors, every weight in its place."""
+"""Load models strictly: no code but what is trusted, no other pickle than tensors, every weight in its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from benchrunner import CheckpointError
+from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import first_line, randomness, tensor_files
 from benchrunner_transformers.checkpoint.checking import (
     SHOWN_FAULTS,
@@ -19,12 +19,15 @@ from benchrunner_transformers.checkpoint.checking import (
     no_states,
     renamed,
 )
+from benchrunner_transformers.checkpoint.configuration import own_configuration
 from benchrunner_transformers.checkpoint.habits import Habits, settle_attention
+from benchrunner_transformers.checkpoint.own_code import OwnCode
 from benchrunner_transformers.checkpoint.published_heads import BASE
 from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
-from benchrunner_transformers.checkpoint.weight_files import SUMMARY, read_tensors
+from benchrunner_transformers.checkpoint.weight_files import SUMMARY, read_tensors, weight_files
 from benchrunner_transformers.library_settings import quiet
 from benchrunner_transformers.model.encoder import HubEncoder
+from benchrunner_transformers.model.own_model import fill, made_of_own_code
 from benchrunner_transformers.model.summary import Summary
 
 if TYPE_CHECKING:
@@ -38,11 +41,39 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
     """Load the model of a folder with its tokenizer. Weights of the summary that it lacks are drawn from the seed."""
     checkpoint = check(folder, encoder_only=encoder_only)
     tensors = read_tensors(checkpoint.files)
+    with quiet(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(randomness.derived(seed, "missing weights"))
+        weights = renamed(tensors, checkpoint.model_class, checkpoint.config, checkpoint.encoder_only)
+        model, _ = from_weights(checkpoint.model_class, checkpoint.config, weights, torch.device("cpu"))
+    return _encoder(checkpoint, model, tensors, seed=seed)
+
+
+def load_with_code(folder: Path, code: OwnCode, workspace: Workspace, *, seed: int) -> HubEncoder:
+    """Load the model of a folder by its own code, which runs here. Weights that it lacks are drawn from the seed."""
+    path = folder / "config.json"
+    settings = read_json_object(path, error=CheckpointError)
+    files = weight_files(folder)
+    tensors = read_tensors(files)
+    with quiet(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(randomness.derived(seed, "missing weights"))
+        tokenizer = HubTokenizer.read(folder, own_configuration(settings, None))
+        model = made_of_own_code(path, settings, code, workspace, vocabulary=tokenizer.size)
+        left_out = fill(folder, model, tensors)
+    checkpoint = Checkpoint(folder, tuple(files), model.config, tokenizer, type(model), False, tuple(left_out))
+    return _encoder(checkpoint, model, tensors, seed=seed, code=code)
+
+
+def _encoder(
+    checkpoint: Checkpoint,
+    model: PreTrainedModel,
+    tensors: Mapping[str, torch.Tensor],
+    *,
+    seed: int,
+    code: OwnCode | None = None,
+) -> HubEncoder:
+    """Find out how a model with all its weights reads its input, and make the encoder with its summary."""
+    folder = checkpoint.folder
     with quiet():
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(randomness.derived(seed, "missing weights"))
-            weights = renamed(tensors, checkpoint.model_class, checkpoint.config, checkpoint.encoder_only)
-            model, _ = from_weights(checkpoint.model_class, checkpoint.config, weights, torch.device("cpu"))
         tensor_files.check_finite(folder, model.named_parameters())
         _share_table(model)
         try:
@@ -70,6 +101,7 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
             summary_place=place,
             max_length=_max_length(model, checkpoint.tokenizer),
             encoder_only=checkpoint.encoder_only,
+            code=code,
         )
     encoder.checkpoint = checkpoint
     encoder.notes = (*notes, *checkpoint.tokenizer.notes)

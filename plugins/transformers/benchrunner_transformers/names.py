@@ -16,13 +16,22 @@ class Reference:
     """A reference that was taken apart."""
 
     model: str
-    """Folder or hub id."""
+    """Folder or hub id, perhaps with @REVISION."""
     encoder_only: bool
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Take a reference apart."""
         return cls(text.removesuffix(ENCODER), text.endswith(ENCODER))
+
+    def released(self) -> tuple[Self, str] | None:
+        """Return the reference to a released model that this names, with its description; None for other models."""
+        name, at, revision = self.model.partition("@")
+        for text, about in RELEASED.items():
+            model = text.removesuffix(ENCODER)
+            if name in (model, model.rpartition("/")[2]):
+                return type(self)(f"{model}{at}{revision}", self.encoder_only), about
+        return None
 
 
 RELEASED: Mapping[str, str] = {

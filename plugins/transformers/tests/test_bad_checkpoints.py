@@ -162,7 +162,7 @@ def test_an_unknown_architecture_is_refused(folder: Path) -> None:
 def test_code_of_the_checkpoint_is_refused(folder: Path) -> None:
     (folder / "modeling.py").write_text("raise SystemExit('code of the checkpoint ran')")
     change_settings(folder, model_type="roberto", auto_map={"AutoModel": "modeling.Roberto"})
-    assert "asks for code of its own (auto_map), which benchrunner never runs" in refusal(folder)
+    assert "asks for code of its own (auto_map), and transformers" in refusal(folder)
 
 
 def test_code_of_the_checkpoint_never_runs(folder: Path) -> None:

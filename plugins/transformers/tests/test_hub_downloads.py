@@ -85,7 +85,7 @@ def test_models_of_the_hub_are_found_again_offline(tmp_path: Path) -> None:
     assert bert["family"] == "BertFamily"
     assert named["total"] == split["total"] == pickle["total"]
     assert len({answer["revision"] for answer in (named, split, pickle)}) == 3, "other files"
-    assert "asks for code of its own (auto_map), which benchrunner never runs" in refused["error"]
+    assert "asks for code of its own (auto_map), and transformers" in refused["error"]
     assert "somebody/absent" in absent["error"] and "\n" not in absent["error"]
     again = asked(hub, tmp_path / "home", *references, offline=True)
     assert again[:4] == online[:4] and again[5:] == online[5:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +52,11 @@ _LAYER_COUNTS = (
 """Settings that say how many layers a model has."""
 
 
-def read_settings(path: Path) -> dict[str, Any]:
-    """Read config.json; refuse an architecture that the library does not have."""
+def read_settings(path: Path, advice: Callable[[Mapping[str, Any]], str] | None = None) -> dict[str, Any]:
+    """Read config.json; refuse an architecture that the library does not have.
+
+    `advice` says what helps if the model brings code for its architecture.
+    """
     import transformers
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
     from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
@@ -65,10 +68,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     if model_type not in CONFIG_MAPPING_NAMES or model_type not in MODEL_MAPPING_NAMES:
         library = f"transformers {transformers.__version__}"
         if "auto_map" in settings:
-            raise CheckpointError(
-                f"{path}: the model asks for code of its own (auto_map), which benchrunner never runs, and {library} "
-                f"has no architecture '{model_type}'."
-            )
+            text = f"{path}: the model asks for code of its own (auto_map), and {library} has no architecture"
+            raise CheckpointError(f"{text} '{model_type}'. {advice(settings) if advice else ''}".rstrip())
         raise CheckpointError(f"{path}: {library} has no architecture '{model_type}'.")
     return settings
 
@@ -89,6 +90,23 @@ def configuration(path: Path, settings: Mapping[str, Any], *, tensors: int) -> P
     assert not isinstance(config, tuple)
     if config.model_type == "rwkv":
         config.rescale_every = 0  # the library would change weights between training and evaluation, for half precision
+    return config
+
+
+def own_configuration(settings: Mapping[str, Any], config_class: type[PreTrainedConfig] | None) -> PreTrainedConfig:
+    """Make a configuration object of a model with own code: of its own class, or else of the library's class.
+
+    Without `config_class`, no code of the checkpoint runs.
+    """
+    from transformers import CONFIG_MAPPING, PreTrainedConfig
+
+    model_type = settings.get("model_type")
+    if config_class is None:
+        config_class = PreTrainedConfig
+        if model_type in CONFIG_MAPPING:
+            config_class = CONFIG_MAPPING[model_type]
+    config = config_class.from_dict(_without_code(settings))
+    assert not isinstance(config, tuple)
     return config
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from benchrunner_transformers.checkpoint.checking import Checkpoint
+    from benchrunner_transformers.checkpoint.own_code import OwnCode
     from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 
 
@@ -61,11 +62,14 @@ class HubEncoder(Encoder):
         summary_place: Literal["first", "last"],
         max_length: int,
         encoder_only: bool,
+        code: OwnCode | None = None,
     ) -> None:
         super().__init__()
         self.model = model
         self.tokenizer = tokenizer
         self.encoder_only = encoder_only
+        self.code = code
+        """The model's own code, which is saved with it; None for a model of the library."""
         self.summary_layers = summary
         self.summary_head_bias = summary.output_bias
         self._kind: Kind | None = None
@@ -214,6 +218,9 @@ class HubEncoder(Encoder):
         path = folder / "config.json"
         settings = json.loads(path.read_text(encoding="utf-8"))
         settings[MARK] = {"part": "encoder" if self.encoder_only else "model", "max_length": self.max_length}
+        if self.code is not None:
+            self.code.write(folder)
+            settings["auto_map"] = dict(self.code.classes)
         path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
     def _buckets(self, batch: FlatBatch) -> list[blocks.Bucket]:

@@ -1,0 +1,131 @@
+"""A model of a checkpoint's own code: made, filled with the weights, and called as the library's models are."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from benchrunner import CheckpointError, Workspace
+from benchrunner.engine import first_line, tensor_files
+from benchrunner_transformers.checkpoint.checking import POOLER, SHOWN_FAULTS
+from benchrunner_transformers.checkpoint.configuration import own_configuration
+from benchrunner_transformers.checkpoint.own_code import OwnCode
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+def made_of_own_code(
+    path: Path, settings: Mapping[str, Any], code: OwnCode, workspace: Workspace, *, vocabulary: int
+) -> PreTrainedModel:
+    """Run the code of a checkpoint and make its model, on the CPU, with weights that torch's generator draws.
+
+    `path` is config.json; `vocabulary` is the number of embeddings that the tokenizer needs.
+    """
+    from transformers import PreTrainedModel
+
+    name = code.classes["AutoModel"]
+    try:
+        config = own_configuration(settings, code.load_class("AutoConfig", workspace))
+        model_class = code.load_class("AutoModel", workspace)
+        model = model_class(config) if issubclass(model_class, PreTrainedModel) else None
+    except CheckpointError:
+        raise
+    except Exception as error:  # own code may fail in any way
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise CheckpointError(f"{path}: the own code of the model failed to make {name}: {reason}") from error
+    if model is None:
+        raise CheckpointError(f"{path}: {name} is no PreTrainedModel of the library transformers.")
+    _adapt(path, model, vocabulary)
+    return model
+
+
+def fill(folder: Path, model: PreTrainedModel, tensors: Mapping[str, torch.Tensor]) -> list[str]:
+    """Give a model the weights of its checkpoint; return the names of weights that are no part of it.
+
+    A checkpoint with a head has the model's weights under a prefix.
+    """
+    expected = model.float().state_dict()
+    prefix = _prefix(expected, tensors)
+    inside = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    left_out = [name for name in tensors if not name.startswith(prefix)]
+    parameters = list(model.named_parameters(remove_duplicate=False))  # tied weights have several names
+    given = {id(weight) for name, weight in parameters if name in inside}
+    known = {*inside, *(name for name, weight in parameters if id(weight) in given)}
+    faults = [f"missing: {name}" for name in expected if name not in known and not name.startswith(POOLER)]
+    for name, weight in expected.items():
+        if name in inside and inside[name].shape != weight.shape:
+            faults.append(f"{name}: {tuple(inside[name].shape)} where the code asks for {tuple(weight.shape)}")
+    parts = {name for name, _ in model.named_children()}
+    buffers = {name for name, _ in model.named_buffers()}
+    for name in inside.keys() - expected.keys() - buffers:
+        if prefix or name.partition(".")[0] in parts:
+            faults.append(f"unexpected: {name}")
+        else:
+            left_out.append(name)
+    if faults:
+        lines = "\n".join(f"  - {fault}" for fault in sorted(faults)[:SHOWN_FAULTS])
+        raise CheckpointError(f"{folder}: the weights are not those of this {type(model).__name__}:\n{lines}")
+    tensor_files.check_types(folder, {name: inside[name] for name, _ in parameters if name in inside})
+    model.load_state_dict({name: inside[name] for name in expected if name in inside}, strict=False)
+    return sorted(left_out)
+
+
+def _prefix(expected: Mapping[str, torch.Tensor], tensors: Mapping[str, torch.Tensor]) -> str:
+    """Return the prefix under which a checkpoint has most of a model's weights; empty if they have their own names."""
+    best, most = "", len(expected.keys() & tensors.keys())
+    for prefix in sorted({f"{name.partition('.')[0]}." for name in tensors}):
+        count = sum(f"{prefix}{name}" in tensors for name in expected)
+        if count > most:
+            best, most = prefix, count
+    return best
+
+
+def _adapt(path: Path, model: PreTrainedModel, vocabulary: int) -> None:
+    """Let the model be called with any of the library's arguments, and give outputs with `last_hidden_state`.
+
+    Arguments that its own `forward` does not have are left out.
+    """
+    from transformers.modeling_outputs import BaseModelOutput
+
+    forward = model.forward
+    parameters = inspect.signature(forward).parameters
+    takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+    if "input_ids" not in parameters:
+        raise CheckpointError(f"{path}: {type(model).__name__}.forward has no argument input_ids.")
+
+    @functools.wraps(forward)
+    def adapted(input_ids: torch.Tensor, **inputs: Any) -> Any:
+        given = {name: value for name, value in inputs.items() if takes_all or name in parameters}
+        if "attention_mask" in parameters and given.get("attention_mask") is None:
+            given["attention_mask"] = torch.ones_like(input_ids)
+        outputs = forward(input_ids=input_ids, **given)
+        if isinstance(outputs, torch.Tensor):
+            return BaseModelOutput(last_hidden_state=outputs)
+        return BaseModelOutput(last_hidden_state=outputs[0]) if isinstance(outputs, tuple) else outputs
+
+    model.forward = adapted
+    table = _embeddings(model, vocabulary)
+    if table is None:
+        raise CheckpointError(
+            f"{path}: {type(model).__name__} has no table of embeddings for the {vocabulary:,} tokens of the tokenizer."
+        )
+    model.get_input_embeddings = lambda: table
+
+
+def _embeddings(model: PreTrainedModel, vocabulary: int) -> nn.Embedding | None:
+    """Return the table that the model says, or else its first that is large enough for all tokens."""
+    try:
+        said = model.get_input_embeddings()
+    except (AttributeError, NotImplementedError, TypeError):
+        said = None
+    for module in (said, *model.modules()):
+        if isinstance(module, nn.Embedding) and module.num_embeddings >= vocabulary:
+            return module
+    return None
