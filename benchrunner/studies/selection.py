@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from benchrunner.errors import FitError, RequestError, first_line
@@ -32,10 +32,11 @@ def select(
     selection_note = cell.selection.note(cell.task)
     if selection_note is not None:
         notes[selection_note] = None
-    finished = _finished(cell, lost)
+    finished = finished_points(cell, lost)
     if not finished:
         return CellResult(cell, None, None, {}, {}, lost, tuple(notes), runner, predictions)
-    chosen, selected = _best(cell, finished, predictions)
+    chosen = best_point(cell, finished, predictions)
+    selected = max(chosen.fits, key=lambda fit: _dev_score(fit, cell, predictions))
     for split in cell.task.named("dev"):
         notes |= dict.fromkeys(predictions.predict(selected, split).record.notes)
     return CellResult(
@@ -51,7 +52,7 @@ def select(
     )
 
 
-def _finished(cell: Cell, lost: Mapping[str, str]) -> list[Candidate]:
+def finished_points(cell: Cell, lost: Collection[str]) -> list[Candidate]:
     """Return the grid points that have finished fits, with these fits alone."""
     finished = []
     for point in cell.candidates:
@@ -61,23 +62,19 @@ def _finished(cell: Cell, lost: Mapping[str, str]) -> list[Candidate]:
     return finished
 
 
-def _best(cell: Cell, points: Sequence[Candidate], predictions: Predictions) -> tuple[Candidate, Fit]:
-    """Return the grid point that is selected among those with finished fits, and its best fit.
+def best_point(cell: Cell, points: Sequence[Candidate], predictions: Predictions) -> Candidate:
+    """Return the grid point that is selected among those with finished fits; of equal points the first."""
+    return max(points, key=lambda point: point_score(cell, point, predictions))
 
-    Restarts that were added later do not select the point.
+
+def point_score(cell: Cell, point: Candidate, predictions: Predictions) -> float:
+    """Return the score by which grid points are compared, of the finished fits of a point.
+
+    Restarts that were added later do not count, unless all restarts before them were lost.
     """
-    chosen = points[0]
-    chosen_scores = list[float]()
-    best_value = -math.inf
-    first_seeds = cell.fitting.first_seeds
-    for point in points:
-        scores = [_dev_score(fit, cell, predictions) for fit in point.fits]
-        of_first = scores[: sum(fit.seed in first_seeds for fit in point.fits)] or scores
-        value = max(of_first) if cell.selection.rule == "best" else statistics.fmean(of_first)
-        if not chosen_scores or value > best_value:
-            chosen, chosen_scores, best_value = point, scores, value
-    best_restart = chosen_scores.index(max(chosen_scores))
-    return chosen, chosen.fits[best_restart]
+    scores = [_dev_score(fit, cell, predictions) for fit in point.fits]
+    of_first = scores[: sum(fit.seed in cell.fitting.first_seeds for fit in point.fits)] or scores
+    return max(of_first) if cell.selection.rule == "best" else statistics.fmean(of_first)
 
 
 def _dev_score(fit: Fit, cell: Cell, predictions: Predictions) -> float:

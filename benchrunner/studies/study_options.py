@@ -15,7 +15,7 @@ from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import by_name, compared
-from benchrunner.studies.cells import KEEP, SELECT, Selection
+from benchrunner.studies.cells import KEEP, SEARCH, SELECT, Selection
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
 
@@ -90,6 +90,22 @@ class StudyOptions(Declared):
         "select by one half of the rows of each dev split, and show scores of the other half, so that the choice does "
         "not favour systems with more grid points",
         bool,
+    )
+    early_stop: int | None = parameter(
+        None,
+        "of trainings of several lengths, such as --epochs 1-10, run no longer one after this number of lengths at "
+        "which the mean over the restarts did not improve on dev",
+        int,
+        at_least=1,
+        read_by=STEPS,
+    )
+    search: str | None = parameter(
+        None,
+        "of trainings of several lengths, let only the best third of the grid points, by the mean over two or more "
+        "restarts, go on to the next length (successive halving)",
+        str,
+        choices=SEARCH,
+        read_by=STEPS,
     )
     select_by: str | None = parameter(None, "metric that selects, in place of each task's headline", str)
     method: tuple[str, ...] | None = parameter(
@@ -240,6 +256,8 @@ class StudyOptions(Declared):
             limit_dev=self.limit_dev,
             select_on_half=self.select_on_half or False,
             looks=self.until_clear or (),
+            early_stop=self.early_stop,
+            search=self.search or "",
             limits=self.limits,
         )
 

@@ -148,6 +148,7 @@ class _Settling:
             of_study = self._options.over(self._of_scale).over(self._of_file)  # of which a stage reads this alone
             merged = merged.over(StudyOptions(select_on_half=of_study.select_on_half))
             merged = replace(merged, seeds=None, restarts=None, until_clear=None, select=None, keep="selected")
+            merged = replace(merged, early_stop=None, search=None)
             merged = merged.without_unread(options_read(task, system.method, self._runner))
             fitting = self._fitting(merged, task, system.method)
             return Cell(system.name, task, backbone=system.backbone, method=system.method, fitting=fitting)
