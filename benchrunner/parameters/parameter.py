@@ -63,6 +63,8 @@ class Parameter:
     """Largest value of a number; None is no limit."""
     below: float | None = None
     """Number that exceeds every value; None is no limit."""
+    whole_above: float | None = None
+    """Number above which values are whole, such as 1 for a share or a number of steps; None is no limit."""
     choices: tuple[Value, ...] = ()
     """All possible values; empty if others are possible."""
     separator: str = ""
@@ -124,8 +126,9 @@ class Parameter:
             limits.append(f"up to {self.at_most:,}")
         if self.below is not None:
             limits.append(f"below {self.below:,}")
+        whole = "" if self.whole_above is None else f", whole above {self.whole_above:,}"
         none = f", or {self.none}" if self.none else ""
-        return f"{_KINDS[self.kind]} {' and '.join(limits)}".strip() + none
+        return f"{_KINDS[self.kind]} {' and '.join(limits)}".strip() + whole + none
 
     def checked(self, value: object, name: str) -> Any:
         """Return a value with the parameter's kind; raise a `RequestError` with `name` if it is not possible."""
@@ -160,6 +163,7 @@ class Parameter:
             and (self.above is None or value > self.above)
             and (self.at_most is None or value <= self.at_most)
             and (self.below is None or value < self.below)
+            and (self.whole_above is None or value <= self.whole_above or value == int(value))
         )
 
     def another(self) -> Any:

@@ -119,16 +119,30 @@ class Recipe(Declared):
     )
     """From Zhang et al. 2021."""
     warmup: float = parameter(
-        0.1, "share of the steps in which the learning rate rises from zero", at_least=0, at_most=1, read_by=STEPS
-    )
-    """The share is rounded down to whole steps."""
-    schedule: str = parameter(
-        "released",
-        "decay of the learning rate to zero: from step 0 with warm-up over its beginning, as in the code of Devlin et "
-        "al. 2019, or from the end of warm-up, as in transformers",
-        choices=("released", "after-warmup"),
+        0.1,
+        "steps in which the learning rate rises from zero: a share up to 1, which is all steps, or a number above 1",
+        at_least=0,
+        whole_above=1,
         read_by=STEPS,
     )
+    """`training.schedule.counted_steps` says how many steps a share is."""
+    schedule: str = parameter(
+        "released",
+        "learning rate after warm-up: a line to zero from step 0 (released, as in the code of Devlin et al. 2019) or "
+        "from the end of warm-up (after-warmup), half a cosine, constant, falling as the root of the step grows "
+        "(inverse-sqrt), or constant until a last cooldown (trapezoid)",
+        choices=("released", "after-warmup", "cosine", "constant", "inverse-sqrt", "trapezoid"),
+        read_by=STEPS,
+    )
+    """`training.schedule.share_of_peak` has the formulas."""
+    cooldown: float = parameter(
+        0.2,
+        "last steps, in which the schedule trapezoid falls: a share or a number, as for warmup",
+        at_least=0,
+        whole_above=1,
+        read_by=STEPS,
+    )
+    """The default is what Hägele et al. 2024 recommend."""
     final_share: float = parameter(
         0.0,
         "share of the peak learning rate at which its decay ends; 1 does not decay",

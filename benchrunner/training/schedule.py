@@ -13,6 +13,9 @@ import numpy as np
 from benchrunner.features.randomness import permutation
 from benchrunner.parameters.recipes import Recipe
 
+INVERSE_SQRT_STEPS = 10_000
+"""Steps without warm-up after which `inverse-sqrt` has divided the rate by the root of 2, as in transformers."""
+
 
 def share_of_peak(
     step: int,
@@ -20,26 +23,42 @@ def share_of_peak(
     warmup: int,
     *,
     schedule: str = "released",
+    cooldown: float = 0.0,
+    final_share: float = 0.0,
 ) -> float:
-    """Give a step's learning rate as a share of its peak: it rises linearly during warm-up, then falls linearly.
+    """Give a step's learning rate as a share of its peak: it rises linearly during warm-up, then follows the schedule.
 
-    Steps count from 0, and `warmup` is a number of steps. With `released`, as in the code of Devlin et al. 2019, the
-    decay runs from step 0 and warm-up covers its beginning: step / warmup, then 1 - step / steps. With `after-warmup`,
-    as in transformers, the decay begins at the peak when warm-up ends.
+    Steps count from 0. `warmup` is a number of steps; the other values are a recipe's. All schedules but `released` are
+    transformers'. With `released`, as in the code of Devlin et al. 2019, warm-up covers the beginning
+    of a decay from step 0: step / warmup, then 1 - step / steps. Decay ends at `final_share`. If warm-up has more than
+    all steps, the rate does not reach its peak.
     """
     if step < warmup:
         return step / warmup
-    decaying = steps if schedule == "released" else steps - warmup
-    return (steps - step) / decaying
+    share = 1.0
+    match schedule:
+        case "released":
+            share = (steps - step) / steps
+        case "after-warmup":
+            share = (steps - step) / (steps - warmup)
+        case "cosine":
+            share = (1 + math.cos(math.pi * (step - warmup) / (steps - warmup))) / 2
+        case "inverse-sqrt":
+            scale = warmup or INVERSE_SQRT_STEPS
+            share = math.sqrt(scale / (scale + step - warmup))
+        case "trapezoid":
+            share = min(1.0, (steps - step) / max(1, counted_steps(steps, cooldown)))
+    return final_share + (1 - final_share) * share
 
 
-def warmup_steps(steps: int, share: float) -> int:
-    """Give the number of warm-up steps: a share of all steps, rounded down.
+def counted_steps(steps: int, amount: float) -> int:
+    """Give the number of steps that a recipe's `warmup` or `cooldown` means.
 
-    The share counts as the decimal number that a user writes: 0.29 of 100 steps are 29 steps, although the product of
-    floating-point numbers is below 29.
+    Above 1 it is that number; otherwise it is a share of all steps, rounded down. The share counts as the decimal
+    number that a user writes: 0.29 of 100 steps are 29 steps, although the product of floating-point numbers is below
+    29.
     """
-    return int(steps * Fraction(repr(share)))
+    return int(amount) if amount > 1 else int(steps * Fraction(repr(amount)))
 
 
 @dataclass
@@ -69,8 +88,24 @@ class Schedule:
 
     @cached_property
     def warmup(self) -> int:
-        """Number of steps in which the learning rate rises."""
-        return warmup_steps(self.steps, self.recipe.warmup)
+        """Number of steps in which the learning rate rises; it may be more than all steps."""
+        return counted_steps(self.steps, self.recipe.warmup)
+
+    @property
+    def free_steps(self) -> int:
+        """Number of first steps whose learning rates would be the same with more steps in all.
+
+        A fit with more epochs takes these steps with the same rates. Warm-up that is a share of all steps leaves none.
+        """
+        recipe = self.recipe
+        if 0 < recipe.warmup <= 1:
+            return 0
+        free = self.warmup
+        if recipe.schedule in ("constant", "inverse-sqrt") or recipe.final_share == 1:
+            free = self.steps
+        elif recipe.schedule == "trapezoid":
+            free = max(free, self.steps - counted_steps(self.steps, recipe.cooldown))
+        return min(free, self.steps)
 
     def batch(self, step: int) -> np.ndarray:
         """Give the units of a step, counted from 0. Each epoch has every unit once, in its own order."""
@@ -91,10 +126,14 @@ class Schedule:
 
     def lr(self, step: int) -> float:
         """Give the learning rate of a step, counted from 0."""
-        share = share_of_peak(step, self.steps, self.warmup, schedule=self.recipe.schedule)
-        if step >= self.warmup:
-            final_share = self.recipe.final_share
-            share = final_share + (1 - final_share) * share
+        share = share_of_peak(
+            step,
+            self.steps,
+            self.warmup,
+            schedule=self.recipe.schedule,
+            cooldown=self.recipe.cooldown,
+            final_share=self.recipe.final_share,
+        )
         return self.recipe.lr * share
 
     def decay_without_gradient(self, rate: float = 1.0) -> float:

@@ -45,6 +45,7 @@ def test_several_values_are_a_grid_unless_that_is_forbidden() -> None:
         ({"at_least": 0, "below": 1}, "a number from 0 up and below 1"),
         ({"above": 0, "at_most": 1000}, "a number above 0 and up to 1,000"),
         ({"at_most": 1}, "a number up to 1"),
+        ({"at_least": 0, "whole_above": 1}, "a number from 0 up, whole above 1"),
     ],
 )
 def test_limits_are_said_in_words(limits: dict[str, float], values: str) -> None:
@@ -53,6 +54,8 @@ def test_limits_are_said_in_words(limits: dict[str, float], values: str) -> None
     for edge, is_possible in (("at_least", True), ("at_most", True), ("above", False), ("below", False)):
         if edge in limits:
             assert own._is_allowed(float(limits[edge])) is is_possible
+    if "whole_above" in limits:
+        assert [own._is_allowed(value) for value in (0.5, 1.0, 2.0, 1.5)] == [True, True, True, False]
 
 
 def test_another_value_is_within_the_limits() -> None:

@@ -29,7 +29,8 @@ BAD: list[tuple[str, Any]] = [
     ("bilstm_width", 767),
     ("layer_decay", 0.0),
     ("redraw_layers", -1),
-    ("schedule", "cosine"),
+    ("schedule", "linear"),
+    ("cooldown", 2.5),
     ("epsilon", 0.0),
     ("bias_correction", 1),
 ]

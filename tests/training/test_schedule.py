@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, strategies
-from transformers import get_constant_schedule_with_warmup, get_linear_schedule_with_warmup
+from transformers import get_linear_schedule_with_warmup, get_scheduler
 
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
-from benchrunner.training.schedule import Schedule, warmup_steps
+from benchrunner.training.schedule import Schedule, counted_steps
 
 
 @given(strategies.integers(1, 60), strategies.integers(1, 20), strategies.integers(1, 4))
@@ -75,14 +75,97 @@ def test_every_rate_of_a_fit_is_the_released_codes(steps: int, warmup: int) -> N
     np.testing.assert_allclose([schedule.lr(step) for step in range(steps)], expected, rtol=1e-14, atol=0)
 
 
+THEIRS: dict[str, tuple[str, dict[str, Any]]] = {
+    "after-warmup": ("linear", {}),
+    "cosine": ("cosine_with_min_lr", {"min_lr_rate": 0.0}),
+    "constant": ("constant_with_warmup", {}),
+    "inverse-sqrt": ("inverse_sqrt", {}),
+    "trapezoid": ("warmup_stable_decay", {"num_decay_steps": 15, "decay_type": "linear"}),
+}
+"""Schedule -> the name and the arguments of transformers' schedule of the same kind."""
+
+
+def scheduler_rates(name: str, warmup: int, steps: int, **arguments: Any) -> list[float]:
+    """Take the rates of steps from transformers, for a peak of 3e-5."""
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=3e-5)
+    scheduler, rates = get_scheduler(name, optimizer, warmup, steps, arguments), []
+    for _ in range(steps):
+        rates.append(scheduler.get_last_lr()[0])
+        optimizer.step()
+        scheduler.step()
+    return rates
+
+
+@pytest.mark.parametrize("schedule", THEIRS)
+@pytest.mark.parametrize(("warmup", "warmup_steps"), [(0.0, 0), (0.1, 6), (7, 7), (50, 50), (1, 60), (100, 100)])
+def test_schedules_are_those_of_transformers(schedule: str, warmup: float, warmup_steps: int) -> None:
+    name, arguments = THEIRS[schedule]
+    theirs = scheduler_rates(name, warmup_steps, 60, **arguments)
+    ours = fit_schedule(60, lr=3e-5, schedule=schedule, warmup=warmup, cooldown=0.25)
+    np.testing.assert_allclose([ours.lr(step) for step in range(60)], theirs, rtol=1e-12, atol=1e-20)
+
+
+def test_every_schedule_is_compared_with_an_independent_one() -> None:
+    assert {"released", *THEIRS} == set(RECIPE_FIELDS["schedule"].choices)
+
+
+def test_a_cosine_and_a_trapezoid_end_at_the_final_share() -> None:
+    for schedule, name, arguments in (
+        ("cosine", "cosine_with_min_lr", {"min_lr_rate": 0.1}),
+        ("trapezoid", "warmup_stable_decay", {"num_decay_steps": 12, "decay_type": "linear", "min_lr_ratio": 0.1}),
+    ):
+        ours = fit_schedule(60, lr=3e-5, schedule=schedule, warmup=9, cooldown=12, final_share=0.1)
+        theirs = scheduler_rates(name, 9, 60, **arguments)
+        np.testing.assert_allclose([ours.lr(step) for step in range(9, 60)], theirs[9:], rtol=1e-12)
+
+
 @pytest.mark.parametrize("schedule", RECIPE_FIELDS["schedule"].choices)
 def test_a_final_share_of_one_keeps_the_peak_after_warm_up(schedule: str) -> None:
-    theirs = get_constant_schedule_with_warmup(torch.optim.SGD([torch.zeros(1)], lr=3e-5), 4)
     ours = fit_schedule(40, lr=3e-5, final_share=1.0, schedule=schedule)
-    for step in range(40):
-        assert ours.lr(step) == pytest.approx(theirs.get_last_lr()[0], rel=1e-12)
-        theirs.optimizer.step()
-        theirs.step()
+    theirs = scheduler_rates("constant_with_warmup", 4, 40)
+    assert [ours.lr(step) for step in range(40)] == pytest.approx(theirs, rel=1e-12)
+
+
+def equal_rates(short: Schedule, long: Schedule) -> int:
+    """Count the first steps that have the same rate in both schedules."""
+    for step in range(short.steps):
+        if short.lr(step) != long.lr(step):
+            return step
+    return short.steps
+
+
+@given(
+    strategies.sampled_from(RECIPE_FIELDS["schedule"].choices),
+    strategies.sampled_from([0.0, 0.1, 1.0, 5.0, 12.0, 90.0]),
+    strategies.sampled_from([0.0, 0.25, 1.0, 6.0, 90.0]),
+    strategies.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_free_steps_keep_their_rates_in_a_longer_fit(
+    schedule: str, warmup: float, cooldown: float, final_share: float
+) -> None:
+    values = {"schedule": schedule, "warmup": warmup, "cooldown": cooldown, "final_share": final_share}
+    short = fit_schedule(20, **values)
+    equal = min(equal_rates(short, fit_schedule(steps, **values)) for steps in (20, 21, 37, 400))
+    assert short.free_steps <= equal
+    if not 0 < warmup <= 1:  # a step at the peak, where decay begins, may be equal by chance
+        assert equal <= short.free_steps + 1
+
+
+@pytest.mark.parametrize(
+    ("values", "free"),
+    [
+        ({"schedule": "constant", "warmup": 5}, 20),
+        ({"schedule": "inverse-sqrt", "warmup": 0.0}, 20),
+        ({"schedule": "constant", "warmup": 0.1}, 0),
+        ({"schedule": "trapezoid", "warmup": 5, "cooldown": 0.25}, 15),
+        ({"schedule": "trapezoid", "warmup": 5, "cooldown": 8}, 12),
+        ({"schedule": "cosine", "warmup": 5}, 5),
+        ({"schedule": "released", "warmup": 50}, 20),
+        ({}, 0),
+    ],
+)
+def test_free_steps_are_those_before_the_decay(values: dict[str, Any], free: int) -> None:
+    assert fit_schedule(20, **values).free_steps == free
 
 
 def test_the_decay_ends_at_the_final_share() -> None:
@@ -121,16 +204,12 @@ def test_the_rate_rises_in_all_steps_if_all_are_warm_up() -> None:
         assert [fit_schedule(4, lr=8.0, warmup=1.0, schedule=name).lr(step) for step in range(4)] == [0, 2, 4, 6]
 
 
-def test_warm_up_rounds_the_written_share_down() -> None:
+def test_up_to_one_is_a_share_rounded_down_above_a_number() -> None:
     assert 100 * 0.29 < 29, "the product of floating-point numbers misses the whole number"
-    assert [warmup_steps(30, 0.1), warmup_steps(100, 0.29), warmup_steps(19, 0.1), warmup_steps(8, 1.0)] == [
-        3,
-        29,
-        1,
-        8,
-    ]
-    assert [warmup_steps(steps, 0.1) for steps in range(2000)] == [int(steps * 0.1) for steps in range(2000)]
-    assert warmup_steps(1_000_000, 1e-05) == 10
+    shares = ((30, 0.1), (100, 0.29), (19, 0.1), (8, 1.0), (8, 2.0), (8, 500.0))
+    assert [counted_steps(*share) for share in shares] == [3, 29, 1, 8, 2, 500]
+    assert [counted_steps(steps, 0.1) for steps in range(2000)] == [int(steps * 0.1) for steps in range(2000)]
+    assert counted_steps(1_000_000, 1e-05) == 10
 
 
 def test_decay_of_a_weight_without_gradient_is_computed_ahead() -> None:

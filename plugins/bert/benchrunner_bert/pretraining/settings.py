@@ -10,13 +10,24 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from benchrunner import RequestError
+from benchrunner import Recipe, RequestError
 from benchrunner.results import Declared, parameter
 from benchrunner_bert.pretraining.inputs import INPUTS
 from benchrunner_bert.pretraining.objectives import OBJECTIVES, TWO_MODELS
 
 COMPUTING = ("zero", "offload", "micro_tokens", "recompute")
 """Settings of how a run is computed. They may change when a run continues; all others decide the result."""
+SCHEDULE = ("schedule", "cooldown", "final_share")
+"""Settings of the learning rate after warm-up, which are declared as for fits. Runs that leave them at their defaults
+continue those of versions without them."""
+
+
+def _as_for_fits(name: str) -> Any:
+    """Declare a setting as the field of recipes of this name is declared."""
+    for field in dataclasses.fields(Recipe):
+        if field.name == name:
+            return parameter(field.default, **{**field.metadata, "read_by": ""})
+    raise AttributeError(f"Recipe.{name}")
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,10 @@ class Settings(Declared):
     """[CLS] and [SEP] never are."""
     lr: float = parameter(1e-4, "peak learning rate; an ELMo's is 1e-3", at_least=0)
     warmup: int = parameter(10_000, "steps over which the learning rate rises, at most all", at_least=0, at_most=10**10)
-    """The rate falls from step 0 to zero, over both phases: see `share_of_peak`."""
+    schedule: str = _as_for_fits("schedule")
+    """The schedule runs over both phases: see `share_of_peak`."""
+    cooldown: float = _as_for_fits("cooldown")
+    final_share: float = _as_for_fits("final_share")
     weight_decay: float = parameter(0.01, "decoupled weight decay; biases and LayerNorm do not decay", at_least=0)
     beta1: float = parameter(0.9, "Adam's decay of the mean of the gradients", at_least=0, below=1)
     beta2: float = parameter(0.999, "Adam's decay of the mean of the squared gradients", at_least=0, below=1)
@@ -136,11 +150,20 @@ class Settings(Declared):
         """Give the learning rate of a step, counted from 0."""
         from benchrunner.engine import share_of_peak  # imports numpy, which the command line does without
 
-        return self.lr * share_of_peak(step, self.steps, min(self.warmup, self.steps))
+        return self.lr * share_of_peak(
+            step,
+            self.steps,
+            min(self.warmup, self.steps),
+            schedule=self.schedule,
+            cooldown=self.cooldown,
+            final_share=self.final_share,
+        )
 
     def decisive(self) -> dict[str, Any]:
         """Give the settings that decide the result: a run continues only with the same ones."""
-        return {name: value for name, value in dataclasses.asdict(self).items() if name not in COMPUTING}
+        unset = set(SCHEDULE).difference(self.changes())
+        left_out = unset.union(COMPUTING)
+        return {name: value for name, value in dataclasses.asdict(self).items() if name not in left_out}
 
 
 @dataclass(frozen=True)
