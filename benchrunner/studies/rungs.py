@@ -6,7 +6,6 @@ not depend on the length, the fits of a line are one training, of which each fit
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import final
@@ -14,8 +13,8 @@ from typing import final
 from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.studies.cells import Candidate, Cell, CellKey
-from benchrunner.training.schedule import goes_on
+from benchrunner.studies.cells import Candidate, Cell
+from benchrunner.training.schedule import has_free_steps
 
 Line = tuple[Candidate, ...]
 """Grid points that differ only in the length of the training, the shortest first."""
@@ -27,12 +26,29 @@ def lines_of(cell: Cell) -> list[Line]:
     """Group the grid points of a cell into lines."""
     lines = dict[Recipe, list[Candidate]]()
     for point in cell.candidates:
-        lines.setdefault(point.recipe.changed(epochs=1, max_steps=None), []).append(point)
-    return [tuple(sorted(points, key=_length)) for points in lines.values()]
+        lines.setdefault(_of_any_length(point.recipe), []).append(point)
+    return [tuple(sorted(points, key=lambda point: _length(point.recipe))) for points in lines.values()]
 
 
-def _length(point: Candidate) -> tuple[int, float]:
-    return point.recipe.epochs, point.recipe.max_steps or math.inf
+def _of_any_length(recipe: Recipe) -> Recipe:
+    """Return what a recipe has in common with those that differ only in the length of the training."""
+    return recipe.changed(epochs=1)
+
+
+def _length(recipe: Recipe) -> int:
+    return recipe.epochs
+
+
+def shorter_recipes(recipes: Iterable[Recipe]) -> dict[Recipe, Recipe]:
+    """Map each recipe whose trainings go on from those of a shorter one to this shorter recipe."""
+    before = dict[Recipe, Recipe]()
+    shorter = {}
+    for recipe in sorted(recipes, key=_length):
+        line = _of_any_length(recipe)
+        if line in before and has_free_steps(recipe):
+            shorter[recipe] = before[line]
+        before[line] = recipe
+    return shorter
 
 
 def linked(cells: Iterable[Cell]) -> dict[str, Fit]:
@@ -42,16 +58,24 @@ def linked(cells: Iterable[Cell]) -> dict[str, Fit]:
         for fit in cell.fits:
             fits.setdefault(fit.id, fit)
     for cell in cells:
-        for line in lines_of(cell):
-            if not goes_on(line[0].recipe):
-                continue
-            for shorter, longer in zip(line, line[1:], strict=False):
-                before = {fit.seed: fit.id for fit in shorter.fits}
-                for fit in longer.fits:
-                    if fit.seed in before:
-                        fits[fit.id] = replace(fits[fit.id], shorter=before[fit.seed])
-                        fits[before[fit.seed]] = replace(fits[before[fit.seed]], leaves_state=True)
+        fits_of = {point.recipe: {fit.seed: fit.id for fit in point.fits} for point in cell.candidates}
+        for longer, shorter in shorter_recipes(fits_of).items():
+            for seed in fits_of[longer].keys() & fits_of[shorter].keys():
+                after, before = fits_of[longer][seed], fits_of[shorter][seed]
+                fits[after] = replace(fits[after], shorter=before)
+                fits[before] = replace(fits[before], leaves_state=True)
     return fits
+
+
+def epochs_trained(cell: Cell) -> int:
+    """Count the passes over the training data in the fits of a cell: steps that a fit takes over count once."""
+    fits = linked([cell])
+    epochs = 0
+    for fit in fits.values():
+        epochs += fit.recipe.epochs
+        if fit.shorter:
+            epochs -= fits[fit.shorter].recipe.epochs
+    return epochs
 
 
 def check_search(cell: Cell) -> None:
@@ -84,6 +108,10 @@ class Rungs:
     def fits(self) -> list[Fit]:
         """All planned fits, each once."""
         return list(self._fits.values())
+
+    def shorter(self, fit: Fit) -> Fit | None:
+        """Return the fit that a fit goes on from."""
+        return self._fits.get(self._fits[fit.id].shorter)
 
     @property
     def cells(self) -> list[Cell]:
