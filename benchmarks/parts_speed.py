@@ -71,7 +71,7 @@ def kinds(runner: Runner, data: Path) -> dict[str, Kind]:
     }
 
 
-def amount(kind: Kind, features: Features, units: np.ndarray) -> int:
+def amount(kind: Kind, features: Features, units: np.ndarray) -> float:
     """What a batch counts: windows of questions, choices, or words."""
     if kind.counted == "words":
         return features.loss_weight(units)

@@ -1,6 +1,10 @@
 """The public names of `benchrunner`, each with its module: type checkers and `__init__.py` read them here."""
 
-from benchrunner.console.printing import print_line as print_line, print_note as print_note
+from benchrunner.console.printing import (
+    print_line as print_line,
+    print_note as print_note,
+    printable as printable,
+)
 from benchrunner.data import iob_tags as iob_tags
 from benchrunner.data.delimited import TextTable as TextTable
 from benchrunner.data.hub import HubTable as HubTable

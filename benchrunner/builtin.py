@@ -23,7 +23,6 @@ COMMANDS = {
     "compare": "fit several backbones to several tasks with a grid and restarts, and print a table",
     "predict": "answer a file or a split with a finished fit, or with several together",
     "export": "write a finished fit as a checkpoint that other libraries load",
-    "runs": "list, show, compare and remove the fits in the runs folder",
 }
 """Built-in command -> what it does. Its code is in `benchrunner/commands`, in the module NAME_command."""
 

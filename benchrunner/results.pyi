@@ -7,6 +7,7 @@ from benchrunner.fits.executor import Executor as Executor, FitRunner as FitRunn
 from benchrunner.fits.fit import Fit as Fit, Prediction as Prediction, Record as Record
 from benchrunner.fits.progress import Event as Event, watched as watched
 from benchrunner.io import output_places as output_places
+from benchrunner.io.files import remove_leftovers as remove_leftovers
 from benchrunner.parameters.declared import Declared as Declared, parameter as parameter
 from benchrunner.parameters.recipes import Grid as Grid
 from benchrunner.plugins.diagnosis import diagnose as diagnose
@@ -14,10 +15,10 @@ from benchrunner.plugins.discovery import discover as discover
 from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process.interrupts import HeldBack as HeldBack
-from benchrunner.runs import inventory as inventory, predicting as predicting
+from benchrunner.runs import predicting as predicting
 from benchrunner.runs.answering import answer as answer, write_board_files as write_board_files
 from benchrunner.runs.exporting import export as export
-from benchrunner.runs.folder import find_run as find_run
+from benchrunner.runs.folder import find_run as find_run, fits_of as fits_of
 from benchrunner.runs.local_executor import Local as Local
 from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder, send_fits as send_fits
 from benchrunner.runs.predicting import predict as predict
@@ -26,7 +27,6 @@ from benchrunner.studies import cells as cells, comparison as comparison
 from benchrunner.studies.answered_rows import AnsweredRows as AnsweredRows
 from benchrunner.studies.backbones_by_tasks import compared as compared
 from benchrunner.studies.cells import CellResult as CellResult
-from benchrunner.studies.kept import removal as removal
 from benchrunner.studies.kept.kept_results import read_study as read_study, result_of_runs as result_of_runs
 from benchrunner.studies.kept.kept_study import find_study as find_study, kept_studies as kept_studies
 from benchrunner.studies.result import Result as Result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -81,7 +81,7 @@ class Features:
     counts: np.ndarray | None = None
     """int64 (units,): how many rows begin in each unit; None is 1 for each"""
     loss_weights: np.ndarray | None = None
-    """int64 (units,): how many losses are summed in a unit; None is 1 for each"""
+    """int64 (units,): how many losses are summed in a unit; None is 1 for each. `weighted` gives their weights, fp64"""
 
     @classmethod
     def of(
@@ -126,11 +126,33 @@ class Features:
             return np.ones(self.units, dtype=np.int64)
         return np.asarray(counts)
 
-    def loss_weight(self, units: np.ndarray) -> int:
+    def loss_weight(self, units: np.ndarray) -> float:
         """Return the number by which the summed loss of the given units is divided."""
         if self.loss_weights is None:
             return len(units)
-        return int(self.loss_weights[units].sum())
+        weight: float = self.loss_weights[units].sum().item()
+        return weight
+
+    def balanced_weights(self, width: int) -> np.ndarray:
+        """Return labelled rows, or words, / (labels * rows of the label) for each label, as scikit-learn: (width,).
+
+        Labels that no row has are not counted, and weigh 0. `width` is the number of labels or more.
+        """
+        labels = self.targets.get("label", self.token_targets.get("label", np.zeros(0, dtype=np.int64)))
+        counts = np.bincount(labels[labels != IGNORED], minlength=width)
+        has_rows = counts > 0
+        weights = np.zeros(width)
+        weights[has_rows] = counts.sum() / (has_rows.sum() * counts[has_rows])
+        return weights
+
+    def weighted(self, weights: np.ndarray) -> Features:
+        """Copy the features with each loss counted by the weight of its label, (labels,), as torch's mean does."""
+        if "label" in self.targets:
+            return replace(self, loss_weights=weights[self.targets["label"]])
+        labels = self.token_targets["label"]
+        of_tokens = np.append(weights, 0.0)[np.where(labels == IGNORED, len(weights), labels)]
+        sums = np.concatenate([[0.0], np.cumsum(of_tokens)])
+        return replace(self, loss_weights=np.diff(sums[self.starts[self.groups]]))
 
     @property
     def lengths(self) -> np.ndarray:

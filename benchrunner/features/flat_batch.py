@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import DTypeLike
 from torch import Tensor
+from torch.nn import functional
 
 from benchrunner.features.arrays import IGNORED, Features, borders, on_device
 from benchrunner.features.blocks import Block, Bucket, PaddedRows, blocks_of, buckets, lengths_of, ranges, rows_of
@@ -114,6 +115,25 @@ class FlatBatch:
     """The dropout of this forward pass; drops nothing outside of training."""
     static: StaticBorders | None = None
     """Borders of the sequences of a batch of fixed shape, whose `blocks` cannot be read; None in other batches."""
+    label_smoothing: float = 0.0
+    """The recipe's, for `cross_entropy`; 0 outside of training."""
+    label_weights: Tensor | None = None
+    """fp32 (labels or more,): what each label counts in `cross_entropy`; None is 1 for each."""
+
+    def cross_entropy(self, scores: Tensor, labels: Tensor) -> Tensor:
+        """Sum the cross-entropy of scores (n, labels) over the numbers of the right labels (n,), without `IGNORED`.
+
+        In training, labels are smoothed and weighted as the recipe says.
+        """
+        weights = None if self.label_weights is None else self.label_weights[: scores.shape[-1]]
+        return functional.cross_entropy(
+            scores.float(),
+            labels,
+            weights,
+            ignore_index=IGNORED,
+            reduction="sum",
+            label_smoothing=self.label_smoothing,
+        )
 
     @property
     def dropping(self) -> bool:
@@ -240,7 +260,11 @@ def collate(
         uploaded["borders"] = shape.borders_of(starts)
     tensors = on_device(uploaded, device)
     return FlatBatch(
-        **{name: tensors[name] for name in arrays},
+        tokens=tensors["tokens"],
+        segments=tensors["segments"],
+        positions=tensors["positions"],
+        starts=tensors["starts"],
+        restore=tensors["restore"],
         blocks=tuple(blocks_of(lengths)) if shape is None else Untold(),
         targets={name: tensors[f"target {name}"] for name in targets},
         feature_positions=filled(places, 0) if shape is None else np.empty(0, dtype=np.int64),

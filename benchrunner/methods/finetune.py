@@ -32,6 +32,7 @@ def linear_head(encoder: Encoder, job: Job) -> Head:
         seed=job.fit.seed,
         summary_bias=encoder.summary_head_bias,
         summary=job.fit.recipe.summary,
+        layer=job.fit.recipe.head_layer,
     )
 
 
@@ -44,7 +45,7 @@ class Finetune(Method):
     about: str = "train all weights with a linear layer on top"
     fresh_head: Callable[[Encoder, Job], Head] = linear_head
     exports: bool = True
-    recipe_fields: tuple[str, ...] = ("summary", *ENCODER_FIELDS)
+    recipe_fields: tuple[str, ...] = ("summary", "head_layer", *ENCODER_FIELDS)
     training_fields: tuple[str, ...] = ENCODER_FIELDS
 
     def fit(self, job: Job) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import torch
@@ -15,6 +16,8 @@ from benchrunner.problems.problem import HeadShape
 
 INITIAL_DEVIATION = 0.02
 """Standard deviation of fresh weights, drawn from a truncated normal (Devlin et al. 2019, released code)."""
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "gelu": nn.functional.gelu}
+"""A recipe's `head_layer` -> the activation of the dense layer."""
 
 
 class Head(nn.Module, ABC):
@@ -28,7 +31,10 @@ class Head(nn.Module, ABC):
 
 
 class LinearHead(Head):
-    """Dropout, then a linear layer over each sequence's summary, its summary token's state, or each token's state."""
+    """Dropout, then a linear layer over each sequence's summary, its summary token's state, or each token's state.
+
+    A dense layer with an activation, and dropout, may stand before the linear layer (Liu et al. 2019, released code).
+    """
 
     def __init__(
         self,
@@ -38,10 +44,11 @@ class LinearHead(Head):
         seed: int,
         summary_bias: bool = True,
         summary: str = "pooler",
+        layer: str = "none",
     ) -> None:
         """Draw fresh weights. `summary_bias` says whether a layer that reads the encoder's own summaries has a bias.
 
-        `summary` is the recipe's; it has no effect if the shape reads no summaries.
+        `summary` is the recipe's; it has no effect if the shape reads no summaries. `layer` is its `head_layer`.
         """
         super().__init__()
         self.level = shape.level
@@ -52,6 +59,11 @@ class LinearHead(Head):
         draw(self.output.weight, generator(seed, "head"))
         if self.output.bias is not None:
             nn.init.zeros_(self.output.bias)
+        self.layer = layer
+        if layer != "none":
+            self.dense = nn.Linear(hidden, hidden)
+            draw(self.dense.weight, generator(seed, "head layer"))
+            nn.init.zeros_(self.dense.bias)
 
     def forward(self, encoder: Encoder, batch: FlatBatch) -> Tensor:
         if self.shape.reads_summary and self.summary == "pooler":
@@ -62,11 +74,14 @@ class LinearHead(Head):
             hidden = encoder(batch).index_select(0, encoder.summary_tokens(batch))
         else:
             hidden = encoder.token_states(encoder(batch), batch)
-        if self.shape.dropout:
-            hidden = batch.dropout(hidden, encoder.dropout, "head")
+        rate = encoder.dropout if self.shape.dropout else 0.0
+        hidden = batch.dropout(hidden, rate, "head")
         # In fp32: half precision has so few different values that scores would often be equal.
         with torch.autocast(hidden.device.type, enabled=False):
-            outputs: Tensor = self.output(hidden.float())
+            hidden = hidden.float()
+            if self.layer != "none":
+                hidden = batch.dropout(ACTIVATIONS[self.layer](self.dense(hidden)), rate, "head layer")
+            outputs: Tensor = self.output(hidden)
         return outputs.index_select(0, batch.restore) if self.level == "sequence" else outputs
 
 

@@ -97,9 +97,9 @@ class Method(ABC):
 
     def fields_read(self, problem: Problem) -> frozenset[str]:
         """Return the fields of `recipes.SPECIAL` and `recipes.STEP_FIELDS` that change a fit to a problem."""
-        fields = problem.all_recipe_fields.union(self.recipe_fields)
+        fields = frozenset(problem.recipe_fields).union(self.recipe_fields)
         if self.trains_in_steps:
-            fields |= frozenset(STEP_FIELDS)
+            fields |= frozenset((*problem.batch_fields, *STEP_FIELDS))
         return fields if problem.head.reads_summary else fields - {"summary"}
 
     def reads(self, name: str, problem: Problem) -> bool:

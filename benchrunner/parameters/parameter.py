@@ -176,7 +176,7 @@ class Parameter:
             others = (not start,)
         elif not others and self.kind in (int, float):
             start = start or 0
-            others = (self.kind(start + 1), self.kind(start - 1), self.kind(start / 2))
+            others = (self.kind(start + 1), self.kind(start - 1), self.kind(start / 2), self.kind((start + 1) / 2))
         elif not others:
             others = (self.kind(f"{start}x"),)
         return next((value for value in others if value != self.default and self._is_allowed(value)), None)

@@ -22,8 +22,11 @@ STEPS = "methods that train in steps, such as 'finetune'"
 """Who reads the parameters of optimizer steps."""
 _LONG_TEXTS = "tasks that mark answers in long texts"
 _WORDS = "tasks that label words"
+_ONE_LABEL = "methods that train in steps, on tasks with one label for a row or a word"
+_CROSS_ENTROPY = "methods that train in steps, on tasks with one label for a row or a word, or with equal choices"
 _FROZEN = "the methods 'features', 'features+attention' and 'probe'"
 _SUMMARIES = "methods with a linear layer, such as 'finetune' and 'probe', on tasks that ask about whole texts"
+_HEADS = "the methods 'finetune' and 'lora'"
 _RECURRENT = "methods with a BiLSTM, such as 'features' and 'finetune+bilstm'"
 _WHOLE = "methods that train all layers, such as 'finetune'"
 
@@ -33,13 +36,22 @@ class Recipe(Declared):
     """Hyper-parameters of one training. The defaults are those of Devlin et al. 2019, A.3, for sentence tasks.
 
     A new field needs its declaration here and the code that reads it. A field that some fits do not read says so in
-    `read_by`: methods and problems name such fields in `recipe_fields`, except those of `STEPS`.
+    `read_by`: methods and problems name such fields in `recipe_fields` or `batch_fields`, except those of `STEPS`.
     """
 
     owner: ClassVar[str] = "A recipe's "
 
     lr: float = parameter(5e-5, "peak learning rate", at_least=0, read_by=STEPS)
     epochs: int = parameter(3, "passes over the training data", at_least=1, at_most=10**6, read_by=STEPS)
+    max_steps: int | None = parameter(
+        None,
+        "optimizer steps after which training ends, also within an epoch, at most those of all epochs; the schedule "
+        "ends with them",
+        int,
+        at_least=1,
+        none="all",
+        read_by=STEPS,
+    )
     batch_size: int = parameter(
         32,
         "examples in one optimizer step, or what batch-unit says; it does not depend on the memory",
@@ -77,6 +89,20 @@ class Recipe(Declared):
         choices=("own-words", "mean-words"),
         read_by=_WORDS,
     )
+    label_smoothing: float = parameter(
+        0.0,
+        "share of the target probability that goes to all labels alike, against overconfident fits",
+        at_least=0,
+        below=1,
+        read_by=_CROSS_ENTROPY,
+    )
+    class_weights: str = parameter(
+        "none",
+        "what a label counts in the loss: none is 1 for each, balanced is rows / (labels x rows of the label), "
+        "against rare labels being ignored",
+        choices=("none", "balanced"),
+        read_by=_ONE_LABEL,
+    )
     features: str = parameter(
         "concat-last-4",
         "layers of a frozen encoder that are read",
@@ -106,6 +132,12 @@ class Recipe(Declared):
         "first or the last token, or the mean or the maximum over all tokens",
         choices=("pooler", "first", "last", "mean", "max"),
         read_by=_SUMMARIES,
+    )
+    head_layer: str = parameter(
+        "none",
+        "dense layer, with this activation and dropout, between what a head reads and its output layer",
+        choices=("none", "tanh", "gelu"),
+        read_by=_HEADS,
     )
     layer_decay: float = parameter(
         1.0, "factor of the learning rate from layer to layer, from the top down", above=0, at_most=1, read_by=_WHOLE
@@ -233,6 +265,11 @@ class Recipe(Declared):
     def as_dict(self) -> dict[str, Any]:
         """Give the values of all fields by their names, and those of methods' parameters as `METHOD.NAME`."""
         return {**{name: getattr(self, name) for name in RECIPE_FIELDS}, **self.parameters}
+
+    def passes(self, rows: int) -> float:
+        """Estimate how often a training in steps reads each of its rows."""
+        most = math.inf if self.max_steps is None else self.max_steps * self.batch_size / max(1, rows)
+        return min(self.epochs, most)
 
     @property
     def general(self) -> dict[str, Any]:

@@ -118,6 +118,7 @@ class Choose(TextChoice):
     choices: int
     """How many texts every row offers."""
     name: str = "choose"
+    batch_fields = ("label_smoothing",)
 
     def __post_init__(self) -> None:
         if self.choices < 2:
@@ -141,10 +142,7 @@ class Choose(TextChoice):
         return {"label": np.array(labels, dtype=np.int64)}
 
     def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
-        from torch.nn import functional
-
-        scores = outputs.float().view(-1, self.choices)
-        return functional.cross_entropy(scores, batch.targets["label"], reduction="sum")
+        return batch.cross_entropy(outputs.view(-1, self.choices), batch.targets["label"])
 
     def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
         """Return the scores of each row's texts, (rows, choices)."""

@@ -104,13 +104,11 @@ class ClassifyWords(OneLabel):
         return Features.of(sequences, targets=targets, guides={"places": places})
 
     def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
-        from torch.nn import functional
-
         starts = batch.starts[:-1].long()
         first = starts.index_select(0, batch.restore)  # (rows,)
         places = first[:, None] + batch.targets["places"]
         scores: Any = self._sum(outputs.float()[places])
-        return functional.cross_entropy(scores, batch.targets["label"], reduction="sum")
+        return batch.cross_entropy(scores, batch.targets["label"])
 
     def _sum(self, read: Any) -> Any:
         """Add up the shares of the outputs (rows, places, all outputs) that belong to their places: (rows, labels)."""

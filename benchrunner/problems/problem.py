@@ -28,6 +28,9 @@ Settings = Mapping[str, Any]
 Figures = dict[str, list[Any]]
 """Further figures by name, with a value for each row."""
 
+LABEL_FIELDS = ("label_smoothing", "class_weights")
+"""Recipe fields of problems whose loss is `FlatBatch.cross_entropy` over the target "label"."""
+
 
 @dataclass(frozen=True)
 class HeadShape:
@@ -62,15 +65,9 @@ class Problem(ABC):
     recipe_fields: tuple[str, ...] = ("max_length",)
     """Names of the recipe fields that change how rows are encoded."""
     batch_fields: tuple[str, ...] = ()
-    """Names of the recipe fields that change how training forms batches and averages their loss."""
-
+    """Names of the recipe fields that change how training in steps forms batches, and their loss."""
     decoding_fields: tuple[str, ...] = ()
     """Names of the fields of the dataclass that training never sees: they are part of the identity of predictions."""
-
-    @property
-    def all_recipe_fields(self) -> frozenset[str]:
-        """Names of the fields of `recipe_fields` and `batch_fields`."""
-        return frozenset((*self.recipe_fields, *self.batch_fields))
 
     def identity(self) -> dict[str, Any]:
         """Describe as JSON what decides what is learned: the class, and all its fields but `decoding_fields`.

@@ -14,7 +14,7 @@ from benchrunner.data.rows import arrow_array
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import some_names
 from benchrunner.problems.probabilities import label_numbers, majority_scores, mean_probability, softmax
-from benchrunner.problems.problem import Figures, HeadShape, Problem, Settings
+from benchrunner.problems.problem import LABEL_FIELDS, Figures, HeadShape, Problem, Settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,6 +113,7 @@ class OneLabel(SentenceProblem):
 
     labels: tuple[str, ...]
     """The labels, in the order of the outputs."""
+    batch_fields = LABEL_FIELDS
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
@@ -171,9 +172,7 @@ class Classify(OneLabel):
         return ExportKind("single_label_classification", self.labels)
 
     def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
-        from torch.nn import functional
-
-        return functional.cross_entropy(outputs.float(), batch.targets["label"], reduction="sum")
+        return batch.cross_entropy(outputs, batch.targets["label"])
 
 
 @final

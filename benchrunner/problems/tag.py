@@ -12,7 +12,7 @@ from benchrunner.data.rows import arrow_array, list_starts
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import shown, some_names
 from benchrunner.problems.probabilities import label_numbers, majority_scores, mean_probability
-from benchrunner.problems.problem import HeadShape, Problem, Settings
+from benchrunner.problems.problem import LABEL_FIELDS, HeadShape, Problem, Settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +41,7 @@ class Tag(Problem):
     name: str = "tag"
     label_columns = ("labels",)
     recipe_fields = ("max_length", "context")
-    batch_fields = ("batch_unit", "loss_divisor")
+    batch_fields = ("batch_unit", "loss_divisor", *LABEL_FIELDS)
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
@@ -79,12 +79,7 @@ class Tag(Problem):
         return None if gold is None else label_numbers(chain.from_iterable(gold), self.labels)
 
     def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
-        from torch.nn import functional
-
-        from benchrunner.features.arrays import IGNORED
-
-        labels = batch.targets["label"]
-        return functional.cross_entropy(outputs.float(), labels, ignore_index=IGNORED, reduction="sum")
+        return batch.cross_entropy(outputs, batch.targets["label"])
 
     def gather(
         self,

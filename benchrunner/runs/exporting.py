@@ -84,6 +84,11 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
             f"The fit {fit.id} cannot be exported: its head reads the summary '{fit.recipe.summary}', and heads of "
             "other libraries read the encoder's own summary. Fit with --summary pooler."
         )
+    if fit.recipe.head_layer != "none":
+        raise RequestError(
+            f"The fit {fit.id} cannot be exported: its head has a dense layer, and heads that export writes have none. "
+            "Fit with --head-layer none."
+        )
     if (record := folder.record()) is not None:
         folder.check_model(record)
     backbone, _ = saved(folder, runner.plugins, runner.workspace)

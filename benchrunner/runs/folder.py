@@ -16,14 +16,16 @@ from typing import Any, TypeVar
 from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
 from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import from_json
-from benchrunner.io.files import remove, remove_whole, write_folder_atomically
-from benchrunner.io.locks import held, is_read_only
+from benchrunner.io.files import read_regular_file, remove, remove_whole, write_folder_atomically
+from benchrunner.io.json_files import JSON_LIMIT
+from benchrunner.io.locks import held, held_if_free, is_held, is_read_only
 from benchrunner.io.seals import (
     check_files,
     check_is_folder,
     checked_content,
     checksum,
     find_sealed,
+    read_sealed,
     sealed,
     write_sealed,
 )
@@ -170,15 +172,18 @@ class RunFolder:
         remedy = _prediction_remedy(path.parent)
         return _of(prediction, path, _read(Record, path, remedy), remedy)
 
-    def predictions(self, task: str, split: str) -> Iterator[tuple[Prediction, float, Path]]:
-        """Yield every finished prediction of a split, with its date in seconds since 1970 and its folder."""
+    def predictions(self, task: str = "", split: str = "") -> Iterator[tuple[Prediction, float, Path]]:
+        """Yield every finished prediction of a split, with its date in seconds since 1970 and its folder.
+
+        Without task and split, these are all predictions of the fit.
+        """
         home = self.prediction("")
         for folder in sorted(home.iterdir()) if home.is_dir() else ():
             record = folder / "record.json"
             if folder.name.startswith(".") or not record.is_file():
                 continue
             prediction = read_prediction(folder)
-            if (prediction.task, prediction.split) == (task, split):
+            if not task or (prediction.task, prediction.split) == (task, split):
                 yield prediction, record.stat().st_mtime, folder
 
     def outputs(self, outputs: str) -> Path:
@@ -224,6 +229,18 @@ class RunFolder:
             record = self.record()
             if record is not None and record.status == "done":
                 shutil.rmtree(self.checkpoint, ignore_errors=True)
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether another process works in the folder."""
+        return is_held(self.path)
+
+    def remove(self, part: str = "") -> bool:
+        """Remove the folder, or a part of it, unless another process works in it; return whether this was done."""
+        with held_if_free(self.path) as is_free:
+            if is_free:
+                remove_whole(self.path / part)
+            return is_free
 
     def locked(self, waiting: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
         """Return a context manager that locks the folder; call `waiting` if another process holds the lock."""
@@ -317,3 +334,16 @@ def find_run(runs: Path, reference: str) -> RunFolder:
     if not matches:
         raise UnknownName("run", name, known, f"Looked in {runs}; {OTHER_RUNS}")
     return RunFolder(runs, name if name in matches else matches[0])
+
+
+def fits_of(method: str, runs: Path) -> Iterator[Fit]:
+    """Yield the fits of a method in a runs folder; damaged folders are left out."""
+    for path in sorted(runs.glob("*/fit.json")):
+        try:
+            if f'"{method}"'.encode() not in read_regular_file(path, JSON_LIMIT):
+                continue
+            fit = from_json(Fit, read_sealed(path, ""), path)
+        except (OSError, RequestError):
+            continue
+        if fit.method == method:
+            yield fit

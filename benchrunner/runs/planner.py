@@ -128,7 +128,7 @@ class Planner:
             return FitCost(flops=0.0, memory=PROCESS_BYTES)
         weights, recipe = self._weight_count(fit.backbone) or BASE_WEIGHTS, fit.recipe
         rows = self.training_rows(task, recipe, fit.seed).table
-        passes = recipe.epochs if method.trains_in_steps else 1
+        passes = recipe.passes(rows.num_rows) if method.trains_in_steps else 1
         tokens = min(recipe.micro_tokens, recipe.batch_size * recipe.max_length)
         return FitCost(
             flops=6.0 * weights * passes * rows.nbytes / TEXT_BYTES,  # forward and backward pass

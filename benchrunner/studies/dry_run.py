@@ -13,7 +13,7 @@ from benchrunner.fits.executor import CommandEstimate
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.core_shares import automatic_shares
-from benchrunner.runs.inventory.costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
+from benchrunner.runs.finished_costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
 from benchrunner.runs.references import without_prefix
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell, LimitedRunners, different_fits

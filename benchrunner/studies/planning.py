@@ -115,14 +115,15 @@ def fit_work(fit: Fit, runner: Runner, shorter: Fit | None) -> float:
 
 
 def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner, shorter: Recipe | None = None) -> int:
-    """Count the training rows that a fit reads, each once in every epoch; 0 for a method that learns nothing.
+    """Estimate how many training rows a fit reads, each once in every epoch; 0 for a method that learns nothing.
 
     A method without steps reads each row once. `shorter` is the recipe of the fit that this one goes on from.
     """
     if not method.needs_backbone:
         return 0
-    epochs = recipe.epochs - (0 if shorter is None else shorter.epochs)
-    return _rows(task, recipe, runner) * (epochs if method.trains_in_steps else 1)
+    rows = _rows(task, recipe, runner)
+    passes = recipe.passes(rows) - (0 if shorter is None else shorter.passes(rows))
+    return round(rows * passes) if method.trains_in_steps else rows
 
 
 def _rows(task: Task, recipe: Recipe, runner: Runner) -> int:

@@ -6,6 +6,7 @@ not depend on the length, the fits of a line are one training, of which each fit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import final
@@ -32,11 +33,11 @@ def lines_of(cell: Cell) -> list[Line]:
 
 def _of_any_length(recipe: Recipe) -> Recipe:
     """Return what a recipe has in common with those that differ only in the length of the training."""
-    return recipe.changed(epochs=1)
+    return recipe.changed(epochs=1, max_steps=None)
 
 
-def _length(recipe: Recipe) -> int:
-    return recipe.epochs
+def _length(recipe: Recipe) -> tuple[int, float]:
+    return recipe.epochs, recipe.max_steps or math.inf
 
 
 def shorter_recipes(recipes: Iterable[Recipe]) -> dict[Recipe, Recipe]:
@@ -67,14 +68,14 @@ def linked(cells: Iterable[Cell]) -> dict[str, Fit]:
     return fits
 
 
-def epochs_trained(cell: Cell) -> int:
+def epochs_trained(cell: Cell) -> float:
     """Count the passes over the training data in the fits of a cell: steps that a fit takes over count once."""
-    fits = linked([cell])
-    epochs = 0
-    for fit in fits.values():
-        epochs += fit.recipe.epochs
-        if fit.shorter:
-            epochs -= fits[fit.shorter].recipe.epochs
+    shorter = shorter_recipes(point.recipe for point in cell.candidates)
+    epochs = 0.0
+    for point in cell.candidates:
+        rows = point.rows or 0
+        taken_over = shorter[point.recipe].passes(rows) if point.recipe in shorter else 0
+        epochs += len(point.fits) * (point.recipe.passes(rows) - taken_over)
     return epochs
 
 

@@ -114,6 +114,11 @@ class StudyOptions(Declared):
     family: str | None = parameter(
         None, "plugin that loads each backbone, as PLUGIN:B does; otherwise the first that can", str
     )
+    start: str | None = parameter(
+        None,
+        "task on which each backbone is fine-tuned first, once and on all rows; all fits start from the selected one",
+        str,
+    )
     keep: str = parameter("selected", "whose weights are kept after selection", choices=KEEP)
 
     def __post_init__(self) -> None:
@@ -165,6 +170,8 @@ class StudyOptions(Declared):
             plugins.backbone_search.check_family(self.family)
         if self.preset is not None:
             plugins.recipes.find(self.preset)
+        if self.start is not None:
+            plugins.tasks.find(self.start)
         if self.grid is not None:
             plugins.grid(self.grid)
 
@@ -242,7 +249,7 @@ class StudyOptions(Declared):
         for name, backbone in by_name(backbones).items():
             full = with_family(backbone, self.family, plugins)
             systems[full if name == backbone else name] = full
-        return compared(
+        study = compared(
             systems,
             tuple(tasks),
             Grid(grid),
@@ -260,6 +267,26 @@ class StudyOptions(Declared):
             search=self.search or "",
             limits=self.limits,
         )
+        return study if self.start is None else self._after_start(study, plugins.tasks.find(self.start), runner)
+
+    def as_stage(self) -> StudyOptions:
+        """Return these options for a task on which systems are fine-tuned first, which has one restart."""
+        once = dataclasses.replace(self, seeds=None, restarts=None, until_clear=None, select=None, select_by=None)
+        return dataclasses.replace(once, start=None, keep="selected", early_stop=None, search=None)
+
+    def _after_start(self, study: Study, task: Task, runner: Runner) -> Study:
+        """Let the fits of a study start from fits of another task."""
+        of_all_rows = {name: values for name, values in self.recipe.items() if name not in ("limit_train", "sample")}
+        once = dataclasses.replace(self.as_stage(), recipe=of_all_rows)
+        systems = []
+        stages = []
+        for system in study.systems:
+            own = dataclasses.replace(once, method=None if system.method is None else (system.method,))
+            own = own.without_unread(options_read(task, system.method, runner))
+            (cell,) = own.study([system.backbone], [task], runner).cells
+            systems.append(dataclasses.replace(system, first=task.name))
+            stages.append(dataclasses.replace(cell, system=system.name, columns=()))
+        return dataclasses.replace(study, systems=tuple(systems), stages=tuple(stages))
 
     def _grid_and_changes(self, plugins: Plugins) -> tuple[dict[str, Sequence[Any]], dict[str, Any]]:
         """Return the values that dev selects from, and the values of all fits.
@@ -289,7 +316,7 @@ class StudyOptions(Declared):
 
 
 _DECLARED = {**RECIPE_OPTIONS, **parameters_of(StudyOptions)}
-_BESIDE = ("method", "family", "select_by", "keep")
+_BESIDE = ("method", "family", "select_by", "start", "keep")
 """Options that a `recipe` in a study file does not have: systems and columns say them, or the command line."""
 
 

@@ -61,6 +61,8 @@ class _Settling:
             raise RequestError(f"The study {study.name} says which methods are used: leave the method out.")
         if options.select_by is not None:
             raise RequestError(f"In the study {study.name}, the metric of each column selects: leave select-by out.")
+        if options.start is not None:
+            raise RequestError(f"The study {study.name} says with `first` where fits start: leave start out.")
         options.check_names(runner.plugins)
         self._file = file
         self._study = study
@@ -147,9 +149,7 @@ class _Settling:
             merged = self._options.over(self._of_scale).over(of_stage)
             of_study = self._options.over(self._of_scale).over(self._of_file)  # of which a stage reads this alone
             merged = merged.over(StudyOptions(select_on_half=of_study.select_on_half))
-            merged = replace(merged, seeds=None, restarts=None, until_clear=None, select=None, keep="selected")
-            merged = replace(merged, early_stop=None, search=None)
-            merged = merged.without_unread(options_read(task, system.method, self._runner))
+            merged = merged.as_stage().without_unread(options_read(task, system.method, self._runner))
             fitting = self._fitting(merged, task, system.method)
             return Cell(system.name, task, backbone=system.backbone, method=system.method, fitting=fitting)
 

@@ -44,11 +44,14 @@ class Work:
     device: torch.device
     precision: str
     optimizer: Optimizer
+    label_smoothing: float = 0.0
+    label_weights: Tensor | None = None
 
     def add(self, batch: FlatBatch, divisor: float | Tensor) -> Tensor:
         """Compute the loss of a batch, divided by `divisor`; add up its gradients in the weights; return the loss."""
         with precise(self.device, self.precision):
             outputs = self.model(batch)
+        batch = replace(batch, label_smoothing=self.label_smoothing, label_weights=self.label_weights)
         loss = self.problem.loss(outputs, batch) / divisor
         loss.backward()  # type: ignore[no-untyped-call]
         return loss.detach()

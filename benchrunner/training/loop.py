@@ -80,6 +80,11 @@ class Training:
         self.budgets = {0: self.recipe.micro_tokens}
         self.schedule = Schedule(self.features.batch_counts(self.recipe.batch_unit), self.recipe, self.seed)
         self.optimizer = Optimizer(self.modules, self.recipe, self.rates)
+        label_weights = None
+        if self.recipe.class_weights == "balanced":
+            weights = self.features.balanced_weights(self.problem.head.width)
+            self.features = self.features.weighted(weights)
+            label_weights = torch.from_numpy(weights).float().to(self.device)
         self._work = Work(
             model=self.model,
             problem=self.problem,
@@ -87,6 +92,8 @@ class Training:
             device=self.device,
             precision=self.recipe.precision,
             optimizer=self.optimizer,
+            label_smoothing=self.recipe.label_smoothing,
+            label_weights=label_weights,
         )
         self._way: Steps = Eager(self._work)
         self._unit_tokens = self.features.unit_tokens
@@ -322,7 +329,8 @@ class Training:
         if self.recipe.loss_divisor == "own-words":
             return self.features.loss_weight(units)
         words = self.features.loss_weight(np.arange(self.features.units))
-        return words * self.recipe.epochs / self.schedule.steps
+        first_steps = self.schedule.first_steps
+        return words * (len(first_steps) - 1) / first_steps[-1]
 
     def _settle(self) -> bool:
         """Read the pending losses and log them; return False where a loss is not finite."""

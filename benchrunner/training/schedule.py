@@ -83,18 +83,22 @@ class Schedule:
 
     @cached_property
     def first_steps(self) -> list[int]:
-        """The first step of each epoch, then the number of all steps."""
-        if (self.counts == 1).all():
-            batches = math.ceil(len(self.counts) / self.recipe.batch_size)
-            return [epoch * batches for epoch in range(self.recipe.epochs + 1)]
+        """The first step of each epoch that begins before `max_steps`, then the end of the last of these epochs."""
+        most = self.recipe.max_steps or math.inf
+        equal = (self.counts == 1).all()  # then all epochs have as many batches
+        batches = math.ceil(len(self.counts) / self.recipe.batch_size)
         first_steps = [0]
         for epoch in range(self.recipe.epochs):
-            first_steps.append(first_steps[-1] + len(self._batches(epoch)))
+            if first_steps[-1] >= most:
+                break
+            first_steps.append(first_steps[-1] + (batches if equal else len(self._batches(epoch))))
         return first_steps
 
     @property
     def steps(self) -> int:
-        return self.first_steps[-1]
+        """Number of all steps; the last epoch may be cut short."""
+        last = self.first_steps[-1]
+        return min(last, self.recipe.max_steps or last)
 
     @cached_property
     def warmup(self) -> int:
@@ -108,7 +112,7 @@ class Schedule:
             return 0
         if self.recipe.schedule != "trapezoid" or self.recipe.final_share == 1:
             return self.steps
-        return self.steps - counted_steps(self.steps, self.recipe.cooldown)
+        return max(0, self.steps - counted_steps(self.steps, self.recipe.cooldown))
 
     def batch(self, step: int) -> np.ndarray:
         """Give the units of a step, counted from 0. Each epoch has every unit once, in its own order."""

@@ -22,16 +22,11 @@ from benchrunner.results import (
     diagnose,
     discover,
     export,
-    inventory,
-    kept_studies,
     list_offers,
-    read_study,
-    removal,
     run_study,
     study_of_file,
     write_board_files,
 )
-from benchrunner.runs.inventory.summaries import chosen_runs, sorted_runs
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from command_line import Shell
@@ -156,38 +151,6 @@ def export_is_equal(shell: Shell) -> None:
     assert contents(Path("python")) == contents(Path("command")) != {}
 
 
-def kept(shell: Shell) -> Runner:
-    """Compare two restarts under the name 'two'; return a runner on the same runs."""
-    words = ("words", "--tasks", "mood", "--restarts", "2", "--name", "two", *shell.folders(), "--device", "cpu")
-    assert shell("compare", *words, "--quiet")[0] == 0
-    return runner(shell, "runs")
-
-
-def runs_is_equal(shell: Shell) -> None:
-    own, runs = kept(shell), shell.folder / "runs"
-    summaries, notes = inventory.list_runs(runs, shell.plugins)
-    places = ("--runs", str(runs))
-    listed = shell.json("runs", *places, "--sort", "id")
-    assert listed["runs"] == same_json(sorted_runs(summaries, "id"))
-    assert listed["notes"] == notes == []
-    [cell] = read_study("two", own).cells
-    assert cell.selected is not None
-    left = cell.selected.id
-    [right] = [run.id for run in chosen_runs(summaries, backbones=["words"]) if run.id != left]
-    shown = shell.json("runs", "show", left, *places)
-    assert shown.pop("selected_by") == ["two"]
-    assert shown == same_json(inventory.run_details(runs, left))
-    assert shell.json("runs", "diff", left, right, *places) == same_json(inventory.diff_runs(runs, left, right))
-    printed = shell.json("runs", "studies", *places)
-    assert printed["studies"] == same_json(kept_studies(own.workspace.runs)[0])
-    sizes, prunable = removal.disk_usage(runs)
-    assert shell.json("runs", "du", *places)["runs"] == same_json(sizes)
-    assert shell.json("runs", "prune", "--dry-run", *places) == {**same_json(prunable), "dry_run": True}
-    planned = removal.remove_runs(runs, [right], force=True, dry_run=True)
-    assert shell.json("runs", "rm", right, "--force", *places)["removed"] == list(planned.removed)
-    assert not (runs / right).exists()
-
-
 PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "list": list_is_equal,
     "doctor": doctor_is_equal,
@@ -197,7 +160,6 @@ PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "compare --study": compare_with_a_study_is_equal,
     "predict": predict_is_equal,
     "export": export_is_equal,
-    "runs": runs_is_equal,
 }
 
 

@@ -31,6 +31,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
         ),
         (["check", "glue.zip"], 2, ["there is no command 'check'. It comes with benchrunner-submit."]),
         (["score", "rte", "answers.tsv"], 2, ["there is no command 'score'. It comes with benchrunner-submit."]),
+        (["runs", "du"], 2, ["there is no command 'runs'. It comes with benchrunner-runs."]),
         (["run", "glue/rte", "--backbone", "bert"], 2, ["There is no task 'glue/rte'."]),
     ],
 )

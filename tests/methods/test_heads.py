@@ -5,6 +5,8 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
+from transformers import RobertaConfig
+from transformers.models.roberta.modeling_roberta import RobertaClassificationHead
 
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
@@ -52,6 +54,30 @@ def test_an_output_layer_on_summaries_can_lack_its_bias() -> None:
     assert list(head.state_dict()) == ["output.weight"] and head(TinyEncoder(), batch_of([0, 1])).shape == (2, 2)
     for shape in (HeadShape("token", 2), HeadShape("sequence", 2, summary=False)):
         assert "output.bias" in LinearHead(12, shape, seed=1, summary_bias=False).state_dict(), "reads no summary"
+
+
+def test_a_tanh_layer_makes_the_head_of_roberta() -> None:
+    units = [5, 2, 9]
+    encoder, head = TinyEncoder(), LinearHead(12, HeadShape("sequence", 3), seed=1, summary="first", layer="tanh")
+    theirs = RobertaClassificationHead(RobertaConfig(hidden_size=12, num_labels=3)).eval()
+    theirs.dense.load_state_dict(head.dense.state_dict())
+    theirs.out_proj.load_state_dict(head.output.state_dict())
+    states = torch.stack([encoder(batch_of([unit]))[0] for unit in units])
+    torch.testing.assert_close(head(encoder, batch_of(units)), theirs(states[:, None]), rtol=0, atol=1e-6)
+
+
+def test_a_gelu_layer_of_tokens_drops_before_and_after() -> None:
+    batch, encoder = batch_of([5, 2, 9], dropping=True), TinyEncoder(dropout=0.5)
+    head = LinearHead(12, HeadShape("token", 3), seed=1, layer="gelu")
+    inside = torch.nn.functional.gelu(head.dense(batch.dropout(encoder(batch), 0.5, "head")))
+    torch.testing.assert_close(head(encoder, batch), head.output(batch.dropout(inside, 0.5, "head layer")))
+
+
+def test_a_layer_leaves_the_fresh_output_layer_as_it_is() -> None:
+    plain, deep = (LinearHead(12, HeadShape("token", 3), seed=1, layer=layer) for layer in ("none", "gelu"))
+    assert "dense.weight" not in plain.state_dict()
+    assert torch.equal(plain.output.weight, deep.output.weight)
+    assert not torch.equal(deep.dense.weight[:3], deep.output.weight)
 
 
 @pytest.mark.parametrize("level", ["token", "sequence"])

@@ -85,14 +85,22 @@ def test_tasks_that_label_words_ignore_the_summary(tmp_path: Path) -> None:
     assert "summary" not in method.fields_read(Tag(("B", "O")))
 
 
-def test_only_the_encoders_own_summary_is_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [({"summary": "max"}, "its head reads the summary 'max'"), ({"head_layer": "tanh"}, "its head has a dense layer")],
+    ids=str,
+)
+def test_heads_that_no_other_library_has_are_not_exported(
+    value: dict[str, str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = runner(tmp_path)
     task = made.plugins.tasks.find("mood")
-    fit = made.planner.plan(task, "words", recipe=Recipe(epochs=1, summary="max"))
+    fit = made.planner.plan(task, "words", recipe=Recipe(epochs=1, **value))
     assert made.run(fit).status == "done"
+    assert raw_outputs(fit, made.planner.rows(task, "dev"), made).shape[1] == 2
     words = ["export", fit.id, str(tmp_path / "out"), "--runs", str(tmp_path / "runs")]
     assert main(words, plugins=plugins()) == 2
-    assert "its head reads the summary 'max'" in capsys.readouterr().err
+    assert reason in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

@@ -14,6 +14,7 @@ BAD: list[tuple[str, Any]] = [
     ("epochs", 0),
     ("epochs", 1.5),
     ("epochs", True),
+    ("max_steps", 0),
     ("batch_size", 0),
     ("max_length", 0),
     ("warmup", 1.1),
@@ -52,6 +53,10 @@ def test_the_defaults_are_the_papers() -> None:
     recipe = Recipe()
     assert (recipe.epochs, recipe.batch_size, recipe.max_length, recipe.warmup) == (3, 32, 128, 0.1)
     assert (recipe.beta1, recipe.beta2, recipe.epsilon, recipe.weight_decay, recipe.clip) == (0.9, 0.999, 1e-6, 0.01, 1)
+
+
+def test_max_steps_limits_how_often_rows_are_read() -> None:
+    assert [Recipe(max_steps=most).passes(64) for most in (None, 1, 6, 7)] == [3, 0.5, 3, 3]
 
 
 def test_a_whole_number_and_the_same_rate_are_one_recipe() -> None:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import torch
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError
 from benchrunner.features.arrays import Sequences
+from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems import sentences
 from benchrunner.problems.problem import HeadShape, Problem
@@ -29,9 +29,10 @@ def checked(problem: Problem, *, labelled: bool = True, **columns: list[Any]) ->
     return problem.check(Rows(pa.table(columns), "f.tsv", lines), labelled=labelled)
 
 
-def with_targets(targets: dict[str, torch.Tensor]) -> Any:
-    """Stand-in for a batch, with the targets that losses read."""
-    return SimpleNamespace(targets=targets)
+def with_targets(targets: dict[str, torch.Tensor]) -> FlatBatch:
+    """Make a batch without tokens, with the targets that losses read."""
+    empty = torch.zeros(0, dtype=torch.int64)
+    return FlatBatch(empty, empty, empty, empty, (), empty, targets, np.zeros(0))
 
 
 NO_TABLE = pa.table({})

@@ -28,6 +28,24 @@ def test_a_system_is_fine_tuned_on_a_first_task(kitchen: Kitchen) -> None:
     assert second["selected"] == cells["in two stages"]["selected"] != cells["at once"]["selected"]
 
 
+def test_start_is_a_first_task_of_one_restart_and_all_rows(kitchen: Kitchen) -> None:
+    staged(kitchen, "--dry-run")
+    words = ["--tasks", "mood", "--lr", "2e-3,5e-3", "--limit-train", "16", "--restarts", "2", "--select", "best"]
+    study = kitchen.json("tiny/words", *words, "--start", "known")
+    (first,) = kitchen.json("tiny/words", "--tasks", "known", "--lr", "2e-3,5e-3")["cells"]
+    (second,) = kitchen.json(f"run:{first['selected']}", *words)["cells"]
+    fits = [[fit["id"] for fit in cell["fits"]] for cell in study["cells"]]
+    assert fits == [[fit["id"] for fit in cell["fits"]] for cell in (first, second)]
+    assert "fine-tuned on mine/known first" in study["notes"]
+
+
+def test_a_start_that_does_not_exist_is_refused(kitchen: Kitchen) -> None:
+    staged(kitchen, "--dry-run")
+    code, out, err = kitchen("words", "--tasks", "mood", "--start", "knwn")
+    assert (code, out) == (2, "") and "There is no task 'knwn'. Did you mean mine/known" in err
+    assert "says with `first` where fits start" in kitchen.refused("--start", "known")
+
+
 def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> None:
     code, out, err = staged(kitchen, "--json")
     assert code == 0, err

@@ -22,6 +22,7 @@ import benchrunner_calibration
 import benchrunner_kit
 import benchrunner_kit.testing
 import benchrunner_report
+import benchrunner_runs
 import benchrunner_share
 import benchrunner_speed
 import benchrunner_submit
@@ -51,7 +52,7 @@ def pages() -> tuple[Path, ...]:
 def commands() -> str:
     """List the commands of the core and of the plugins that most users install, with their help."""
     extra = [(module.__name__, module) for module in (benchrunner_submit, benchrunner_kit, benchrunner_report)]
-    extra += [(module.__name__, module) for module in (benchrunner_share, benchrunner_audit)]
+    extra += [(module.__name__, module) for module in (benchrunner_share, benchrunner_audit, benchrunner_runs)]
     extra += [(module.__name__, module) for module in (benchrunner_calibration, benchrunner_speed)]
     plugins = discover(extra=extra, installed=False)
     [chosen] = [action for action in parser(plugins)._actions if isinstance(action, argparse._SubParsersAction)]

@@ -13,6 +13,7 @@ import benchrunner_calibration
 import benchrunner_kit
 import benchrunner_methods
 import benchrunner_report
+import benchrunner_runs
 import benchrunner_share
 import benchrunner_submit
 from benchrunner import (
@@ -42,6 +43,7 @@ CALIBRATION = ("calibration", benchrunner_calibration)
 METHODS = ("methods", benchrunner_methods)
 KIT = ("kit", benchrunner_kit)
 REPORT = ("report", benchrunner_report)
+RUNS = ("runs", benchrunner_runs)
 SHARE = ("share", benchrunner_share)
 SUBMIT = ("submit", benchrunner_submit)
 """First-party plugins, for `discover`."""
@@ -116,7 +118,7 @@ def own(**hooks: Any) -> SimpleNamespace:
 
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
-    first_party = [AUDIT, CALIBRATION, METHODS, KIT, REPORT, SHARE, SUBMIT]
+    first_party = [AUDIT, CALIBRATION, METHODS, KIT, REPORT, RUNS, SHARE, SUBMIT]
     found = discover(extra=[("own", own(**hooks)), *first_party], installed=False)
     assert not found.set_aside, found.set_aside
     return found

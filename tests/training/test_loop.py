@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
 
 from benchrunner.features.arrays import Features
@@ -19,6 +21,8 @@ from benchrunner.features.randomness import Dropout
 from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
+from benchrunner.problems.problem import Problem
+from benchrunner.problems.sentences import Classify
 from benchrunner.problems.tag import Tag
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Speed, Training
@@ -93,38 +97,83 @@ def tree_tags(words: list[str]) -> list[str]:
     return ["B-TREE" if word in ("oak", "elm") else "O" for word in words]
 
 
+SENTENCES = [["oak"], ["by", "the", "lake", "stood", "an", "elm"], ["no", "tree"]]
+TAGS = Tag(("O", "B-TREE"))
+WEIGHED = {"class_weights": "balanced", "label_smoothing": 0.1}
+
+
+def tagged() -> pa.Table:
+    return pa.table({"words": SENTENCES, "labels": list(map(tree_tags, SENTENCES))})
+
+
+def sure_head(problem: Problem) -> LinearHead:
+    """Make a head whose scores are far apart, so that different losses differ clearly."""
+    head = LinearHead(12, problem.head, seed=1)
+    with torch.no_grad():
+        head.output.weight.mul_(30)
+    return head
+
+
+def first_loss(folder: Path, problem: Problem, table: pa.Table, **values: Any) -> float:
+    """Take the loss of the first step, of all rows in one batch, from the log of a training."""
+    encoder, head = TinyEncoder(dropout=0.0), sure_head(problem)
+    recipe = Recipe(batch_size=9, epochs=1, context="sentence", **values)
+    training = Training(
+        model=lambda batch: head(encoder, batch),
+        modules={"encoder": encoder, "head": head},
+        features=problem.encode(table, encoder, recipe, training=True),
+        problem=problem,
+        recipe=recipe,
+        seed=1,
+        computing=Computing("cpu"),
+        checkpoint=Checkpoint(folder / str(values)),
+        log=folder / f"{values}.jsonl",
+    )
+    training.run()
+    return float(json.loads(training.log.read_text().splitlines()[0])["loss"])
+
+
+def scores_and_labels(problem: Problem, table: pa.Table) -> tuple[torch.Tensor, torch.Tensor]:
+    """Compute the scores of all labelled rows, or words, as the first step of `first_loss` does."""
+    encoder, head = TinyEncoder(dropout=0.0), sure_head(problem)
+    features = problem.encode(table, encoder, Recipe(context="sentence"), training=True)
+    batch = collate(features, np.arange(features.units), CPU)
+    targets = batch.targets["label"]
+    return head(encoder, batch)[targets >= 0], targets[targets >= 0]
+
+
 def test_a_word_loss_is_the_mean_over_words_for_any_batch_split(tmp_path: Path) -> None:
     """Sentences have different numbers of words: the mean over sentences would differ from the mean over words."""
-    tags = Tag(("O", "B-TREE"))
-    sentences = [["oak"], ["by", "the", "lake", "stood", "an", "elm"], ["no", "tree"]]
-    labels = list(map(tree_tags, sentences))
-    table = pa.table({"words": sentences, "labels": labels})
+    by_hand = nn.functional.cross_entropy(*scores_and_labels(TAGS, tagged())).item()
+    for micro_tokens in (1, 1000):
+        loss = first_loss(tmp_path, TAGS, tagged(), micro_tokens=micro_tokens)
+        assert loss == pytest.approx(by_hand, abs=1e-6)
 
-    def first_loss(micro_tokens: int) -> float:
-        encoder, head = TinyEncoder(dropout=0.0), LinearHead(12, tags.head, seed=1)
-        recipe = Recipe(batch_size=3, epochs=1, context="sentence", micro_tokens=micro_tokens)
-        training = Training(
-            model=lambda batch: head(encoder, batch),
-            modules={"encoder": encoder, "head": head},
-            features=tags.encode(table, encoder, recipe, training=True),
-            problem=tags,
-            recipe=recipe,
-            seed=1,
-            computing=Computing("cpu"),
-            checkpoint=Checkpoint(tmp_path / str(micro_tokens)),
-            log=tmp_path / f"{micro_tokens}.jsonl",
-        )
-        training.run()
-        return float(json.loads(training.log.read_text().splitlines()[0])["loss"])
 
-    def by_hand() -> float:
-        encoder, head = TinyEncoder(dropout=0.0), LinearHead(12, tags.head, seed=1)
-        features = tags.encode(table, encoder, Recipe(context="sentence"), training=True)
-        batch = collate(features, np.arange(3), CPU)
-        targets = batch.targets["label"]
-        return nn.functional.cross_entropy(head(encoder, batch)[targets >= 0], targets[targets >= 0]).item()
+MOODS = pa.table({"a": ["gay", "sad", "bad", "mad", "grim"], "label": ["+", "-", "-", "-", "-"]})
 
-    assert first_loss(1) == pytest.approx(first_loss(1000), abs=1e-6) == pytest.approx(by_hand(), abs=1e-6)
+
+@pytest.mark.parametrize(
+    ("problem", "table"),
+    [(TAGS, tagged()), (Classify(("+", "-")), MOODS), (Classify(("?", "+", "-")), MOODS)],
+    ids=["tag", "classify", "a label without rows"],
+)
+@pytest.mark.parametrize("values", [WEIGHED, {"class_weights": "balanced"}, {"label_smoothing": 0.1}], ids=str)
+def test_weighted_and_smoothed_losses_are_those_of_torch(
+    problem: Problem, table: pa.Table, values: dict[str, Any], tmp_path: Path
+) -> None:
+    scores, labels = scores_and_labels(problem, table)
+    weights = torch.ones(problem.head.width)
+    if "class_weights" in values:
+        weights.fill_(0)
+        weights[labels.unique()] = torch.from_numpy(
+            compute_class_weight("balanced", classes=labels.unique().numpy(), y=labels.numpy())
+        ).float()
+    theirs = nn.CrossEntropyLoss(weights, label_smoothing=values.get("label_smoothing", 0.0))
+    for micro_tokens in (1, 1000):
+        loss = first_loss(tmp_path, problem, table, micro_tokens=micro_tokens, **values)
+        assert loss == pytest.approx(theirs(scores, labels).item(), abs=1e-6)
+    assert loss != pytest.approx(nn.functional.cross_entropy(scores, labels).item(), abs=1e-3)
 
 
 @pytest.mark.parametrize("epochs", [1, 2])
@@ -134,7 +183,7 @@ def test_mean_words_weighs_all_words_equally(
 ) -> None:
     """The learning rate is 0, so the losses of all batches together are the mean loss of all words, by hand."""
     monkeypatch.setattr("benchrunner.training.loop.LOG_STEPS", 1)
-    tags = Tag(("O", "B-TREE"))
+    tags = TAGS
     sentences = ["oak", "by the lake stood an elm", "no tree", "oak", "an elm", "oak oak"]
     words = [sentence.split() for sentence in sentences]
     labels = list(map(tree_tags, words))

@@ -117,7 +117,7 @@ def _looks(result: Result) -> Iterator[str]:
 def _budgets(result: Result) -> Iterator[Note]:
     """Say how much was trained for each system, where some of the grid points were left out."""
     fits = dict[str, int]()
-    epochs = dict[str, int]()
+    epochs = dict[str, float]()
     ways = dict[str, None]()
     for cell in result.table_cells:
         fitting = cell.cell.fitting
@@ -125,9 +125,9 @@ def _budgets(result: Result) -> Iterator[Note]:
             name = cell.cell.system
             ways[fitting.search or f"early stop {fitting.early_stop}"] = None
             fits[name] = fits.get(name, 0) + len(different_fits([cell.cell]))
-            epochs[name] = epochs.get(name, 0) + epochs_trained(cell.cell)
+            epochs[name] = epochs.get(name, 0.0) + epochs_trained(cell.cell)
     if fits:
-        listed = ", ".join(f"{name} {fits[name]} fits of {epochs[name]} epochs" for name in fits)
+        listed = ", ".join(f"{name} {fits[name]} fits of {epochs[name]:g} epochs" for name in fits)
         yield Note(f"{', '.join(ways)} left longer trainings out; trained were {listed}")
 
 

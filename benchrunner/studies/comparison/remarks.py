@@ -70,7 +70,7 @@ def caption(result: Result, shown: Shown) -> Iterator[str]:
         rates = _chosen_rates(result)
         if rates:
             yield rates
-    yield from _presets(result)
+    yield from _origins(result)
     if result.statistics.intervals and shown.intervals:
         yield "[95 %] is the interval over examples, for these restarts; the interval over restarts is in --format json"
     elif result.statistics.intervals:
@@ -88,9 +88,9 @@ def cost_notes(result: Result) -> Iterator[str]:
             yield f"{', '.join(quantities)}: {note}"
 
 
-def _presets(result: Result) -> Iterator[str]:
-    """Yield which named recipes fits used, each with the systems that it was used for unless these are all."""
-    used = []
+def _origins(result: Result) -> Iterator[str]:
+    """Yield the tasks of which fits start, and their named recipes, with the systems unless these are all."""
+    used = [(f"fine-tuned on {system.first} first", system.name) for system in result.study.systems if system.first]
     for cell in result.cells:
         preset = cell.cell.fitting.preset
         if preset is not None:
@@ -107,6 +107,7 @@ def _preset_note(preset: NamedRecipe) -> str:
 
 _CAPTION_FIELDS = {
     "epochs": "epochs {}",
+    "max_steps": "at most {} steps",
     "batch_size": "batch size {}",
     "max_length": "{} tokens",
     "limit_train": "limited to {} training rows",

@@ -12,8 +12,7 @@ from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.runs.folder import RunFolder, find_run
-from benchrunner.runs.inventory import fits_of
+from benchrunner.runs.folder import RunFolder, find_run, fits_of
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import compared, named_by_method

@@ -21,7 +21,7 @@ class Lora(Method):
     name: str = "lora"
     about: str = "train low-rank updates of the frozen encoder's linear layers, with a linear layer on top"
     exports: bool = True
-    recipe_fields: tuple[str, ...] = ("summary",)
+    recipe_fields: tuple[str, ...] = ("summary", "head_layer")
     parameters: tuple[Parameter, ...] = (
         Parameter(
             "rank",

@@ -12,7 +12,7 @@ from benchrunner.io.seals import sealed
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, read_prediction
-from benchrunner.runs.inventory.summaries import list_runs
+from benchrunner_runs.summaries import list_runs
 from readers.reader import Reader
 from readers.study_texts import core_plugins
 

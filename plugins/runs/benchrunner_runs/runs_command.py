@@ -5,19 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from benchrunner.command_line import options
-from benchrunner.command_line.output import DONE, print_columns, print_json
-from benchrunner.console.printing import print_line, print_note, printable
-from benchrunner.errors import RequestError
-
-if TYPE_CHECKING:
-    from benchrunner.runs.inventory.details import RunDetails
-    from benchrunner.runs.inventory.summaries import RunSummary
-    from benchrunner.studies.kept.kept_study import KeptStudy
-    from benchrunner.studies.kept.removal import Removal
-    from benchrunner.tasks.task import Task
+from benchrunner import RequestError, Task, print_line, print_note, printable
+from benchrunner.results import command_line, kept_studies
+from benchrunner_runs.details import RunDetails, diff_runs, run_details
+from benchrunner_runs.removal import Removal, disk_usage, prune_runs, remove_runs, studies_of
+from benchrunner_runs.sizes import size_text, sum_of
+from benchrunner_runs.summaries import RunSummary, chosen_runs, list_runs, recipe_text, sorted_runs
 
 LISTING = ("task", "backbone", "status", "sort")
 """Options of the list."""
@@ -81,7 +75,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", type=Path, metavar="DIR", help="folder in which fits are kept (BENCHRUNNER_RUNS, else ./runs)"
     )
-    options.add_json(parser)
+    command_line.options.add_json(parser)
 
 
 def _add_dry_run(parser: argparse.ArgumentParser) -> None:
@@ -95,13 +89,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise RequestError(f"--{name} is for 'runs list': leave it out.")
     if arguments.runs is not None and not arguments.runs.exists():
         raise RequestError(f"--runs {arguments.runs}: there is no such folder.")
-    arguments.act(arguments, options.workspace(arguments).runs)
-    return DONE
+    arguments.act(arguments, command_line.options.workspace(arguments).runs)
+    return command_line.output.DONE
 
 
 def _list(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner.runs.inventory.summaries import chosen_runs, list_runs, sorted_runs
-
     summaries, notes = list_runs(runs, arguments.plugins)
     chosen = chosen_runs(
         summaries,
@@ -111,7 +103,7 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
     )
     chosen = sorted_runs(chosen, "date" if arguments.sort is None else arguments.sort)
     if arguments.json:
-        print_json({"folder": str(runs), "runs": chosen, "notes": notes})
+        command_line.output.print_json({"folder": str(runs), "runs": chosen, "notes": notes})
         return
     tasks = arguments.plugins.tasks
     _print_rows(_HEADER, [_row(run, tasks) for run in chosen])
@@ -137,9 +129,6 @@ _RIGHT = {4, 6}
 
 
 def _row(run: RunSummary, tasks: Mapping[str, Task]) -> tuple[str, ...]:
-    from benchrunner.runs.inventory.costs import size_text
-    from benchrunner.runs.inventory.summaries import recipe_text
-
     score = run.status
     if run.score is not None:
         metrics = tasks[run.task].metrics if run.task in tasks else ()
@@ -174,28 +163,21 @@ def _one_line(cell: str) -> str:
 
 
 def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
-    from benchrunner.runs.inventory.costs import size_text
-
     size = size_text(sum(run.sizes.total for run in chosen))
     return f"{len(chosen):,} run(s) in {runs}, {size}" if chosen else f"no runs in {runs}"
 
 
 def _show(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner.runs.inventory.details import run_details
-    from benchrunner.studies.kept.removal import studies_of
-
     details = run_details(runs, arguments.id)
     studies = studies_of(runs).get(details.fit.id, [])
     if arguments.json:
-        print_json({**details.as_json(), "selected_by": studies})
+        command_line.output.print_json({**details.as_json(), "selected_by": studies})
         return
     print_line(details.path)
-    print_columns(_lines(details, studies))
+    command_line.output.print_columns(_lines(details, studies))
 
 
 def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, str]]:
-    from benchrunner.runs.inventory.costs import size_text
-
     fit = details.fit
     record = details.record
     yield "task", fit.task
@@ -228,11 +210,9 @@ def _joined(values: Mapping[str, object]) -> str:
 
 
 def _diff(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner.runs.inventory.details import diff_runs
-
     difference = diff_runs(runs, arguments.id, arguments.other)
     if arguments.json:
-        print_json(difference)
+        command_line.output.print_json(difference)
         return
     titles = {
         "names, which are not part of the identity": difference.names,
@@ -247,28 +227,22 @@ def _diff(arguments: argparse.Namespace, runs: Path) -> None:
         for name, pair in values.items():
             texts = ["-" if value is None else str(value) for value in pair]
             rows.append((name, " | ".join(texts)))
-        print_columns(rows)
+        command_line.output.print_columns(rows)
 
 
 def _remove(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner.studies.kept.removal import remove_runs
-
     removal = remove_runs(runs, arguments.ids, force=arguments.force, dry_run=arguments.dry_run)
     _print_removal(removal, "run(s)", arguments)
 
 
 def _prune(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner.studies.kept.removal import prune_runs
-
     removal = prune_runs(runs, keep=arguments.keep, dry_run=arguments.dry_run)
     _print_removal(removal, "run(s): their weights", arguments)
 
 
 def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -> None:
-    from benchrunner.runs.inventory.costs import size_text
-
     if arguments.json:
-        print_json({**vars(removal), "dry_run": arguments.dry_run})
+        command_line.output.print_json({**vars(removal), "dry_run": arguments.dry_run})
         return
     for run in removal.removed:
         print_line(f"  {run}")
@@ -279,15 +253,12 @@ def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -
 
 
 def _usage(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner.runs.inventory.costs import size_text, sum_of
-    from benchrunner.studies.kept.removal import disk_usage
-
     sizes, removal = disk_usage(runs)
     total = sum_of(sizes.values())
     if arguments.json:
-        print_json({"folder": runs, "total": total, "prunable": removal, "runs": sizes})
+        command_line.output.print_json({"folder": runs, "total": total, "prunable": removal, "runs": sizes})
         return
-    print_columns((kind, size_text(size)) for kind, size in total.of_kinds.items())
+    command_line.output.print_columns((kind, size_text(size)) for kind, size in total.of_kinds.items())
     print_line(f"{len(sizes):,} run(s) in {runs}, {size_text(total.total)}")
     print_line(
         f"'benchrunner runs prune' would remove the weights of {len(removal.removed)}: {size_text(removal.bytes)}"
@@ -295,18 +266,15 @@ def _usage(arguments: argparse.Namespace, runs: Path) -> None:
 
 
 def _studies(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner.studies.kept.kept_study import kept_studies
-
     studies, faults = kept_studies(runs)
     if arguments.json:
-        print_json({"folder": str(runs), "studies": studies, "notes": faults})
+        command_line.output.print_json({"folder": str(runs), "studies": studies, "notes": faults})
         return
-    rows = [_study_row(study) for study in studies]
+    rows = list[tuple[str, ...]]()
+    for study in studies:
+        date = "not complete" if study.ended is None else _minute(study.ended)
+        backbones, tasks = ", ".join(study.study.backbones), ", ".join(study.tasks)
+        rows.append((study.name, date, f"{len(study.fits):,}", backbones, tasks))
     _print_rows(("study", "date (UTC)", "fits", "backbones", "tasks"), rows)
     for note in (*faults, f"{len(studies)} kept stud{'y' if len(studies) == 1 else 'ies'} in {runs}"):
         print_line(f"  {note}")
-
-
-def _study_row(study: KeptStudy) -> tuple[str, ...]:
-    date = "not complete" if study.ended is None else _minute(study.ended)
-    return (study.name, date, f"{len(study.fits):,}", ", ".join(study.study.backbones), ", ".join(study.tasks))

@@ -9,14 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.errors import DamagedFile, UnknownName, described
-from benchrunner.fits.fit import SELECTING
-from benchrunner.io.locks import is_held
-from benchrunner.io.seals import read_sealed
-from benchrunner.parameters.recipes import RECIPE_FIELDS
-from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.inventory.costs import OTHER, Sizes, files_of, sizes_of_files
-from benchrunner.tasks.task import Task
+from benchrunner import DamagedFile, Recipe, Task, UnknownName
+from benchrunner.engine import first_line, seals
+from benchrunner.results import Plugins, Prediction, find_run
+from benchrunner_runs.sizes import OTHER, Sizes, files_of, sizes_of_files
 
 STATUSES = ("done", "diverged", "failed", "running", "unfinished")
 """Values of `RunSummary.status`. A running fit holds its folder's lock; an unfinished one was stopped."""
@@ -79,7 +75,7 @@ def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]
         except (OSError, DamagedFile) as error:
             notes.append(f"{folder.path} is damaged and left out ({error})")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            notes.append(f"{folder.path} is damaged and left out ({described(error)})")
+            notes.append(f"{folder.path} is damaged and left out ({type(error).__name__}: {first_line(error)})")
     if foreign:
         shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
         notes.append(f"no runs, and left out: {shown}")
@@ -108,7 +104,7 @@ def _summary(folder: os.DirEntry[str], tasks: Mapping[str, Task]) -> RunSummary:
     if "fit.json" not in own:
         raise FileNotFoundError(folder.path)
     fit, record = _json(own["fit.json"]), _json(own["record.json"]) if "record.json" in own else {}
-    is_running = not record and is_held(Path(folder.path))
+    is_running = not record and find_run(Path(), folder.path).is_in_use
     metric, split, score = _headline(files["predictions"], fit["task"], tasks.get(fit["task"]))
     ended = _date(own.get("record.json", own["fit.json"]))
     return RunSummary(
@@ -143,11 +139,11 @@ def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -
     for home in homes.values():
         if "record.json" not in home:
             continue
-        prediction = _json(home["prediction.json"])
-        split = str(prediction["split"])
-        is_wanted = prediction["task"] == name and (task is None or split == task.named("dev")[0])
-        order = (prediction.get("limit_dev") is None, _date(home["record.json"]))
-        if not is_wanted or prediction.get("half") == SELECTING or order <= newest:
+        prediction = Prediction(**_json(home["prediction.json"]))
+        split = prediction.split
+        is_wanted = prediction.task == name and (task is None or split == task.named("dev")[0])
+        order = (prediction.limit_dev is None, _date(home["record.json"]))
+        if not is_wanted or prediction.is_selecting or order <= newest:
             continue
         scores = _json(home["record.json"])["scores"]
         if scores:
@@ -162,7 +158,7 @@ def _date(entry: os.DirEntry[str]) -> float:
 
 
 def _json(entry: os.DirEntry[str]) -> dict[str, Any]:
-    return read_sealed(entry.path, "")
+    return seals.read_sealed(entry.path, "")
 
 
 def chosen_runs(
@@ -228,7 +224,7 @@ def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
 
 def recipe_text(run: RunSummary) -> str:
     """Write the recipe of a run in few words: what is usually varied, then other fields that are not the defaults."""
-    recipe = {name: field.default for name, field in RECIPE_FIELDS.items()} | dict(run.recipe)
+    recipe = Recipe().as_dict() | dict(run.recipe)
     usual = f"seed {run.seed}"
     if run.method != "probe":  # a probe has no steps
         usual = f"lr {recipe['lr']:g}, {recipe['epochs']} ep, batch {recipe['batch_size']}, {usual}"

@@ -11,8 +11,8 @@ from benchrunner.io.seals import write_sealed
 from benchrunner.runs.folder import RunFolder
 from benchrunner.studies.cells import Candidate, Fitting, Selection
 from benchrunner.studies.kept.kept_study import FORMAT, KeptCell, KeptStudy
-from benchrunner.studies.kept.removal import disk_usage, prune_runs, remove_runs
 from benchrunner.studies.study import Column, Study, System
+from benchrunner_runs.removal import disk_usage, prune_runs, remove_runs
 from made_runs import made_fit, made_run
 
 

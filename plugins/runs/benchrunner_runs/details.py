@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.fits.fit import Fit, Prediction, Record
-from benchrunner.io.decoding import as_json
-from benchrunner.runs.folder import RunFolder, find_run, read_prediction
-from benchrunner.runs.inventory.costs import Sizes, sizes_of
+from benchrunner.engine import decoding
+from benchrunner.results import Fit, Prediction, Record, find_run
+from benchrunner_runs.sizes import Sizes, sizes_of
 
 Values = dict[str, Any]
 """Name -> value; names of nested values are joined by dots."""
@@ -25,7 +24,7 @@ class RunDetails:
     record: Record | None
     """None if the fit is not finished."""
     predictions: tuple[tuple[Prediction, Record], ...]
-    """Each prediction with its record, by task and split."""
+    """Each prediction with its record, by task and split, the newest last."""
     path: Path
     sizes: Sizes
 
@@ -33,7 +32,7 @@ class RunDetails:
         """Return the details as JSON values."""
         predictions = []
         for prediction, record in self.predictions:
-            predictions.append({**as_json(prediction), "record": record})
+            predictions.append({**decoding.as_json(prediction), "record": record})
         return {"id": self.fit.id, **vars(self), "fit": _whole_fit(self), "predictions": predictions}
 
 
@@ -58,13 +57,14 @@ class RunDifference:
 def run_details(runs: Path, reference: str) -> RunDetails:
     """Read a run, named by its id, by the beginning of its id, or by its folder."""
     folder = find_run(runs, reference)
-    return RunDetails(
-        fit=folder.fit(),
-        record=folder.record(),
-        predictions=tuple(_predictions(folder)),
-        path=folder.path,
-        sizes=sizes_of(folder.path),
-    )
+    fit = folder.fit()
+    record = folder.record()
+    dated = sorted(folder.predictions(), key=lambda entry: (entry[0].task, entry[0].split, *entry[1:]))
+    predictions = []
+    for prediction, _, path in dated:
+        if (scored := folder.prediction_record(path.name)) is not None:
+            predictions.append((prediction, scored))
+    return RunDetails(fit, record, tuple(predictions), folder.path, sizes_of(folder.path))
 
 
 def diff_runs(runs: Path, left: str, right: str) -> RunDifference:
@@ -94,7 +94,7 @@ def _identity(run: RunDetails) -> Values:
 
 def _whole_fit(run: RunDetails) -> Values:
     """Return all fields of a fit, also those recipe fields that are at their defaults."""
-    return {**as_json(run.fit), "recipe": run.fit.recipe.as_dict()}
+    return {**decoding.as_json(run.fit), "recipe": run.fit.recipe.as_dict()}
 
 
 def _numerics(run: RunDetails) -> Values:
@@ -107,18 +107,6 @@ def _outcome(run: RunDetails) -> Values:
         for metric, score in record.scores.items():
             outcome[f"{prediction.task} {prediction.place} {metric}"] = score.value
     return outcome
-
-
-def _predictions(folder: RunFolder) -> Iterator[tuple[Prediction, Record]]:
-    """Yield the predictions by task and split, the newest last."""
-    read = []
-    for path in folder.prediction("").glob("[!.]*/record.json"):
-        if (record := folder.prediction_record(path.parent.name)) is not None:
-            prediction = read_prediction(path.parent)
-            key = (prediction.task, prediction.split, path.stat().st_mtime, path.parent.name)
-            read.append((key, prediction, record))
-    for _, prediction, record in sorted(read, key=lambda entry: entry[0]):
-        yield prediction, record
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Values:

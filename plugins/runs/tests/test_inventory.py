@@ -12,15 +12,15 @@ import pytest
 from benchrunner import Recipe, UnknownName
 from benchrunner.io.decoding import as_json
 from benchrunner.io.locks import held
-from benchrunner.results import inventory
-from benchrunner.runs.inventory.costs import size_text, sizes_of
-from benchrunner.runs.inventory.summaries import RunSummary, chosen_runs, recipe_text, sorted_runs
+from benchrunner_runs.details import diff_runs, run_details
+from benchrunner_runs.sizes import size_text, sizes_of
+from benchrunner_runs.summaries import RunSummary, chosen_runs, list_runs, recipe_text, sorted_runs
 from inline import plugins
 from made_runs import made_run
 
 
 def listed(runs: Path) -> list[RunSummary]:
-    return inventory.list_runs(runs, plugins(register_backbones=[]))[0]
+    return list_runs(runs, plugins(register_backbones=[]))[0]
 
 
 def test_a_run_is_summed_up_with_its_headline_on_dev(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_damaged_and_foreign_folders_are_one_note_each(tmp_path: Path) -> None:
     for name in ("mine", "photos", "music", "papers", "studies", "pretrained", ".hidden"):
         (tmp_path / name).mkdir()
     (tmp_path / "a file").touch()
-    summaries, notes = inventory.list_runs(tmp_path, plugins(register_backbones=[]))
+    summaries, notes = list_runs(tmp_path, plugins(register_backbones=[]))
     assert [summary.id for summary in summaries] == [whole]
     assert len(notes) == 5
     assert notes[-1] == "no runs, and left out: mine, music, papers and 1 more"
@@ -75,7 +75,7 @@ def test_damaged_and_foreign_folders_are_one_note_each(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_does_not_exist_has_no_runs(tmp_path: Path) -> None:
-    assert inventory.list_runs(tmp_path / "none", plugins(register_backbones=[])) == ([], [])
+    assert list_runs(tmp_path / "none", plugins(register_backbones=[])) == ([], [])
 
 
 def test_a_run_of_a_task_that_is_not_installed_is_listed(tmp_path: Path) -> None:
@@ -115,13 +115,13 @@ def test_runs_are_sorted_by_what_is_asked(tmp_path: Path) -> None:
 def test_a_folder_that_holds_runs_is_no_run(tmp_path: Path) -> None:
     """A user names the folder above the runs folder."""
     made_run(tmp_path / "runs")
-    summaries, notes = inventory.list_runs(tmp_path, plugins(register_backbones=[]))
+    summaries, notes = list_runs(tmp_path, plugins(register_backbones=[]))
     assert (summaries, notes) == ([], ["no runs, and left out: runs"])
 
 
 def test_details_name_everything_in_the_folder(tmp_path: Path) -> None:
     run = made_run(tmp_path, score=0.75)
-    details = inventory.run_details(tmp_path, run[:6])
+    details = run_details(tmp_path, run[:6])
     assert details.record is not None and details.record.numerics == {"device": "cpu", "threads": 1}
     assert [(prediction.split, list(record.scores)) for prediction, record in details.predictions] == [
         ("dev", ["accuracy", "matthews"]),
@@ -135,7 +135,7 @@ def test_a_difference_tells_identity_from_numerics_and_names(tmp_path: Path) -> 
     right = made_run(
         tmp_path, score=0.75, seed=1, recipe=Recipe(lr=3e-5, sample="stratified", limit_train=8), backbone="b"
     )
-    difference = inventory.diff_runs(tmp_path, left, right)
+    difference = diff_runs(tmp_path, left, right)
     assert difference.names == {"backbone": ("words", "b")}
     assert difference.identity == {
         "recipe.lr": (5e-5, 3e-5),
@@ -145,7 +145,7 @@ def test_a_difference_tells_identity_from_numerics_and_names(tmp_path: Path) -> 
     }
     assert difference.numerics == {"threads": (1, 2)}
     assert difference.outcome == {"mine/mood dev accuracy": (0.5, 0.75)}
-    assert inventory.diff_runs(tmp_path, left, left).identity == {}
+    assert diff_runs(tmp_path, left, left).identity == {}
 
 
 def test_listing_loads_no_heavy_library(tmp_path: Path) -> None:

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from benchrunner.errors import RequestError
-from benchrunner.io.files import remove_leftovers, remove_whole
-from benchrunner.io.locks import held_if_free
-from benchrunner.runs.folder import RunFolder, find_run
-from benchrunner.runs.inventory.costs import Sizes, sizes_of, sum_of
-from benchrunner.studies.kept.kept_study import kept_studies
+from benchrunner import RequestError
+from benchrunner.results import find_run, kept_studies, remove_leftovers
+from benchrunner_runs.sizes import Sizes, sizes_of, sum_of
 
 KEEP = ("selected", "none")
 """Values of `keep` of `prune_runs`."""
@@ -56,21 +53,21 @@ def remove_runs(runs: Path, references: Sequence[str], *, force: bool = False, d
                 f"The run {folder.path.name} was selected by the kept study {', '.join(names)}, which could not be "
                 "read again without it. Nothing was removed. To remove the run nevertheless, give --force."
             )
-    busy = [folder.path.name for folder in folders if not _is_free(folder)]
+    busy = [folder.path.name for folder in folders if folder.is_in_use]
     if busy:
         raise RequestError(f"Another process works on the run {', '.join(busy)}. Nothing was removed.")
     sizes = sum_of(sizes_of(folder.path) for folder in folders)
     if not dry_run:
         for folder in folders:
-            with held_if_free(folder.path) as is_free:
-                if not is_free:
-                    raise RequestError(f"Another process began to work on the run {folder.path.name}: try again later.")
-                remove_whole(folder.path)
+            if not folder.remove():
+                raise RequestError(f"Another process began to work on the run {folder.path.name}: try again later.")
     return Removal(tuple(folder.path.name for folder in folders), sizes.total)
 
 
 def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> Removal:
     """Remove the weights of finished fits that no kept study selected; with `keep="none"`, of all finished fits.
+
+    So is the state of a training that a longer fit could go on from.
 
     Records and predictions stay, so that tables, reports and submissions of answered splits need no fit to run again.
     The fits of a study that is not complete count as selected. A fit without a backbone, such as the majority answer,
@@ -79,25 +76,24 @@ def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> 
     if keep not in KEEP:
         raise RequestError(f"keep must be {' or '.join(KEEP)}, not '{keep}'.")
     needed = set() if keep == "none" else _needed(runs)
-    removed = []
-    in_use = []
+    removed = dict[str, None]()
+    in_use = dict[str, None]()
     size = 0
     if not dry_run:
         remove_leftovers(runs)
         for record in runs.glob("*/record.json"):
             remove_leftovers(record.parent)
-    for model in sorted(runs.glob("*/model")):
-        folder = RunFolder(runs, model.parent.name)
-        if folder.path.name in needed or not (folder.path / "record.json").is_file() or not _has_backbone(folder):
+    for content in sorted((*runs.glob("*/model"), *runs.glob("*/state"))):
+        path = content.parent
+        if path.name in needed or not (path / "record.json").is_file() or not _has_backbone(path):
             continue
-        with held_if_free(folder.path) as is_free:
-            if not is_free:
-                in_use.append(folder.path.name)
-                continue
-            size += sizes_of(folder.path).of_kinds["weights"]
-            removed.append(folder.path.name)
-            if not dry_run:
-                remove_whole(model)
+        folder = find_run(runs, str(path))
+        of_content = sizes_of(content).total
+        if folder.is_in_use if dry_run else not folder.remove(content.name):
+            in_use[path.name] = None
+        else:
+            removed[path.name] = None
+            size += of_content
     return Removal(tuple(removed), size, tuple(in_use))
 
 
@@ -112,17 +108,12 @@ def _needed(runs: Path) -> set[str]:
     return needed
 
 
-def _has_backbone(folder: RunFolder) -> bool:
+def _has_backbone(path: Path) -> bool:
     """Whether a run is the fit of a backbone; a folder that cannot be read is none."""
     try:
-        return bool(folder.fit().backbone)
+        return bool(find_run(path.parent, str(path)).fit().backbone)
     except RequestError:
         return False
-
-
-def _is_free(folder: RunFolder) -> bool:
-    with held_if_free(folder.path) as is_free:
-        return is_free
 
 
 def disk_usage(runs: Path) -> tuple[dict[str, Sizes], Removal]:

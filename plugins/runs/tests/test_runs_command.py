@@ -9,7 +9,7 @@ import pytest
 from benchrunner import Recipe
 from benchrunner.command_line.main import main
 from benchrunner.results import compared, run_study
-from benchrunner.runs.inventory.costs import sizes_of
+from benchrunner_runs.sizes import sizes_of
 from chancy import chancy
 from inline import plugins
 from made_runs import made_run

@@ -1,0 +1,104 @@
+"""Sizes of runs: the bytes of a run's folder by what they hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+KINDS = {
+    "model": "weights",
+    "checkpoint": "checkpoints",
+    "state": "checkpoints",
+    "outputs": "outputs",
+    "predictions": "predictions",
+}
+"""Folder in a run's folder -> what it holds; everything else are records and logs."""
+OTHER = "records"
+
+
+@final
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of a run folder, or of several."""
+
+    of_kinds: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of `weights`, `checkpoints`, `outputs`, `predictions` and `records`."""
+
+    @property
+    def total(self) -> int:
+        """Bytes of all files."""
+        return sum(self.of_kinds.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the sizes as JSON values."""
+        return {"bytes": self.total, **self.of_kinds}
+
+
+Files = dict[str, "list[os.DirEntry[str]]"]
+"""Kind of content -> the files in a run's folder."""
+
+
+def files_of(folder: str | Path) -> Files:
+    """List the files of one run by what they hold."""
+    files: Files = {kind: [] for kind in dict.fromkeys((*KINDS.values(), OTHER))}
+    for entry in _entries(folder):
+        files[KINDS.get(entry.name, OTHER)] += _files(entry)
+    return files
+
+
+def sizes_of(folder: str | Path) -> Sizes:
+    """Measure the folder of one run."""
+    return sizes_of_files(files_of(folder))
+
+
+def sizes_of_files(files: Files) -> Sizes:
+    """Add the sizes of files. Files that vanish meanwhile count nothing."""
+    return Sizes({kind: sum(map(_size, entries)) for kind, entries in files.items()})
+
+
+def sum_of(sizes: Iterable[Sizes]) -> Sizes:
+    """Add the sizes of several runs."""
+    total = dict.fromkeys((*KINDS.values(), OTHER), 0)
+    for part in sizes:
+        for kind, size in part.of_kinds.items():
+            total[kind] += size
+    return Sizes(total)
+
+
+def size_text(size: int) -> str:
+    """Write a size in the largest unit of 1,000 bytes, with three digits or fewer."""
+    value, unit = float(size), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 999.5:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if unit == "B" or value >= 9.95 else f"{value:.1f} {unit}"
+
+
+def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
+    """List a folder; empty if it cannot be read or vanished."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _files(entry: os.DirEntry[str]) -> list[os.DirEntry[str]]:
+    """List the files below an entry of a folder, or the entry itself. Links are not followed."""
+    if not entry.is_dir(follow_symlinks=False):
+        return [entry]
+    files = []
+    for inner in _entries(entry.path):
+        files += _files(inner)
+    return files
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return 0
