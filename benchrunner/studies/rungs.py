@@ -59,7 +59,9 @@ def linked(cells: Iterable[Cell]) -> dict[str, Fit]:
         for fit in cell.fits:
             fits.setdefault(fit.id, fit)
     for cell in cells:
-        fits_of = {point.recipe: {fit.seed: fit.id for fit in point.fits} for point in cell.candidates}
+        fits_of = dict[Recipe, dict[int, str]]()
+        for point in cell.candidates:
+            fits_of[point.recipe] = {fit.seed: fit.id for fit in point.fits}
         for longer, shorter in shorter_recipes(fits_of).items():
             for seed in fits_of[longer].keys() & fits_of[shorter].keys():
                 after, before = fits_of[longer][seed], fits_of[shorter][seed]
