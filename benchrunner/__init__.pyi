@@ -4,6 +4,7 @@ from benchrunner.console.printing import (
     print_line as print_line,
     print_note as print_note,
     printable as printable,
+    shortened as shortened,
 )
 from benchrunner.data import iob_tags as iob_tags
 from benchrunner.data.delimited import TextTable as TextTable
@@ -31,6 +32,7 @@ from benchrunner.errors import (
     RequestError as RequestError,
     Undefined as Undefined,
     UnknownName as UnknownName,
+    closest_names as closest_names,
 )
 from benchrunner.fits.executor import CommandEstimate as CommandEstimate
 from benchrunner.io import file_faults as file_faults, json_files as json_files

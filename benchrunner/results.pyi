@@ -18,12 +18,12 @@ from benchrunner.process.interrupts import HeldBack as HeldBack
 from benchrunner.runs import predicting as predicting
 from benchrunner.runs.answering import answer as answer, write_board_files as write_board_files
 from benchrunner.runs.exporting import export as export
-from benchrunner.runs.folder import find_run as find_run, fits_of as fits_of
+from benchrunner.runs.folder import find_run as find_run
 from benchrunner.runs.local_executor import Local as Local
 from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder, send_fits as send_fits
 from benchrunner.runs.predicting import predict as predict
 from benchrunner.runs.runner import Runner as Runner
-from benchrunner.studies import cells as cells, comparison as comparison
+from benchrunner.studies import cells as cells, comparison as comparison, planning as planning, study as study
 from benchrunner.studies.answered_rows import AnsweredRows as AnsweredRows
 from benchrunner.studies.backbones_by_tasks import compared as compared
 from benchrunner.studies.cells import CellResult as CellResult
@@ -31,8 +31,8 @@ from benchrunner.studies.kept.kept_results import read_study as read_study, resu
 from benchrunner.studies.kept.kept_study import find_study as find_study, kept_studies as kept_studies
 from benchrunner.studies.result import Result as Result
 from benchrunner.studies.selection import select as select
+from benchrunner.studies.significance import contrasts as contrasts
 from benchrunner.studies.study import Study as Study
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study
-from benchrunner.study_files.settling import study_of_file as study_of_file
 from benchrunner.tasks.data_status import data_status as data_status

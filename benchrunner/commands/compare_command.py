@@ -165,9 +165,6 @@ def _names_tasks(word: str, arguments: argparse.Namespace) -> bool:
 
 def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:
     """Build the study of a study file."""
-    from benchrunner.studies.study import FULL
-    from benchrunner.study_files.settling import study_of_file
-
     for option, what in (("split", "which splits are scored"), ("metrics", "which metrics are shown")):
         if getattr(arguments, option) is not None:
             raise RequestError(f"The columns of the study {arguments.study} say {what}: leave --{option} out.")
@@ -180,12 +177,18 @@ def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:
                 f"The study {arguments.study} says which {name.strip('-')} there are: leave them out. "
                 f"To choose some of its {kind}, give --{kind} A,B."
             )
-    return study_of_file(
-        arguments.study,
-        runner,
+    study: Study | None = runner.plugins.hook.read_study(
+        name=arguments.study,
+        runner=runner,
         parameters=options.set_values(arguments)[1],
-        scale=arguments.scale or FULL,
+        scale=arguments.scale,
         systems=None if arguments.systems is None else arguments.systems.split(","),
         columns=None if arguments.columns is None else arguments.columns.split(","),
         options=options.study_options(arguments, study_file=True),
     )
+    if study is None:
+        raise RequestError(
+            f"No plugin reads the study {arguments.study}: 'pip install benchrunner-studies' brings one that reads "
+            ".toml files."
+        )
+    return study

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 from benchrunner.console.printing import shortened, value_text
 from benchrunner.errors import PluginError, RequestError, closest_names
@@ -47,6 +47,8 @@ _PLACEHOLDERS: Mapping[type, str] = {int: "N", float: "X", str: "NAME", Path: "P
 @dataclass(frozen=True)
 class Parameter:
     """A value that users set by name. Options, help, checks, files and documentation follow from the declaration."""
+
+    PATTERN: ClassVar[str] = NAME
 
     name: str
     """Lower-case letters, digits, underscores and dashes, beginning with a letter."""

@@ -6,7 +6,7 @@ Plugins offer values; the hooks only carry them. Each docstring holds a complete
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -198,6 +198,33 @@ def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     def estimate_hello(arguments):
         return CommandEstimate("one word", seconds=0.1)
+    """
+
+
+@hookspec(firstresult=True)
+def read_study(
+    name: str,
+    runner: Any,
+    parameters: Mapping[str, str],
+    scale: str | None,
+    systems: Sequence[str] | None,
+    columns: Sequence[str] | None,
+    options: Any,
+) -> Any:
+    """Build the `Study` that `compare --study` names, for a `Runner`; None leaves this to other plugins. The other
+    arguments are what the command line says: values of the file's parameters, a scale, names of some systems and
+    columns, and `StudyOptions`.
+
+    from pathlib import Path
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def read_study(name, runner, parameters, scale, systems, columns, options):
+        if not name.endswith(".txt"):  # a line of backbones, then a line of tasks
+            return None
+        backbones, tasks = Path(name).read_text().splitlines()
+        return options.study(backbones.split(), runner.plugins.tasks_of(tasks.split()), runner)
     """
 
 

@@ -16,8 +16,7 @@ from typing import Any, TypeVar
 from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
 from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import from_json
-from benchrunner.io.files import read_regular_file, remove, remove_whole, write_folder_atomically
-from benchrunner.io.json_files import JSON_LIMIT
+from benchrunner.io.files import remove, remove_whole, write_folder_atomically
 from benchrunner.io.locks import held, held_if_free, is_held, is_read_only
 from benchrunner.io.seals import (
     check_files,
@@ -25,7 +24,6 @@ from benchrunner.io.seals import (
     checked_content,
     checksum,
     find_sealed,
-    read_sealed,
     sealed,
     write_sealed,
 )
@@ -334,16 +332,3 @@ def find_run(runs: Path, reference: str) -> RunFolder:
     if not matches:
         raise UnknownName("run", name, known, f"Looked in {runs}; {OTHER_RUNS}")
     return RunFolder(runs, name if name in matches else matches[0])
-
-
-def fits_of(method: str, runs: Path) -> Iterator[Fit]:
-    """Yield the fits of a method in a runs folder; damaged folders are left out."""
-    for path in sorted(runs.glob("*/fit.json")):
-        try:
-            if f'"{method}"'.encode() not in read_regular_file(path, JSON_LIMIT):
-                continue
-            fit = from_json(Fit, read_sealed(path, ""), path)
-        except (OSError, RequestError):
-            continue
-        if fit.method == method:
-            yield fit

@@ -16,11 +16,13 @@ from benchrunner.backbones.finite_numbers import check_outputs
 from benchrunner.console.printing import value_text
 from benchrunner.data.rows import Half, Rows
 from benchrunner.data.sources import DataNotFound
-from benchrunner.errors import Diverged, FitError
+from benchrunner.errors import Diverged, FitError, RequestError
 from benchrunner.fits.fit import Fit, Prediction, Record
-from benchrunner.io.files import write_atomically, write_folder_atomically
+from benchrunner.io.decoding import from_json
+from benchrunner.io.files import read_regular_file, write_atomically, write_folder_atomically
 from benchrunner.io.identity import identity
-from benchrunner.io.seals import check_seal, seal_files
+from benchrunner.io.json_files import JSON_LIMIT
+from benchrunner.io.seals import check_seal, read_sealed, seal_files
 from benchrunner.metrics import Score
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.problems.problem import Problem, are_equal
@@ -323,3 +325,16 @@ def _joined(outputs: Sequence[Any], parts: Sequence[Rows]) -> tuple[Any, pa.Tabl
     import pyarrow as pa
 
     return np.concatenate(outputs), pa.concat_tables([rows.table for rows in parts], promote_options="default")
+
+
+def majority_fits(runs: Path) -> Iterator[Fit]:
+    """Yield the fits of the majority answer in a runs folder; damaged folders are left out."""
+    for path in sorted(runs.glob("*/fit.json")):
+        try:
+            if f'"{MAJORITY}"'.encode() not in read_regular_file(path, JSON_LIMIT):
+                continue
+            fit = from_json(Fit, read_sealed(path, ""), path)
+        except (OSError, RequestError):
+            continue
+        if fit.method == MAJORITY:
+            yield fit

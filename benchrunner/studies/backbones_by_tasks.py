@@ -13,7 +13,7 @@ from typing import Any
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.parameters.recipes import Grid, NamedRecipe
 from benchrunner.studies.cells import Cell, Fitting, Selection
-from benchrunner.studies.study import TRAINING_ROWS, Column, Study, System, place_text, row_name
+from benchrunner.studies.study import TRAINING_ROWS, Column, Study, System, named_by_method, place_text, row_name
 from benchrunner.tasks.task import Task
 
 LONG_PATH = 24
@@ -132,11 +132,6 @@ def _columns(task: Task, tests: Sequence[str]) -> Iterator[Column]:
                     label=task.name,
                     is_tested=metric is task.metrics[0] and split in dev,
                 )
-
-
-def named_by_method(backbone: str, method: str) -> str:
-    """Return the name of a backbone with one of the methods that are compared."""
-    return f"{backbone} ({method})".strip()
 
 
 def named_backbones(words: Sequence[str]) -> dict[str, str]:

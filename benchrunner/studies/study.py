@@ -12,7 +12,7 @@ from typing import final
 from benchrunner.console.printing import shortened
 from benchrunner.errors import RequestError, closest_names
 from benchrunner.io.decoding import WHEN_GIVEN, key_of
-from benchrunner.leaderboards.published import PublishedRow
+from benchrunner.leaderboards.published import PublishedRow, check_rows
 from benchrunner.parameters.parameter import Parameter
 from benchrunner.studies.cells import Cell, Fitting
 from benchrunner.tasks.task import Task, Term
@@ -138,7 +138,7 @@ class Scale:
 @final
 @dataclass(frozen=True)
 class Study:
-    """A comparison of systems by columns, which `run_study` runs; `compared` and `study_of_file` build it."""
+    """A comparison of systems by columns, which `run_study` runs; `compared` builds it, and so do study files."""
 
     systems: tuple[System, ...]
     columns: tuple[Column, ...]
@@ -325,6 +325,10 @@ class Study:
                 alone.append(row)
         return tuple(alone)
 
+    def check_published(self) -> None:
+        """Raise a `PluginError` for a published figure that is in no column, and for figures that are given twice."""
+        check_rows([column.name for column in self.columns], self.published)
+
     def published_figure(self, system: str, column: str) -> float | None:
         """Return the figure of a published row in a column; None if there is none."""
         for row in self.published:
@@ -369,6 +373,11 @@ def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str
     if not requested:
         raise RequestError(f"Name one or more of the {kind}s of {study}: {', '.join(extra)}.")
     return {known[name.casefold()] for name in requested}
+
+
+def named_by_method(backbone: str, method: str) -> str:
+    """Return the name of a backbone with one of the methods that are compared."""
+    return f"{backbone} ({method})".strip()
 
 
 def row_name(task: Task, split: str, splits: int) -> str:

@@ -241,13 +241,13 @@ class StudyOptions(Declared):
         read = set()
         for task in tasks:
             for method in methods or (None,):
-                read |= options_read(task, method, runner)
+                read |= self.read_by(task, method, runner)
         self.check_read(read)
         grid, changes = self._grid_and_changes(plugins)
         changes["precision"] = runner.precision(changes.get("precision", _PRECISION.default))
         systems = {}
         for name, backbone in by_name(backbones).items():
-            full = with_family(backbone, self.family, plugins)
+            full = self.prefixed(backbone, plugins)
             systems[full if name == backbone else name] = full
         study = compared(
             systems,
@@ -282,11 +282,24 @@ class StudyOptions(Declared):
         stages = []
         for system in study.systems:
             own = dataclasses.replace(once, method=None if system.method is None else (system.method,))
-            own = own.without_unread(options_read(task, system.method, runner))
+            own = own.without_unread(self.read_by(task, system.method, runner))
             (cell,) = own.study([system.backbone], [task], runner).cells
             systems.append(dataclasses.replace(system, first=task.name))
             stages.append(dataclasses.replace(cell, system=system.name, columns=()))
         return dataclasses.replace(study, systems=tuple(systems), stages=tuple(stages))
+
+    def prefixed(self, backbone: str, plugins: Plugins, family: str | None = None) -> str:
+        """Put the prefix of a plugin before a backbone's reference: of `family`, or else of the option."""
+        return with_family(backbone, family or self.family, plugins)
+
+    @staticmethod
+    def read_by(task: Task, method: str | None, runner: Runner) -> set[str]:
+        """Name what a task's fits read: `Method.fields_read` of `method`, or of the task's own, and its parameters."""
+        chosen = runner.plugins.methods.find(method or task.method)
+        read = set(chosen.fields_read(task.problem))
+        for own in chosen.parameters:
+            read.add(f"{chosen.name}.{own.name}")
+        return read
 
     def _grid_and_changes(self, plugins: Plugins) -> tuple[dict[str, Sequence[Any]], dict[str, Any]]:
         """Return the values that dev selects from, and the values of all fits.
@@ -362,15 +375,6 @@ def _values(name: object, given: Any) -> tuple[Any, ...]:
         return (own.checked(values[0], "The option precision"),)
     recipes = [Recipe.from_json({"limit_train": 1, name: value}) for value in values]  # a sample needs limit_train
     return tuple(getattr(recipe, name) for recipe in recipes)
-
-
-def options_read(task: Task, method: str | None, runner: Runner) -> set[str]:
-    """Name what a task's fits read: `Method.fields_read` of `method`, or else of the task's own, and its parameters."""
-    chosen = runner.plugins.methods.find(method or task.method)
-    read = set(chosen.fields_read(task.problem))
-    for own in chosen.parameters:
-        read.add(f"{chosen.name}.{own.name}")
-    return read
 
 
 def read_parameters(texts: Mapping[str, str], plugins: Plugins) -> dict[str, tuple[Any, ...]]:

@@ -7,11 +7,12 @@ import pytest
 
 from benchrunner import RequestError, Workspace
 from benchrunner.fits.computing import Computing
-from benchrunner.results import Plugins, Runner, StudyOptions, discover, run_study, study_of_file
+from benchrunner.results import Plugins, Runner, StudyOptions, discover, run_study
 from benchrunner.runs.references import with_family
 from benchrunner_kit.testing import TinyBackbone, tiny_family
+from benchrunner_studies.settling import study_of_file
 from command_line import CommandLine
-from inline import files, mood, own, plugin
+from inline import STUDIES, files, mood, own, plugin
 
 STUDY = """
 title = "Who loads it?"
@@ -35,7 +36,8 @@ def plugins() -> Plugins:
     """Two plugins whose families load the same folders; `own` is asked first."""
     rival = plugin(register_backbones=[tiny_family("rival/tokens")])
     tasks = plugin(register_tasks=[mood(name="tasks/mood")])
-    extra = [("own", own()), ("rival", rival), ("tasks", tasks), ("broken", plugin(register_backbones=[3]))]
+    broken = plugin(register_backbones=[3])
+    extra = [STUDIES, ("own", own()), ("rival", rival), ("tasks", tasks), ("broken", broken)]
     return discover(extra=extra, installed=False)
 
 

@@ -24,11 +24,11 @@ from benchrunner.results import (
     export,
     list_offers,
     run_study,
-    study_of_file,
     write_board_files,
 )
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
+from benchrunner_studies.settling import study_of_file
 from command_line import Shell
 
 STUDY = """

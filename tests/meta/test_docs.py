@@ -12,7 +12,7 @@ import benchrunner.results
 from benchrunner.command_line.main import parser
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
-from benchrunner.study_files.reading import read_study_file
+from benchrunner_studies.reading import read_study_file
 from distributions import HOMES, ROOT, package
 from documents import blocks, named_files, prose, shown_commands
 from generated_docs import PART, PARTS, commands, documentation, generated, origin, pages

@@ -6,6 +6,7 @@ import re
 import textwrap
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -17,7 +18,7 @@ from benchrunner.command_line.main import main
 from benchrunner.fits.progress import silent
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.hookspecs import GROUP
-from benchrunner.results import Computing, Event, Fit, Plugins, Runner, compared, discover, run_study
+from benchrunner.results import Computing, Event, Fit, Plugins, Runner, StudyOptions, compared, discover, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Observers
 from benchrunner_kit.testing import check_backbone, sentences
@@ -33,6 +34,8 @@ SIGNATURES = {
     "register_executors": "() -> Iterable[Executor]",
     "register_recipes": "() -> Iterable[NamedRecipe]",
     "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
+    "read_study": "(name: str, runner: Any, parameters: Mapping[str, str], scale: str | None, "
+    "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
     "computing: Computing, show_progress: bool) -> Sequence[Cost]",
     "before_study": "(fits: Sequence[Fit]) -> None",
@@ -87,6 +90,15 @@ def documented_mood(folder: Path) -> Runner:
         rows = "".join(f'"{a}, said he",{label}\n' for a, label in zip(found["a"], found["label"], strict=True))
         (folder / "data" / "mood" / f"{role}.csv").write_text(f"text,mood\n{rows}")
     return Runner(plugins, Workspace(folder / "runs", folder / "cache", data=folder / "data"), Computing("cpu"))
+
+
+def test_the_documented_study_is_that_of_two_lines(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine/words\nmine/mood\n")
+    read = partial(documented("read_study").read_study, runner=documented_mood(tmp_path), options=StudyOptions())
+    unasked = {"parameters": {}, "scale": None, "systems": None, "columns": None}
+    study = read(str(tmp_path / "mine.txt"), **unasked)
+    assert (study.names, [task.name for task in study.tasks]) == (("mine/words",), ["mine/mood"])
+    assert read("mine.toml", **unasked) is None
 
 
 def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path) -> None:

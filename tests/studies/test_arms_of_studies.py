@@ -12,7 +12,7 @@ from benchrunner.runs.predicting import predict
 from benchrunner.statistics import arms_test
 from benchrunner_kit.testing import tiny_family
 from chancy import Chancy
-from inline import METHODS, mood, own
+from inline import METHODS, STUDIES, mood, own
 from kitchen import Kitchen
 from made_results import cells
 
@@ -35,7 +35,9 @@ def arms(kitchen: Kitchen) -> Kitchen:
     """Two arms of three pre-trainings each."""
     families = [tiny_family(f"tiny/{rate}") for rate in RATES.values()]
     offers = {"register_tasks": [mood(method="chancy")], "register_methods": [Chancy()]}
-    kitchen.plugins = discover(extra=[METHODS, ("own", own(**offers, register_backbones=families))], installed=False)
+    kitchen.plugins = discover(
+        extra=[METHODS, STUDIES, ("own", own(**offers, register_backbones=families))], installed=False
+    )
     text = HEAD
     for name, rate in RATES.items():
         arm = name.split()[0]

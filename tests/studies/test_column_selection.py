@@ -12,7 +12,7 @@ from benchrunner.runs.local_executor import Local
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
-from benchrunner.study_files.settling import study_of_file
+from benchrunner_studies.settling import study_of_file
 from rate_methods import metric_dependent, restart_dependent, split_dependent
 
 COLUMNS = """

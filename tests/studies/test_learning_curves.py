@@ -19,8 +19,8 @@ from benchrunner.studies.significance.contrasts import with_contrasts
 from benchrunner.studies.significance.differences import Pairing
 from benchrunner.studies.significance.study_statistics import StudyStatistics
 from benchrunner.studies.study import Study
-from benchrunner.study_files.settling import study_of_file
 from benchrunner.tasks.row_sample import stratified_sample
+from benchrunner_studies.settling import study_of_file
 from finished_studies import finish, task
 from inline import QUICK, mood, plugins
 from study_texts import write_study

@@ -13,7 +13,7 @@ from benchrunner.results import Runner, discover, read_study
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner_kit.testing import tiny_family
-from inline import METHODS, SUBMIT, board, mood, own
+from inline import METHODS, STUDIES, SUBMIT, board, mood, own
 from kitchen import STAGED, Kitchen, staged
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -85,7 +85,7 @@ def test_stages_and_ensembles_select_on_half_of_dev(kitchen: Kitchen) -> None:
 
 def test_a_study_says_how_to_submit_without_fitting_again(kitchen: Kitchen) -> None:
     moods = own(register_tasks=[mood()], register_backbones=[tiny_family()], register_leaderboards=[board()])
-    kitchen.plugins = discover(extra=[METHODS, SUBMIT, ("own", moods)], installed=False)
+    kitchen.plugins = discover(extra=[METHODS, STUDIES, SUBMIT, ("own", moods)], installed=False)
     text = STAGED.replace("title = ", 'board = "moods"\ntitle = ').replace("known", "mood")
     (kitchen.folder / "study.toml").write_text(text)
     code, out, err = kitchen("--study", "study.toml", "--json")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchrunner.results import discover
-from inline import METHODS, own
+from inline import METHODS, STUDIES, own
 from kitchen import STUDY, Kitchen, labelled_test
 from made_results import cells
 
@@ -111,7 +111,9 @@ def test_options_of_the_command_override_the_file(kitchen: Kitchen) -> None:
 
 
 def test_test_splits_with_labels_are_scored_and_do_not_select(kitchen: Kitchen) -> None:
-    kitchen.plugins = discover(extra=[METHODS, ("own", own(register_tasks=[labelled_test()]))], installed=False)
+    kitchen.plugins = discover(
+        extra=[METHODS, STUDIES, ("own", own(register_tasks=[labelled_test()]))], installed=False
+    )
     columns = [f'[[column]]\nname = "{split}"\ntask = "known"\nsplit = "{split}"\n' for split in ("dev", "test")]
     text = "\n".join([STUDY[: STUDY.index("[[column]]")].replace('published = "toast"\n', ""), *columns])
     (kitchen.folder / "study.toml").write_text(text)

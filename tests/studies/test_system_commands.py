@@ -14,7 +14,7 @@ import pytest
 from benchrunner import RequestError
 from benchrunner.results import Fit, discover
 from benchrunner.studies.system_commands import wait_passing_signals
-from inline import METHODS, mood, own, pairs, plugin
+from inline import METHODS, STUDIES, mood, own, pairs, plugin
 from kitchen import STUDY, Kitchen
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -64,7 +64,8 @@ def test_an_observer_refuses_before_commands_and_fits(refused_fits: bool, kitche
         if bool(fits) == refused_fits:
             raise RequestError("no baking today")
 
-    extra = [METHODS, ("own", own(register_tasks=[mood(), pairs()])), ("closed", plugin(before_study=before_study))]
+    own_tasks = ("own", own(register_tasks=[mood(), pairs()]))
+    extra = [METHODS, STUDIES, own_tasks, ("closed", plugin(before_study=before_study))]
     kitchen.plugins = discover(extra=extra, installed=False)
     assert "no baking today" in kitchen.refused("--quiet")
     assert kitchen.made() == ["rye", "spelt"] * refused_fits

@@ -5,6 +5,7 @@ before each fit. STEP stretches each training step by seconds; DELETE names a fi
 """
 
 import json
+import contextlib
 import os
 import signal
 import subprocess
@@ -85,7 +86,7 @@ class CountedStudy:
 
     def kill(self, process: forked.Process) -> None:
         """Kill every process of the command with SIGKILL."""
-        if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 

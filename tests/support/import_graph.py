@@ -29,7 +29,6 @@ ORDER = (
     "plugins",
     "runs",
     "studies",
-    "study_files",
     "command_line",
     "commands",
 )

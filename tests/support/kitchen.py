@@ -11,7 +11,7 @@ from benchrunner import Task, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.results import discover
 from benchrunner_kit.testing import TinyBackbone, tiny_family
-from inline import METHODS, files, mood, own, pairs
+from inline import METHODS, STUDIES, files, mood, own, pairs
 
 BAKE = """
 import json, os, pathlib, shutil, sys
@@ -142,7 +142,9 @@ class Kitchen:
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder, self._capsys = folder, capsys
-        self.plugins = discover(extra=[METHODS, ("own", own(register_tasks=[mood(), pairs()]))], installed=False)
+        self.plugins = discover(
+            extra=[METHODS, STUDIES, ("own", own(register_tasks=[mood(), pairs()]))], installed=False
+        )
         files(1, folder / "data")
         (folder / "bake.py").write_text(BAKE)
         (folder / "study.toml").write_text(STUDY)
@@ -212,7 +214,11 @@ recipe = {lr = "2e-3"}
 def staged(kitchen: Kitchen, *words: str) -> tuple[int, str, str]:
     """Run the study of two stages and an ensemble, with further words of the command line."""
     kitchen.plugins = discover(
-        extra=[METHODS, ("own", own(register_tasks=[mood(), labelled_test()], register_backbones=[tiny_family()]))],
+        extra=[
+            METHODS,
+            STUDIES,
+            ("own", own(register_tasks=[mood(), labelled_test()], register_backbones=[tiny_family()])),
+        ],
         installed=False,
     )
     (kitchen.folder / "study.toml").write_text(STAGED)

@@ -12,17 +12,17 @@ from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.runs.folder import RunFolder, find_run, fits_of
-from benchrunner.runs.predicting import MAJORITY
+from benchrunner.runs.folder import RunFolder, find_run
+from benchrunner.runs.predicting import majority_fits
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.backbones_by_tasks import compared, named_by_method
+from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.cells import Candidate, Cell, CellResult, LimitedRunners
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.kept_study import KeptStudy, find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
-from benchrunner.studies.study import Place, Study
+from benchrunner.studies.study import Place, Study, named_by_method
 from benchrunner.tasks.task import Task, Term
 
 System = tuple[str, str]
@@ -106,7 +106,7 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
         )
         results.append(_cell_result(cell, predictions, runner, {}))
     data = {fit.data for fit in fits.values()}
-    majority = {fit.task: fit for fit in fits_of(MAJORITY, runner.workspace.runs) if fit.data in data}
+    majority = {fit.task: fit for fit in majority_fits(runner.workspace.runs) if fit.data in data}
     absent = Score(None, "no run of the majority answer is kept")
     baseline: dict[Term, Score] = {}
     for task in study.tasks:

@@ -14,10 +14,11 @@ import pytest
 
 import benchrunner_bert
 from benchrunner import RequestError, Workspace
-from benchrunner.results import Computing, Plugins, Runner, Study, StudyOptions, discover, study_of_file
+from benchrunner.results import Computing, Plugins, Runner, Study, StudyOptions, discover
 from benchrunner.studies.cells import Fitting
-from benchrunner.study_files.reading import StudyFile, read_study_file
 from benchrunner_bert.pretraining import command
+from benchrunner_studies.reading import StudyFile, read_study_file
+from benchrunner_studies.settling import study_of_file
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
 NAMES = ("figure5", *(f"table{number}" for number in range(1, 9)))

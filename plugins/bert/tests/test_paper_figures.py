@@ -9,7 +9,7 @@ import pytest
 
 import benchrunner_bert
 from benchrunner.results import Study, discover
-from benchrunner.study_files.reading import read_study_file
+from benchrunner_studies.reading import read_study_file
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import final
 
 from benchrunner import FitError, Rows, Task
-from benchrunner.results import Fit, Prediction, Runner, fits_of, predict, predicting
+from benchrunner.results import Fit, Prediction, Runner, predict, predicting
 from benchrunner_share.documents.contents import Figures
 from benchrunner_share.documents.study_documents import Computation
 from benchrunner_share.private_texts import Private
@@ -98,7 +98,7 @@ class KeptAnswers:
     def _found_majority(self, planned: Fit, task: Task, splits: Sequence[str]) -> Fit:
         """Return a fit of the majority answer that has answered all splits: the planned fit, or an older one."""
         if self._kept_majority is None:
-            self._kept_majority = list(fits_of(predicting.MAJORITY, self._runner.workspace.runs))
+            self._kept_majority = list(predicting.majority_fits(self._runner.workspace.runs))
         for fit in (planned, *self._kept_majority):
             is_same = (fit.data, fit.problem, fit.recipe) == (planned.data, planned.problem, planned.recipe)
             if is_same and all(self._has_answered(fit, task, split) for split in splits):

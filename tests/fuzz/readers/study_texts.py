@@ -10,7 +10,7 @@ from pathlib import Path
 from benchrunner.command_line.main import main
 from benchrunner.results import Computing, Plugins, Runner
 from benchrunner.studies.study_options import StudyOptions
-from benchrunner.study_files.reading import read_study_file
+from benchrunner_studies.reading import read_study_file
 from inline import mood, pairs, plugins as inline_plugins
 from readers.reader import NOWHERE, Reader
 from study_texts import WHOLE

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from benchrunner.errors import PluginError, RequestError
-from benchrunner.leaderboards.published import check_rows
-from benchrunner.studies.study import TRAINING_ROWS, Study, System
+from benchrunner import PluginError, RequestError
+from benchrunner.results import Study, study as parts
 
 
 def check_study(study: Study, path: Path) -> None:
@@ -19,7 +18,7 @@ def check_study(study: Study, path: Path) -> None:
     _check_backbones(path, study.systems)
     _check_repeated(path, "published row", rows)
     with as_request(path):
-        check_rows(columns, study.published)
+        study.check_published()
     for column in study.columns:
         for name in column.mean:
             if name not in columns or name == column.name:
@@ -32,9 +31,9 @@ def check_study(study: Study, path: Path) -> None:
                 f"{path}: column {column.name} shows nothing: give it a task, a figure or a mean, or published figures."
             )
     for system in study.systems:
-        if system.series and system.at is None and study.axis != TRAINING_ROWS:
+        if system.series and system.at is None and study.axis != parts.TRAINING_ROWS:
             raise RequestError(
-                f'{path}: system {system.name}: at: only the axis "{TRAINING_ROWS}" has the place "all".'
+                f'{path}: system {system.name}: at: only the axis "{parts.TRAINING_ROWS}" has the place "all".'
             )
         if system.published and system.published not in rows:
             raise RequestError(f"{path}: system {system.name}: there is no published '{system.published}'.")
@@ -76,10 +75,10 @@ def _check_repeated(path: Path, kind: str, names: list[str]) -> None:
             raise RequestError(f"{path}: two {kind}s are called '{name}'; each needs a name of its own.")
 
 
-def _check_backbones(path: Path, systems: Iterable[System]) -> None:
+def _check_backbones(path: Path, systems: Iterable[parts.System]) -> None:
     """Raise a `RequestError` if two different commands build one backbone, or if it stands twice in one arm."""
-    built = dict[str, System]()
-    of_arms = dict[tuple[str, str], System]()
+    built = dict[str, parts.System]()
+    of_arms = dict[tuple[str, str], parts.System]()
     for system in systems:
         if system.arm:
             twin = of_arms.setdefault((system.arm, system.backbone), system)

@@ -7,16 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import final
 
-from benchrunner.errors import RequestError
-from benchrunner.runs.references import with_family
-from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Cell, Fitting, Selection
-from benchrunner.studies.planning import ADVICE, naming
-from benchrunner.studies.study import FULL, TRAINING_ROWS, Column, Study, System
-from benchrunner.studies.study_options import StudyOptions, options_read
-from benchrunner.study_files.reading import StudyFile, read_study_file
-from benchrunner.study_files.tables import StageTable
-from benchrunner.tasks.task import Task
+from benchrunner import RequestError, Task
+from benchrunner.results import Runner, Study, StudyOptions, cells, planning, study as parts
+from benchrunner_studies.reading import StudyFile, read_study_file
+from benchrunner_studies.tables import StageTable
 
 
 def study_of_file(
@@ -24,7 +18,7 @@ def study_of_file(
     runner: Runner,
     *,
     parameters: Mapping[str, str] | None = None,
-    scale: str = FULL,
+    scale: str | None = None,
     systems: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     options: StudyOptions | None = None,
@@ -38,15 +32,15 @@ def study_of_file(
     options = options or StudyOptions()
     full_name, path = runner.plugins.study(name)
     file = read_study_file(path, parameters or {}, name=full_name, scale=scale, systems=systems)
-    loaded = [_with_family(system, options.family, path, runner) for system in file.study.systems]
+    loaded = [_loaded(system, options, path, runner) for system in file.study.systems]
     study = replace(file.study, columns=file.study.columns_named(columns), systems=tuple(loaded))
     return _Settling(replace(file, study=study), file.study.columns, options, runner).settled()
 
 
-def _with_family(system: System, family: str | None, path: Path, runner: Runner) -> System:
+def _loaded(system: parts.System, options: StudyOptions, path: Path, runner: Runner) -> parts.System:
     """Put the prefix of its plugin before the name of a system's backbone."""
-    with naming(f"{path}: system {system.name}"):
-        backbone = with_family(system.backbone, system.family or family, runner.plugins)
+    with planning.naming(f"{path}: system {system.name}"):
+        backbone = options.prefixed(system.backbone, runner.plugins, system.family)
     return replace(system, backbone=backbone)
 
 
@@ -54,7 +48,9 @@ def _with_family(system: System, family: str | None, path: Path, runner: Runner)
 class _Settling:
     """Adds the cells to a study that was read from a file."""
 
-    def __init__(self, file: StudyFile, every_column: Sequence[Column], options: StudyOptions, runner: Runner) -> None:
+    def __init__(
+        self, file: StudyFile, every_column: Sequence[parts.Column], options: StudyOptions, runner: Runner
+    ) -> None:
         """`every_column` are all columns of the file: what they select does not depend on which are computed."""
         study = file.study
         if options.method is not None:
@@ -75,7 +71,7 @@ class _Settling:
         for system in study.systems:
             recipe = file.systems[system.name].recipe
             self._of_systems[system.name] = self._read(recipe, f"system {system.name}")
-        self._fittings = dict[tuple[StudyOptions, str], Fitting]()
+        self._fittings = dict[tuple[StudyOptions, str], cells.Fitting]()
         self._fields_read = set[str]()
 
     def _read(self, recipe: Mapping[str, str], where: str) -> StudyOptions:
@@ -83,30 +79,30 @@ class _Settling:
 
     def settled(self) -> Study:
         """Return the study with its cells."""
-        cells = tuple(_shared(self._cells()))
+        of_columns = tuple(_shared(self._cells()))
         self._options.check_read(self._fields_read)
         stages = []
         for system in self._study.systems:
             stage = self._file.systems[system.name].first
             if stage is not None:
                 stages.append(self._stage(system, stage))
-        return replace(self._study, cells=cells, stages=tuple(stages))
+        return replace(self._study, cells=of_columns, stages=tuple(stages))
 
-    def _cells(self) -> Iterator[Cell]:
+    def _cells(self) -> Iterator[cells.Cell]:
         """Yield what each system needs for each column of a task."""
         for column in self._study.columns:
             if not column.task:
                 continue
             of_column = self._read(self._file.columns[column.name], f"column {column.name}")
-            with naming(f"{self._study.name}, column {column.name}", ADVICE):
+            with planning.naming(f"{self._study.name}, column {column.name}", planning.ADVICE):
                 task = _task(column, self._runner)
             for system in self._study.systems:
-                with naming(f"{self._study.name}, column {column.name}", ADVICE):
+                with planning.naming(f"{self._study.name}, column {column.name}", planning.ADVICE):
                     yield self._cell(system, column, task, of_column)
 
-    def _cell(self, system: System, column: Column, task: Task, of_column: StudyOptions) -> Cell:
+    def _cell(self, system: parts.System, column: parts.Column, task: Task, of_column: StudyOptions) -> cells.Cell:
         method = column.method or system.method
-        fields = options_read(task, method, self._runner)
+        fields = StudyOptions.read_by(task, method, self._runner)
         self._fields_read |= fields
         of_parts = of_column.over(self._of_systems[system.name]).over(self._of_file)
         merged = self._options.over(self._of_scale).over(of_parts).without_unread(fields)
@@ -115,7 +111,7 @@ class _Settling:
             keep = "all"  # all restarts answer the board
         term = column.term(task)
         is_dev = term.split in task.named("dev")
-        return Cell(
+        return cells.Cell(
             system.name,
             task,
             selection=_selection(column, self._every_column, task, merged.selection.rule),
@@ -126,12 +122,12 @@ class _Settling:
             columns=(column.name,),
         )
 
-    def _fitting(self, options: StudyOptions, task: Task, method: str | None) -> Fitting:
+    def _fitting(self, options: StudyOptions, task: Task, method: str | None) -> cells.Fitting:
         """Return how the fits of a task are made with these options; equal options give the same value."""
         if options.limits:
             raise RequestError(
                 "In a study file, limit-train has one value for a system: a learning curve has a system for each "
-                f"number of rows, with series and at, on the axis '{TRAINING_ROWS}' (docs/studies.md)."
+                f"number of rows, with series and at, on the axis '{parts.TRAINING_ROWS}' (docs/studies.md)."
             )
         options = replace(options, method=None if method is None else (method,))
         key = (options, task.name)
@@ -140,21 +136,21 @@ class _Settling:
             self._fittings[key] = cell.fitting
         return self._fittings[key]
 
-    def _stage(self, system: System, stage: StageTable) -> Cell:
+    def _stage(self, system: parts.System, stage: StageTable) -> cells.Cell:
         """Return the cell of the task on which a system is fine-tuned first, which has one restart."""
         where = f"system {system.name}: first"
         of_stage = self._read(stage.recipe, where)
-        with naming(f"{self._study.path}: {where}"):
+        with planning.naming(f"{self._study.path}: {where}"):
             task = self._runner.plugins.tasks.find(stage.task)
             merged = self._options.over(self._of_scale).over(of_stage)
             of_study = self._options.over(self._of_scale).over(self._of_file)  # of which a stage reads this alone
             merged = merged.over(StudyOptions(select_on_half=of_study.select_on_half))
-            merged = merged.as_stage().without_unread(options_read(task, system.method, self._runner))
+            merged = merged.as_stage().without_unread(StudyOptions.read_by(task, system.method, self._runner))
             fitting = self._fitting(merged, task, system.method)
-            return Cell(system.name, task, backbone=system.backbone, method=system.method, fitting=fitting)
+            return cells.Cell(system.name, task, backbone=system.backbone, method=system.method, fitting=fitting)
 
 
-def _selection(column: Column, every_column: Iterable[Column], task: Task, rule: str) -> Selection:
+def _selection(column: parts.Column, every_column: Iterable[parts.Column], task: Task, rule: str) -> cells.Selection:
     """Return what selects for a column: the selection that all columns of its task share, or the column's own."""
     metrics = set()
     splits = set()
@@ -166,10 +162,10 @@ def _selection(column: Column, every_column: Iterable[Column], task: Task, rule:
                 splits.add(term.split)
     shared_metric = metrics.pop() if len(metrics) == 1 else None
     shared_split = splits.pop() if len(splits) == 1 else None
-    return Selection(rule, column.select_by or shared_metric, column.select_on or shared_split)
+    return cells.Selection(rule, column.select_by or shared_metric, column.select_on or shared_split)
 
 
-def _task(column: Column, runner: Runner) -> Task:
+def _task(column: parts.Column, runner: Runner) -> Task:
     """Find a column's task; raise a `RequestError` if the task does not have the column's metrics or splits."""
     task = runner.plugins.tasks.find(column.task)
     term = column.term(task)
@@ -185,10 +181,10 @@ def _task(column: Column, runner: Runner) -> Task:
     return task
 
 
-def _shared(cells: Iterable[Cell]) -> Iterable[Cell]:
+def _shared(of_columns: Iterable[cells.Cell]) -> Iterable[cells.Cell]:
     """Join the cells of columns that show figures of the same fits with the same selection."""
-    shared = dict[tuple[object, ...], Cell]()
-    for cell in cells:
+    shared = dict[tuple[object, ...], cells.Cell]()
+    for cell in of_columns:
         key = (cell.system, cell.task.name, cell.method, cell.selection, id(cell.fitting))
         known = shared.get(key)
         if known is not None:

@@ -10,16 +10,12 @@ from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast, final
 
-from benchrunner.console.printing import shortened
-from benchrunner.errors import PluginError, RequestError, UnknownName
-from benchrunner.leaderboards.published import PublishedRow
-from benchrunner.parameters.parameter import NAME, Parameter
-from benchrunner.studies.backbones_by_tasks import named_by_method
-from benchrunner.studies.significance.contrasts import Contrast, against, check_contrast, divided
-from benchrunner.studies.study import FULL, MARGIN, Column, Scale, Study, System, choose, place_text
-from benchrunner.study_files.checks import as_request, check_arms, check_names, check_study
-from benchrunner.study_files.parameters import SEPARATORS, MissingValue, Values, parameter_values, refuse
-from benchrunner.study_files.tables import (
+from benchrunner import PluginError, PublishedRow, RequestError, UnknownName, shortened
+from benchrunner.engine import Parameter
+from benchrunner.results import Study, contrasts, study as parts
+from benchrunner_studies.checks import as_request, check_arms, check_names, check_study
+from benchrunner_studies.parameters import SEPARATORS, MissingValue, Values, parameter_values, refuse
+from benchrunner_studies.tables import (
     FileTable,
     Options,
     ParameterTable,
@@ -57,7 +53,7 @@ def read_study_file(
     given: Mapping[str, str],
     *,
     name: str = "",
-    scale: str = FULL,
+    scale: str | None = None,
     systems: Iterable[str] | None = None,
 ) -> StudyFile:
     """Read a study file with these values of its parameters; raise a `RequestError` for a mistake in either.
@@ -67,6 +63,7 @@ def read_study_file(
     """
     file = read_tables(path)
     name = name or path.stem
+    scale = scale or parts.FULL
     chosen = _scale(file, scale, name, path)
     parameters = [_parameter(own, entry, chosen, path) for own, entry in file.parameters.items()]
     values = parameter_values(name, path, parameters, given)
@@ -79,7 +76,7 @@ def read_study_file(
         recipe = _filled(file.recipe, values, f"{path}: recipe")
         named = _every_system(file, values, path)
         tables, made = _systems(named, name, path, systems)
-        contrasts = _contrasts(file, values, named, made, path)
+        compared = _contrasts(file, values, named, made, path)
         columns, recipes = _columns(file, values, path)
         chosen = replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe"))
     except MissingValue as missing:
@@ -95,9 +92,9 @@ def read_study_file(
         source=file.source,
         values=shown,
         published=tuple(_published(*place, file.source) for place in places(path, "published", file.published)),
-        contrasts=contrasts,
-        margin=MARGIN.checked(file.margin, f"{path}: margin"),
-        scale=Scale(scale, chosen.about),
+        contrasts=compared,
+        margin=parts.MARGIN.checked(file.margin, f"{path}: margin"),
+        scale=parts.Scale(scale, chosen.about),
         axis=file.axis,
         board=file.board,
         systems_down=True,
@@ -109,14 +106,14 @@ def read_study_file(
 def _scale(file: FileTable, scale: str, study: str, path: Path) -> ScaleTable:
     """Return the scale with this name; every scale of the file is checked."""
     for name, entry in file.scale.items():
-        if name == FULL:
+        if name == parts.FULL:
             fault = "is the file itself, with the defaults of its parameters: remove it."
-            raise RequestError(f"{path}: scale.{FULL}: {fault}")
+            raise RequestError(f"{path}: scale.{parts.FULL}: {fault}")
         for key in entry.values:
             if key not in file.parameters:
                 known = ", ".join(sorted(file.parameters))
                 raise RequestError(f"{path}: scale.{name}.set.{key}: there is no such parameter; known: {known}.")
-    scales = {**file.scale, FULL: ScaleTable("")}
+    scales = {**file.scale, parts.FULL: ScaleTable("")}
     if scale not in scales:
         raise UnknownName("scale", scale, scales, f"The scales of {study}: {', '.join(scales)}.")
     return scales[scale]
@@ -132,7 +129,7 @@ def _parameter(name: str, entry: ParameterTable, scale: ScaleTable, path: Path) 
 
 
 def _check_new_name(name: str, values: Values, place: str) -> None:
-    if values.knows(name) or not re.fullmatch(NAME, name):
+    if values.knows(name) or not re.fullmatch(Parameter.PATTERN, name):
         raise RequestError(f"{place}: the name is taken already, or has more than a-z, 0-9, - and _.")
 
 
@@ -165,9 +162,9 @@ def _every_system(file: FileTable, values: Values, path: Path) -> list[_NamedSys
 
 def _systems(
     named: Sequence[_NamedSystem], study: str, path: Path, wanted: Iterable[str] | None
-) -> tuple[dict[str, SystemTable], tuple[System, ...]]:
+) -> tuple[dict[str, SystemTable], tuple[parts.System, ...]]:
     """Make the systems that the user asks for, with their filled tables; the texts of others are not filled in."""
-    chosen = choose(study, "system", {system.name: system.table.extra for system in named}, wanted)
+    chosen = parts.choose(study, "system", {system.name: system.table.extra for system in named}, wanted)
     if not chosen:
         raise RequestError(f"{path}: a study needs at least one [[system]] that is not extra.")
     tables = {}
@@ -195,7 +192,7 @@ def _named_systems(place: str, table: SystemTable, values: Values) -> Iterator[_
         for method in methods:
             full_names = [name, arm]
             if len(methods) > 1:
-                full_names = [named_by_method(text, method or "") if text else "" for text in full_names]
+                full_names = [parts.named_by_method(text, method or "") if text else "" for text in full_names]
             full_name, full_arm = full_names
             yield _NamedSystem(full_name, series, full_arm, method, table, own, place)
 
@@ -215,8 +212,8 @@ def _combinations(table: SystemTable, values: Values, place: str) -> Iterator[Va
     for name, template in table.each.items():
         where = f"{place}: each.{name}"
         _check_new_name(name, values, where)
-        parts = values.text(template, where).split(",")
-        choices.append([part.strip() for part in parts if part.strip()])
+        texts = values.text(template, where).split(",")
+        choices.append([text.strip() for text in texts if text.strip()])
         if not choices[-1]:
             raise RequestError(f"{where}: nothing to choose from.")
     systems = math.prod(map(len, choices))
@@ -230,7 +227,7 @@ def _combinations(table: SystemTable, values: Values, place: str) -> Iterator[Va
         yield system_values
 
 
-def _system(named: _NamedSystem) -> tuple[SystemTable, System]:
+def _system(named: _NamedSystem) -> tuple[SystemTable, parts.System]:
     """Fill in the texts of a system's table, and make the system."""
     values, place = named.values, named.place
     commands = []
@@ -240,7 +237,7 @@ def _system(named: _NamedSystem) -> tuple[SystemTable, System]:
     table = _filled(unfilled, values, place)
     if bool(table.series) != bool(table.at):
         raise RequestError(f"{place}: series: a point of a figure has both series and at.")
-    return table, System(
+    return table, parts.System(
         named.name,
         table.backbone,
         family=table.family or None,
@@ -252,14 +249,14 @@ def _system(named: _NamedSystem) -> tuple[SystemTable, System]:
         published=table.published,
         extra=table.extra,
         series=table.series,
-        at=None if table.at in ("", place_text(None)) else _number(table.at, f"{place}: at"),
+        at=None if table.at in ("", parts.place_text(None)) else _number(table.at, f"{place}: at"),
         arm=named.arm,
     )
 
 
 def _contrasts(
-    file: FileTable, values: Values, named: Sequence[_NamedSystem], systems: Sequence[System], path: Path
-) -> tuple[Contrast, ...]:
+    file: FileTable, values: Values, named: Sequence[_NamedSystem], systems: Sequence[parts.System], path: Path
+) -> tuple[contrasts.Contrast, ...]:
     """Read which systems or arms are tested against which, from texts such as `one - other` and from `against`.
 
     Pairs with a system that is not run are left out.
@@ -272,9 +269,9 @@ def _contrasts(
     run = set[str]()
     for system in systems:
         run |= {system.name, system.series, system.arm}
-    pairs = dict[Contrast, None]()
+    pairs = dict[contrasts.Contrast, None]()
     for template in file.contrast:
-        sides = next(divided(values.text(template, f"{path}: contrast"), known), None)
+        sides = next(contrasts.divided(values.text(template, f"{path}: contrast"), known), None)
         if sides is None and "{" not in template:  # a name with a parameter may be of systems that other values make
             arms = dict.fromkeys(entry.arm for entry in named if entry.arm)
             kinds = f"ARM - ARM or SYSTEM - SYSTEM; the arms are {', '.join(arms)}" if arms else "SYSTEM - SYSTEM"
@@ -285,7 +282,7 @@ def _contrasts(
         if sides is None:
             continue
         if run.issuperset(sides):
-            check_contrast(sides, arm_of, f"{path}: contrast")
+            contrasts.check_contrast(sides, arm_of, f"{path}: contrast")
             pairs[sides] = None
     compared = dict.fromkeys(system.arm or system.series or system.name for system in systems)
     pairs |= dict.fromkeys(_against(file.against, values, known, compared, path))
@@ -294,7 +291,7 @@ def _contrasts(
 
 def _against(
     template: str, values: Values, known: Collection[str], compared: Collection[str], path: Path
-) -> tuple[Contrast, ...]:
+) -> tuple[contrasts.Contrast, ...]:
     """Return the contrasts of all others with the system or arm of `against`: of several, the first that is run."""
     text = values.text(template, f"{path}: against")
     names = [text] if text in known else [name.strip() for name in text.split(",") if name.strip()]
@@ -302,7 +299,7 @@ def _against(
         if name not in known and "{" not in template:
             raise RequestError(f"{path}: against: there is no system or arm '{name}'.")
         if name in compared:
-            return against(name, compared)
+            return contrasts.against(name, compared)
     return ()
 
 
@@ -313,7 +310,7 @@ def _number(text: str, place: str) -> float:
         raise RequestError(f"{place}: '{text}' is not a number.") from None
 
 
-def _columns(file: FileTable, values: Values, path: Path) -> tuple[tuple[Column, ...], dict[str, Options]]:
+def _columns(file: FileTable, values: Values, path: Path) -> tuple[tuple[parts.Column, ...], dict[str, Options]]:
     """Fill in the texts of the columns and of their options, which are returned by name."""
     columns = []
     recipes = {}

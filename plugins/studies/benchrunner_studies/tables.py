@@ -42,11 +42,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from benchrunner.errors import RequestError
-from benchrunner.io.decoding import Mistake, decoded, key_of
-from benchrunner.io.file_faults import shown, some_names
-from benchrunner.io.json_files import read_toml
-from benchrunner.studies.study import Column
+from benchrunner import RequestError, file_faults, json_files
+from benchrunner.engine import decoding
+from benchrunner.results import study as parts
 
 T = TypeVar("T")
 
@@ -65,7 +63,7 @@ class Options(dict[str, str]):
             elif isinstance(value, str):
                 options[name] = value
             else:
-                raise Mistake(f"expected text, found {shown(value)}.", name)
+                raise decoding.Mistake(f"expected text, found {file_faults.shown(value)}.", name)
         return options
 
 
@@ -83,7 +81,7 @@ class ScaleTable:
     """A table [scale.NAME]: the size at which a study runs."""
 
     about: str
-    values: Mapping[str, str] = field(default_factory=dict, metadata=key_of("set"))
+    values: Mapping[str, str] = field(default_factory=dict, metadata=decoding.key_of("set"))
     """Parameter -> value in place of the parameter's default. It may contain parameters, as a default may."""
     recipe: Options = field(default_factory=Options)
     """Options in place of those of the file, its systems and its columns."""
@@ -123,7 +121,7 @@ class ColumnTable:
     """A table [[column]]: the keys of a column, and options."""
 
     name: str
-    column: Column
+    column: parts.Column
     recipe: Options = field(default_factory=Options)
 
 
@@ -149,8 +147,8 @@ class FileTable:
     templates: Mapping[str, str] = field(default_factory=dict)
     scale: Mapping[str, ScaleTable] = field(default_factory=dict)
     recipe: Options = field(default_factory=Options)
-    systems: tuple[SystemTable, ...] = field(metadata=key_of("system"))
-    columns: tuple[ColumnTable, ...] = field(metadata=key_of("column"))
+    systems: tuple[SystemTable, ...] = field(metadata=decoding.key_of("system"))
+    columns: tuple[ColumnTable, ...] = field(metadata=decoding.key_of("column"))
     published: tuple[PublishedTable, ...] = ()
     contrast: tuple[str, ...] = ()
     against: str = ""
@@ -161,13 +159,13 @@ class FileTable:
 
 def read_tables(path: Path) -> FileTable:
     """Read the tables of a study file; raise a `RequestError` for a mistake in its form."""
-    columns = {Column: lambda table: table.made(Column, label="", is_tested=True)}
-    return decoded(FileTable, read_toml(path, RequestError), path, RequestError, columns)
+    columns = {parts.Column: lambda table: table.made(parts.Column, label="", is_tested=True)}
+    return decoding.decoded(FileTable, json_files.read_toml(path, RequestError), path, RequestError, columns)
 
 
 def places(path: Path, key: str, entries: Iterable[T]) -> Iterator[tuple[str, T]]:
     """Yield each entry of a list of tables with its place in the file; the first field is its name."""
     for number, entry in enumerate(entries, start=1):
         name, *_ = vars(entry).values()
-        place = f"[[{key}]] {number} ({some_names([name])})"
+        place = f"[[{key}]] {number} ({file_faults.some_names([name])})"
         yield f"{path}: {place}", entry

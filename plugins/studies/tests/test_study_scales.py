@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.study_files.reading import read_study_file as read
+from benchrunner_studies.reading import read_study_file as read
 from study_texts import write_study
 
 SCALED = """

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn, final
 
-from benchrunner.errors import RequestError, closest_names
-from benchrunner.parameters.parameter import NAME, Parameter
+from benchrunner import RequestError, closest_names
+from benchrunner.engine import Parameter
 
 SEPARATORS = {"text": "", "list": ",", "words": " "}
 """Kind of a parameter -> what separates the words of its value: a shell splits `words`, where quotes keep blanks."""
@@ -32,7 +32,7 @@ _MOST_FILLINGS = 1000
 the one before twice would be 2^40 texts."""
 
 _HOLE = re.compile(r"\{([^{}]*)\}")
-_FILLING = re.compile(rf"({NAME})(\.file|(?:[*/][1-9][0-9]*)*)")
+_FILLING = re.compile(rf"({Parameter.PATTERN})(\.file|(?:[*/][1-9][0-9]*)*)")
 
 
 @final

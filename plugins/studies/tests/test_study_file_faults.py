@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner.study_files.reading import read_study_file as read
+from benchrunner_studies.reading import read_study_file as read
 from study_texts import COLUMN, HEAD, SYSTEM, write_study
 
 NUMBER = '[parameters.n]\nabout = "count"\ndefault = "x"\n'

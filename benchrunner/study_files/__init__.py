@@ -1,1 +1,0 @@
-"""Study files: comparisons as TOML files, with parameters and scales, read as studies."""
