@@ -4,8 +4,8 @@ The process runs `SCRIPT`: a command line of the inline task and board, with a p
 before each fit. STEP stretches each training step by seconds; DELETE names a file that is deleted before the third fit.
 """
 
-import json
 import contextlib
+import json
 import os
 import signal
 import subprocess
