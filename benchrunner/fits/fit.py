@@ -39,12 +39,18 @@ class Fit:
     """Versions of the plugins whose code takes part, by title of the plugin."""
     method_fields: str = field(default="", metadata=WHEN_GIVEN)
     """Hash of the fields of the method, if it is a frozen dataclass and has any."""
+    shorter: str = field(default="", compare=False, metadata=WHEN_GIVEN)
+    """Id of a fit that takes the first steps of this fit and no others; if it left its state, this fit goes on from it.
+    Like `leaves_state`, this says how a fit is computed, and is no part of its identity."""
+    leaves_state: bool = field(default=False, compare=False, metadata=WHEN_GIVEN)
+    """Whether the fit leaves the state of its training to a longer fit."""
 
     @cached_property
     def id(self) -> str:
         """Hash of everything that training can see."""
         seen = as_json(self)
-        del seen["task"], seen["backbone"]
+        for name in ("task", "backbone", "shorter", "leaves_state"):
+            seen.pop(name, None)
         return identity(seen)
 
     @property

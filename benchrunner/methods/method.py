@@ -55,6 +55,8 @@ class Job:
     """Model folder of the finished fit that is the backbone, if its head was trained for the same problem."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Values of all parameters that the method declares, by name: those of the fit's recipe, else the defaults."""
+    last_state: Path | None = None
+    """Folder for the state that a longer fit goes on from; None if no fit does."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ Value = bool | int | float | str
 
 T = TypeVar("T")
 
+MOST_VALUES = 1000
+"""Largest number of values in a range."""
 NAME = r"[a-z][a-z0-9_-]*"
 """Pattern of a parameter's name."""
 
@@ -189,10 +191,23 @@ class Parameter:
         return self.checked(tuple(parts), name)
 
     def read_values(self, text: str, name: str) -> tuple[Any, ...]:
-        """Read one value from a text, or several that are separated by commas and make a grid."""
+        """Read one value from a text, or several that are separated by commas and make a grid; 1-4 is 1,2,3,4."""
         if not self.in_grid:
             return (self.read(text, name),)
-        return tuple(self.read(part.strip(), name) for part in text.split(","))
+        values = list[Any]()
+        for part in text.split(","):
+            ends = re.fullmatch(r"\s*(\d+)-(\d+)\s*", part)
+            if ends is None or self.kind is not int:
+                values.append(self.read(part.strip(), name))
+                continue
+            first, last = [self.read(end, name) for end in ends.groups()]
+            if not 0 < last - first < MOST_VALUES:
+                raise RequestError(
+                    f"{name} {part.strip()}: a range begins with its smaller number and has at most {MOST_VALUES:,} "
+                    "numbers, such as 1-10."
+                )
+            values += range(first, last + 1)
+        return tuple(values)
 
     def _parsed(self, text: str) -> object:
         """Return the value that a text stands for; the text itself, which `checked` refuses, if it stands for none."""

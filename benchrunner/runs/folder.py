@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
 import shutil
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
 from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import from_json
-from benchrunner.io.files import remove, remove_whole
+from benchrunner.io.files import remove, remove_whole, write_folder_atomically
 from benchrunner.io.locks import held, held_if_free, is_held, is_read_only
 from benchrunner.io.seals import (
     check_files,
@@ -61,7 +62,7 @@ class _Tuned:
 class RunFolder:
     """The folder of one fit: fit.json, family.json, record.json, log.jsonl, model/, outputs/ and predictions/<id>/.
 
-    While the fit runs, checkpoint/ is there as well.
+    While the fit runs, checkpoint/ is there as well; until a longer fit has gone on from it, state/ is.
     """
 
     def __init__(self, runs: Path, fit: str) -> None:
@@ -76,6 +77,11 @@ class RunFolder:
     def checkpoint(self) -> Path:
         """Folder of the state of a fit that is not finished."""
         return self.path / "checkpoint"
+
+    @property
+    def state(self) -> Path:
+        """Folder of the state that a fit leaves to a longer fit of the same training."""
+        return self.path / "state"
 
     @property
     def log(self) -> Path:
@@ -108,7 +114,7 @@ class RunFolder:
 
     def keep_fit(self, fit: Fit) -> None:
         """Write the fit to `fit.json`, before training starts."""
-        write_sealed(self.path / "fit.json", fit)
+        write_sealed(self.path / "fit.json", dataclasses.replace(fit, shorter="", leaves_state=False))
 
     def keep_family(self, family: Family) -> None:
         """Write which backbone family makes the fit."""
@@ -193,6 +199,22 @@ class RunFolder:
         """Write tuned settings; the key names the task and the rows they were tuned on."""
         write_sealed(self.path / "tuned.json", _Tuned(key, settings))
 
+    def take_over(self, shorter: RunFolder) -> None:
+        """Let this fit begin with the state that a shorter fit left, and with its log, unless this fit has begun.
+
+        The files are linked, and copied where the disk has no links.
+        """
+        if self.checkpoint.exists():
+            return
+        with contextlib.suppress(FileNotFoundError):  # it left none, or another process has gone on from it
+            write_folder_atomically(self.checkpoint, lambda part: _linked(shorter.state, part))
+            shutil.copyfile(shorter.log, self.log)
+
+    def forget_state(self) -> None:
+        """Remove the state that the fit left."""
+        if self.state.exists():
+            remove_whole(self.state)
+
     def sweep(self) -> None:
         """Remove temporary files of killed processes, and the checkpoint of a fit that is done.
 
@@ -221,6 +243,17 @@ class RunFolder:
     def locked(self, waiting: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
         """Return a context manager that locks the folder; call `waiting` if another process holds the lock."""
         return held(self.path, waiting)
+
+
+def _linked(source: Path, target: Path) -> None:
+    """Link the files of a folder into another one."""
+    for file in source.iterdir():
+        try:
+            os.link(file, target / file.name)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            shutil.copyfile(file, target / file.name)
 
 
 def _read(kind: type[T], path: Path, remedy: str) -> T | None:

@@ -80,12 +80,12 @@ def _marked(runs: Path) -> Iterator[str]:
 
 
 def packed(folder: Path) -> dict[str, bytes]:
-    """Read the files of a run's folder, without its checkpoint, lock and temporary files: path -> bytes."""
+    """Read the files of a run's folder, without its states, lock and temporary files: path -> bytes."""
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         is_hidden = any(part.startswith(".") for part in name.parts)
-        if path.is_file() and name.parts[0] != "checkpoint" and not is_hidden:
+        if path.is_file() and name.parts[0] not in ("checkpoint", "state") and not is_hidden:
             files[name.as_posix()] = path.read_bytes()
     return files
 

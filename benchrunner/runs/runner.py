@@ -145,7 +145,10 @@ class Runner:
 
     def folder(self, fit: Fit) -> RunFolder:
         """Return the folder of a fit; it need not exist."""
-        return RunFolder(self.workspace.runs, fit.id)
+        return self._folder(fit.id)
+
+    def _folder(self, fit: str) -> RunFolder:
+        return RunFolder(self.workspace.runs, fit)
 
     @contextlib.contextmanager
     def locked(self, fit: Fit) -> Iterator[RunFolder]:
@@ -214,6 +217,8 @@ class Runner:
         )
         folder.keep_record(record)
         shutil.rmtree(folder.checkpoint, ignore_errors=True)
+        if fit.shorter:
+            self._folder(fit.shorter).forget_state()
         self.observers.call("after_fit", fit=fit, record=record)
         return record
 
@@ -241,6 +246,8 @@ class Runner:
         self.planner.check_unchanged(fit, rows, backbone, suppliers)
         folder.sweep()
         folder.keep_fit(fit)
+        if fit.shorter:
+            folder.take_over(self._folder(fit.shorter))
         if family is not None:
             folder.keep_family(maker(family, self.plugins))
         return self._job(fit, folder, suppliers, backbone=backbone, train=rows)
@@ -287,6 +294,7 @@ class Runner:
             model=folder.model,
             checkpoint=folder.checkpoint,
             log=folder.log,
+            last_state=folder.state if fit.leaves_state else None,
             report=lambda event: self.observers.progress(fit, event),
             train=train,
             backbone=backbone,

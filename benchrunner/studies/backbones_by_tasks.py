@@ -42,6 +42,8 @@ def compared(
     limit_dev: int | None = None,
     select_on_half: bool = False,
     looks: tuple[int, ...] = (),
+    early_stop: int | None = None,
+    search: str = "",
     limits: Sequence[int | None] = (),
 ) -> Study:
     """Build the study of all backbones, or of backbones by the names of their systems, with each method on all tasks.
@@ -51,7 +53,8 @@ def compared(
     in the tasks that have them. The other arguments are those of `Fitting` and `Cell`.
     """
     selection = selection or Selection()
-    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, limit_dev, select_on_half, looks)
+    chosen = (preset, keep, limit_dev, select_on_half, looks, early_stop, search)
+    fitting = Fitting(grid or Grid(), seeds, changes or {}, *chosen)
     named = by_name(backbones)
     _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)
     systems = []

@@ -25,6 +25,8 @@ SELECT = ("mean", "best")
 """Values of a selection's `rule`."""
 KEEP = ("selected", "all", "none")
 """Values of `Fitting.keep`."""
+SEARCH = ("halving",)
+"""Values of `Fitting.search`: after each length of training, the best third of the grid points goes on."""
 ABSENT = "-"
 """What tables show in place of a figure that is not there."""
 LOST, NO_SCORE = "some fits have no scores", "a score is absent"
@@ -99,6 +101,10 @@ class Fitting:
     """Numbers of restarts after which comparisons are looked at, the last for all seeds; restarts are added where one
     is not clear yet. The restarts of the first look select the grid point, which alone gets more. Empty for a study
     that has all restarts at once."""
+    early_stop: int | None = field(default=None, metadata=WHEN_GIVEN)
+    """Number of grid points without a better score on dev after which no longer trainings follow; None trains all."""
+    search: str = field(default="", metadata=WHEN_GIVEN)
+    """How grid points are left out before their longest training: `halving`, or empty for none."""
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
@@ -109,6 +115,15 @@ class Fitting:
             raise RequestError(f"keep must be selected, all or none, not '{self.keep}'.")
         if self.limit_dev is not None and not (type(self.limit_dev) is int and self.limit_dev > 0):
             raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
+        if self.early_stop is not None and not (type(self.early_stop) is int and self.early_stop > 0):
+            raise RequestError(f"early_stop must be a number of grid points, at least 1, not {self.early_stop!r}.")
+        if self.search not in ("", *SEARCH):
+            raise RequestError(f"search must be {' or '.join(SEARCH)}, not '{self.search}'.")
+        if self.search and len(self.first_seeds) < 2:
+            raise RequestError(
+                f"A search by {self.search} leaves grid points out, and one restart is too few to do so: give two or "
+                "more, such as --restarts 3."
+            )
         if type(self.select_on_half) is not bool:
             raise RequestError(f"select_on_half must be True or False, not {self.select_on_half!r}.")
         looks = list(self.looks)

@@ -18,6 +18,7 @@ from benchrunner.runs.references import without_prefix
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell, LimitedRunners, different_fits
 from benchrunner.studies.planning import check_splits, grid_and_seeds, naming, planned, rows_read
+from benchrunner.studies.rungs import shorter_recipes
 from benchrunner.studies.study import Study
 from benchrunner.studies.system_commands import PROGRAM, estimate_command
 
@@ -50,6 +51,8 @@ class PlannedFit:
     seed: int
     rows: int
     """Training rows that the fit reads, each row once in every epoch."""
+    goes_on: bool = False
+    """Whether the fit goes on from the training of a shorter one, so that it reads fewer rows."""
     is_finished: bool = False
     """Whether the fit is finished, so that it is read and not run."""
     seconds: float | None = None
@@ -71,6 +74,8 @@ class PlannedFits:
     """What earlier fits of the backbone cost, also fits of other studies and tasks; None if there are none."""
     added: int = 0
     """Number of restarts that may be added until comparisons are clear."""
+    is_searched: bool = False
+    """Whether fits may be left out, because their shorter trainings were no better than others."""
     part: int = 0
     """Number of the part of the comparison. A part begins when all fits of the part before are finished."""
 
@@ -243,6 +248,7 @@ class _Plan:
                 columns |= dict.fromkeys(self._titles[name] for name in cell.columns)
             line = PlannedFits(tuple(systems), tuple(columns) or (FIRST_STAGE,), fits, part=part)
             fitting = group[0].fitting
+            line = replace(line, is_searched=bool(fitting.early_stop or fitting.search))
             if len({fit.seed for fit in fits}) == len(fitting.first_seeds):
                 points = len(fits) // len(fitting.first_seeds)  # each cell of the group may select another one
                 more = len(fitting.seeds) - len(fitting.first_seeds)
@@ -260,10 +266,12 @@ class _Plan:
             first = (stage.task.name, *stage_recipes)
         recipes, seeds = grid_and_seeds(cell.fitting, task, method)
         fits = []
+        shorter = shorter_recipes(recipes)
         for recipe in recipes:
-            rows = rows_read(task, method, recipe, self._runner)
+            rows = rows_read(task, method, recipe, self._runner, shorter.get(recipe))
+            goes_on = recipe in shorter
             for seed in seeds:
-                fits.append(PlannedFit(cell.backbone, first, task.name, method.name, recipe, seed, rows))
+                fits.append(PlannedFit(cell.backbone, first, task.name, method.name, recipe, seed, rows, goes_on))
         return tuple(fits)
 
     def _method(self, cell: Cell) -> Method:

@@ -85,6 +85,7 @@ def notes(plan: DryRun) -> Iterator[str]:
         f"in all: {len(plan.fits)} different fit(s), of which {len(plan.fits) - plan.to_run} are known to be finished; "
         f"{plan.to_run} to run, which read {rows:,} rows"
     )
+    yield from _lengths(plan)
     most = len(plan.fits) + sum(line.added for line in plan.lines)
     if most > len(plan.fits):
         yield f"restarts are added until clear: {len(plan.fits)} fits at least, {most} at most"
@@ -96,6 +97,20 @@ def notes(plan: DryRun) -> Iterator[str]:
         )
     yield "rows x epochs are training rows over the grid points and restarts that are not finished"
     yield "nothing was run, and no hub was asked"
+
+
+def _lengths(plan: DryRun) -> Iterator[str]:
+    """Yield how trainings of several lengths are made, and that some may be left out."""
+    goes_on = sum(fit.goes_on for fit in plan.fits)
+    if goes_on:
+        yield f"{goes_on} of the fits go on from the training of a shorter one, and read only the rows that are left"
+    elif len({fit.recipe.epochs for line in plan.lines for fit in line.fits if len(line.fits) > 1}) > 1:
+        yield (
+            "each number of epochs is a training of its own; one training would give all of them with --schedule "
+            "constant, inverse-sqrt or trapezoid and --warmup as a number of steps"
+        )
+    if any(line.is_searched for line in plan.lines):
+        yield "these are the most fits: longer trainings are left out where shorter ones are not good enough on dev"
 
 
 def _estimate(plan: DryRun) -> Iterator[str]:

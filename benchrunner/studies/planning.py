@@ -12,6 +12,7 @@ from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import STEP_FIELDS, Grid, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting, LimitedRunners
+from benchrunner.studies.rungs import check_search
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
 
@@ -27,7 +28,9 @@ def planned(cell: Cell, runner: Runner) -> Cell:
     for recipe in recipes:
         fits = _restarts(cell, method.name, recipe, seeds, runner)
         candidates.append(Candidate(recipe, fits, _rows(cell.task, recipe, runner)))
-    return replace(cell, candidates=tuple(candidates))
+    cell = replace(cell, candidates=tuple(candidates))
+    check_search(cell)
+    return cell
 
 
 def _restarts(cell: Cell, method: str, recipe: Recipe, seeds: Iterable[int], runner: Runner) -> tuple[Fit, ...]:
@@ -101,21 +104,26 @@ def grid_and_seeds(fitting: Fitting, task: Task, method: Method) -> tuple[list[R
     return list(Grid(choices).points(base)), seeds
 
 
-def fit_work(fit: Fit, runner: Runner) -> float:
-    """Estimate a fit's share of a study's work: rows read while learning, next to nothing if nothing is learned."""
+def fit_work(fit: Fit, runner: Runner, shorter: Fit | None) -> float:
+    """Estimate a fit's share of a study's work: rows read while learning, next to nothing if nothing is learned.
+
+    `shorter` is the fit that it goes on from.
+    """
     method = runner.plugins.methods.find(fit.method)
-    return rows_read(runner.plugins.tasks.find(fit.task), method, fit.recipe, runner) or 0.001
+    before = None if shorter is None else shorter.recipe
+    return rows_read(runner.plugins.tasks.find(fit.task), method, fit.recipe, runner, before) or 0.001
 
 
-def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner) -> int:
+def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner, shorter: Recipe | None = None) -> int:
     """Estimate how many training rows a fit reads, each once in every epoch; 0 for a method that learns nothing.
 
-    A method without steps reads each row once.
+    A method without steps reads each row once. `shorter` is the recipe of the fit that this one goes on from.
     """
     if not method.needs_backbone:
         return 0
     rows = _rows(task, recipe, runner)
-    return round(rows * recipe.passes(rows)) if method.trains_in_steps else rows
+    passes = recipe.passes(rows) - (0 if shorter is None else shorter.passes(rows))
+    return round(rows * passes) if method.trains_in_steps else rows
 
 
 def _rows(task: Task, recipe: Recipe, runner: Runner) -> int:

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits.fit import Fit, Record
@@ -32,10 +33,14 @@ def select(
     selection_note = cell.selection.note(cell.task)
     if selection_note is not None:
         notes[selection_note] = None
-    finished = _finished(cell, lost)
-    if not finished:
+    ranking = Ranking(records, predictions)
+    chosen = ranking.best(cell)
+    if chosen is None:
         return CellResult(cell, None, None, {}, {}, lost, tuple(notes), runner, predictions)
-    chosen, selected = _best(cell, finished, predictions)
+    optimism = ranking.optimism(cell)
+    if optimism is not None and optimism > 0:
+        notes[_optimism_note(cell, optimism)] = None
+    selected = max(chosen.fits, key=lambda fit: ranking.of_fit(cell, fit))
     for split in cell.task.named("dev"):
         notes |= dict.fromkeys(predictions.predict(selected, split).record.notes)
     return CellResult(
@@ -51,48 +56,83 @@ def select(
     )
 
 
-def _finished(cell: Cell, lost: Mapping[str, str]) -> list[Candidate]:
-    """Return the grid points that have finished fits, with these fits alone."""
-    finished = []
-    for point in cell.candidates:
-        fits = tuple(fit for fit in point.fits if fit.id not in lost)
-        if fits:
-            finished.append(replace(point, fits=fits))
-    return finished
+def _optimism_note(cell: Cell, optimism: float) -> str:
+    """Say what the choice on dev adds to the mean of the selected grid point."""
+    name = cell.selection.metric_of(cell.task)
+    scale = next(metric.scale for metric in cell.task.metrics if metric.name == name)
+    return (
+        f"dev chose among {len(cell.candidates)} grid points, which raises the mean by about {scale * optimism:.1f}: "
+        "chosen for each restart by the others, it is that much lower"
+    )
 
 
-def _best(cell: Cell, points: Sequence[Candidate], predictions: Predictions) -> tuple[Candidate, Fit]:
-    """Return the grid point that is selected among those with finished fits, and its best fit.
+@final
+class Ranking:
+    """Compares fits and grid points by their scores on dev. `records` maps the ids of the fits to their records."""
 
-    Restarts that were added later do not select the point.
-    """
-    chosen = points[0]
-    chosen_scores = list[float]()
-    best_value = -math.inf
-    first_seeds = cell.fitting.first_seeds
-    for point in points:
-        scores = [_dev_score(fit, cell, predictions) for fit in point.fits]
-        of_first = scores[: sum(fit.seed in first_seeds for fit in point.fits)] or scores
-        value = max(of_first) if cell.selection.rule == "best" else statistics.fmean(of_first)
-        if not chosen_scores or value > best_value:
-            chosen, chosen_scores, best_value = point, scores, value
-    best_restart = chosen_scores.index(max(chosen_scores))
-    return chosen, chosen.fits[best_restart]
+    def __init__(self, records: Mapping[str, Record], predictions: Predictions) -> None:
+        self._records = records
+        self._predictions = predictions
 
+    def best(self, cell: Cell) -> Candidate | None:
+        """Return the grid point that is selected, with its finished fits; None if no fit finished.
 
-def _dev_score(fit: Fit, cell: Cell, predictions: Predictions) -> float:
-    """Return the score by which fits are compared: the mean over the dev splits that select.
+        Of equal points the first is selected.
+        """
+        finished = [self._finished(point) for point in cell.candidates]
+        finished = [point for point in finished if point.fits]
+        return max(finished, key=lambda point: self.score(cell, point), default=None)
 
-    Minus infinity if one of these splits has no score.
-    """
-    metric = cell.selection.metric_of(cell.task)
-    scores = []
-    for split in cell.selection.splits_of(cell.task):
-        value = predictions.predict(fit, split, selecting=True).record.scores[metric].value
-        if value is None:
+    def _finished(self, point: Candidate) -> Candidate:
+        """Return a grid point with its finished fits alone."""
+        return replace(point, fits=tuple(fit for fit in point.fits if self._records[fit.id].status == "done"))
+
+    def score(self, cell: Cell, point: Candidate) -> float:
+        """Return the score by which grid points are compared; minus infinity if no fit of the point finished.
+
+        Restarts that were added later do not count, unless all restarts before them were lost.
+        """
+        fits = self._finished(point).fits
+        scores = [self.of_fit(cell, fit) for fit in fits]
+        of_first = scores[: sum(fit.seed in cell.fitting.first_seeds for fit in fits)] or scores
+        if not scores:
             return -math.inf
-        scores.append(value)
-    return statistics.fmean(scores)
+        return max(of_first) if cell.selection.rule == "best" else statistics.fmean(of_first)
+
+    def optimism(self, cell: Cell) -> float | None:
+        """Estimate how much the mean of the selected grid point gains from being selected by its own restarts.
+
+        Each restart is scored at the grid point that the other restarts select. None if there is nothing to choose, or
+        if some fits have no score.
+        """
+        scores = []
+        for point in cell.candidates:
+            first = [fit for fit in self._finished(point).fits if fit.seed in cell.fitting.first_seeds]
+            scores.append([self.of_fit(cell, fit) for fit in first])
+        restarts = len(cell.fitting.first_seeds)
+        is_whole = all(len(of_point) == restarts and -math.inf not in of_point for of_point in scores)
+        if cell.selection.rule == "best" or len(scores) < 2 or restarts < 2 or not is_whole:
+            return None
+        means = [statistics.fmean(of_point) for of_point in scores]
+        left_out = []
+        for restart in range(restarts):
+            others = [sum(of_point) - of_point[restart] for of_point in scores]
+            left_out.append(scores[others.index(max(others))][restart])
+        return max(means) - statistics.fmean(left_out)
+
+    def of_fit(self, cell: Cell, fit: Fit) -> float:
+        """Return the score by which fits are compared: the mean over the dev splits that select.
+
+        Minus infinity if one of these splits has no score.
+        """
+        metric = cell.selection.metric_of(cell.task)
+        scores = []
+        for split in cell.selection.splits_of(cell.task):
+            value = self._predictions.predict(fit, split, selecting=True).record.scores[metric].value
+            if value is None:
+                return -math.inf
+            scores.append(value)
+        return statistics.fmean(scores)
 
 
 def _flagged(cell: Cell, fits: Sequence[Fit], predictions: Predictions) -> dict[str, int]:

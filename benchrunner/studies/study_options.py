@@ -15,7 +15,7 @@ from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import by_name, compared
-from benchrunner.studies.cells import KEEP, SELECT, Selection
+from benchrunner.studies.cells import KEEP, SEARCH, SELECT, Selection
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
 
@@ -90,6 +90,22 @@ class StudyOptions(Declared):
         "select by one half of the rows of each dev split, and show scores of the other half, so that the choice does "
         "not favour systems with more grid points",
         bool,
+    )
+    early_stop: int | None = parameter(
+        None,
+        "of trainings of several lengths, such as --epochs 1-10, run no longer one after this number of lengths at "
+        "which the mean over the restarts did not improve on dev",
+        int,
+        at_least=1,
+        read_by=STEPS,
+    )
+    search: str | None = parameter(
+        None,
+        "of trainings of several lengths, let only the best third of the grid points, by the mean over two or more "
+        "restarts, go on to the next length (successive halving)",
+        str,
+        choices=SEARCH,
+        read_by=STEPS,
     )
     select_by: str | None = parameter(None, "metric that selects, in place of each task's headline", str)
     method: tuple[str, ...] | None = parameter(
@@ -247,6 +263,8 @@ class StudyOptions(Declared):
             limit_dev=self.limit_dev,
             select_on_half=self.select_on_half or False,
             looks=self.until_clear or (),
+            early_stop=self.early_stop,
+            search=self.search or "",
             limits=self.limits,
         )
         return study if self.start is None else self._after_start(study, plugins.tasks.find(self.start), runner)
@@ -254,7 +272,7 @@ class StudyOptions(Declared):
     def as_stage(self) -> StudyOptions:
         """Return these options for a task on which systems are fine-tuned first, which has one restart."""
         once = dataclasses.replace(self, seeds=None, restarts=None, until_clear=None, select=None, select_by=None)
-        return dataclasses.replace(once, start=None, keep="selected")
+        return dataclasses.replace(once, start=None, keep="selected", early_stop=None, search=None)
 
     def _after_start(self, study: Study, task: Task, runner: Runner) -> Study:
         """Let the fits of a study start from fits of another task."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import final
 
@@ -25,7 +25,8 @@ from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, NotedPredictions
 from benchrunner.studies.planning import check_data, fit_work, naming, planned
 from benchrunner.studies.result import Result
-from benchrunner.studies.selection import select
+from benchrunner.studies.rungs import Rungs
+from benchrunner.studies.selection import Ranking, select
 from benchrunner.studies.study import Place, Study, System
 from benchrunner.studies.system_commands import PROGRAM, estimate_command, run_command
 from benchrunner.studies.until_clear import check_looks, next_cells
@@ -183,17 +184,21 @@ class _Run:
 
         `later` are the cells that run after these: the weights of their fits are kept until then.
         """
-        fits = different_fits(cells)
-        runner.observers.call("before_study", fits=fits)
+        rungs = Rungs(cells)
+        runner.observers.call("before_study", fits=rungs.fits)
         self._keeper.planned(cells)
         predictions = NotedPredictions(runner)
-        records = self._records(fits, runner, predictions)
+        needed = {fit.id for fit in different_fits(later)}
+        records = self._records(rungs, runner, predictions, needed)
+        if len(records) < len(rungs.fits):  # longer trainings that were left out
+            cells = rungs.cells
+            self._keeper.planned(cells)
+        fits = different_fits(cells)
         kept = KeptPredictions(runner, predictions.ids)
         results = []
         for cell in cells:
             results.append(replace(select(cell, records, predictions, runner=runner), predictions=kept))
             self.results[cell.key] = results[-1]
-        needed = {fit.id for fit in different_fits(later)}
         _prune(self.results.values(), [fit for fit in fits if fit.id not in needed], runner)
         majority = self._score_majority(cells, runner, predictions)
         self._keeper.finished(results, predictions.ids, majority)
@@ -217,21 +222,36 @@ class _Run:
                     self.baseline.setdefault(Term(task.name, split, name), score)
         return majority
 
-    def _records(self, fits: Sequence[Fit], runner: Runner, predictions: NotedPredictions) -> dict[str, Record]:
-        """Run fits and predict their dev splits while their weights exist; return fit id -> record."""
-        records = {}
+    def _records(
+        self, rungs: Rungs, runner: Runner, predictions: NotedPredictions, needed: Collection[str]
+    ) -> dict[str, Record]:
+        """Run fits and predict their dev splits while their weights exist; return fit id -> record.
+
+        `needed` names the fits of other cells, whose weights are kept.
+        """
+        records = dict[str, Record]()
         weights = []
         if self._show:
-            weights = [(fit, fit_work(fit, runner)) for fit in fits]
+            weights = [(fit, fit_work(fit, runner, rungs.shorter(fit))) for fit in rungs.fits]
         with watched(runner.observers, weights, show=self._show) as watch:
-            for fit, record in executed(self._executor, fits, runner):
-                is_done = record.status == "done"
-                watch.finished(fit, record.timings.get("seconds") if is_done else None)
-                splits = runner.plugins.tasks.find(fit.task).named("dev")
-                records[fit.id] = _predicted(fit, splits, record, predictions) if is_done else record
-        lost = len(fits) - len(records)
-        if lost:
-            raise PluginError(f"The executor '{self._executor.name}' gave no record of {lost} of {len(fits)} fits.")
+            while fits := rungs.next_fits():
+                before = len(records)
+                for fit, record in executed(self._executor, fits, runner):
+                    is_done = record.status == "done"
+                    watch.finished(fit, record.timings.get("seconds") if is_done else None)
+                    splits = runner.plugins.tasks.find(fit.task).named("dev")
+                    records[fit.id] = _predicted(fit, splits, record, predictions) if is_done else record
+                lost = before + len(fits) - len(records)
+                if lost:
+                    raise PluginError(
+                        f"The executor '{self._executor.name}' gave no record of {lost} of {len(fits)} fits."
+                    )
+                if not rungs.is_last:
+                    ranking = Ranking(records, predictions)
+                    rungs.end_lines(ranking.score)
+                    _drop_beaten(rungs.cells, ranking, runner, needed)
+        for fit in rungs.fits:
+            runner.folder(fit).forget_state()
         return records
 
 
@@ -244,6 +264,20 @@ def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: Not
     except (FitError, RequestError) as error:  # for example, its max_length is too short for a question of dev
         return replace(record, status="diverged" if isinstance(error, Diverged) else "failed", reason=str(error))
     return record
+
+
+def _drop_beaten(cells: Iterable[Cell], ranking: Ranking, runner: Runner, needed: Collection[str]) -> None:
+    """Remove the weights of finished fits that cannot be selected any more and that nothing else keeps."""
+    kept = set(needed)
+    for cell in cells:
+        best = ranking.best(cell)
+        if cell.fitting.keep == "all":
+            kept.update(fit.id for fit in cell.fits)
+        elif best is not None:
+            kept.update(fit.id for fit in best.fits)
+    for fit in different_fits(cells):
+        if fit.id not in kept:
+            runner.forget_weights(fit)
 
 
 def _prune(results: Iterable[CellResult], fits: Iterable[Fit], runner: Runner) -> None:

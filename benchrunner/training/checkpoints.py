@@ -38,14 +38,17 @@ class _Facts:
 class Checkpoint:
     """File with weights, Adam's moments and the step. Data order and dropout are drawn again from seed and step.
 
+    The state of a fit that takes only the first steps of this fit is a state of this fit as well.
+
     A resumed fit gives the same bits as an unbroken fit if the machine and the number of threads are the same. With
     another number of threads, PyTorch adds numbers in another order, so the last bits differ.
     """
 
-    def __init__(self, folder: Path, *, of: str = "") -> None:
-        """`of` is the id of the fit."""
+    def __init__(self, folder: Path, *, of: str = "", shorter: str = "") -> None:
+        """`of` is the id of the fit, and `shorter` that of a fit which takes its first steps."""
         self._file = folder / "state.safetensors"
         self._of = of
+        self._shorter = shorter
         self.threads = [torch.get_num_threads()]
         """Numbers of threads that computed the steps, in order: several if the fit was resumed with another number."""
         self.captured = dict[int, bool]()
@@ -66,17 +69,20 @@ class Checkpoint:
         metadata = {"facts": written, "checksum": _checksum(written, tensors)}
         write_atomically(self._file, lambda part: save_file(tensors, part, metadata=metadata))
 
-    def load(self, optimizer: Optimizer, steps: int | None = None) -> tuple[int, dict[int, int]] | None:
+    def load(
+        self, optimizer: Optimizer, steps: int | None = None, *, free_steps: int = 0
+    ) -> tuple[int, dict[int, int]] | None:
         """Restore the optimizer's state and return the step and the budgets; None where there is no checkpoint.
 
-        `steps` is the number of all steps of the fit. A file that is damaged, or not a state of this fit, is removed
-        with a `DamagedFile`; the optimizer is then as before.
+        `steps` is the number of all steps of the fit, and `free_steps` of those that a shorter fit takes alike. A file
+        that is damaged, or not a state of this fit, is removed with a `DamagedFile`; the optimizer is then as before.
         """
         if not self._file.exists():
             return None
         try:
             facts, tensors = self._read()
-            if fault := _fault(optimizer, tensors, facts.step, steps):
+            shared = steps if facts.of == self._of else free_steps
+            if fault := _fault(optimizer, tensors, facts.step, shared):
                 raise ValueError(fault)
         except Exception as error:  # a file that is cut or damaged raises many kinds
             remove(self._file)
@@ -101,7 +107,7 @@ class Checkpoint:
         if metadata.get("checksum") != _checksum(metadata["facts"], tensors):
             raise ValueError("its content does not match its checksum")
         facts = from_json(_Facts, json.loads(metadata["facts"]), self._file)
-        if facts.of != self._of:
+        if facts.of not in (self._of, self._shorter):
             raise ValueError(f"it is the state of the fit {facts.of}")
         return facts, tensors
 
@@ -126,7 +132,7 @@ def _fault(
 ) -> str:
     """Say what is wrong with a state for this fit; give an empty text if nothing is."""
     if step < 1 or (steps is not None and step > steps):
-        of_all = "" if steps is None else f", and the fit has {steps:,}"
+        of_all = "" if steps is None else f", and the fit has {steps:,} such steps"
         return f"it is said to be of step {step:,}{of_all}"
     for name, weight in optimizer.named.items():
         parts = [part for part in ("weight", "exp_avg", "exp_avg_sq") if f"{part}/{name}" in tensors]

@@ -55,6 +55,8 @@ class Training:
     """How steps are computed; its device is one that torch has."""
     checkpoint: Checkpoint
     log: Path
+    last_state: Checkpoint | None = None
+    """File for the state after the steps that a longer fit takes alike; None if no longer fit goes on from it."""
     report: Callable[[int, int, Mapping[str, float]], None] = lambda step, steps, figures: None
     """Called after each step with its number, the number of all steps, and its figures: see `Event.figures`."""
     note: Callable[[str], None] = lambda text: None
@@ -183,7 +185,8 @@ class Training:
             loss = self._learn(step)
             self._pending.append((step, loss))
             last = step + 1 == self.schedule.steps
-            logged = last or (step + 1) % LOG_STEPS == 0
+            is_left = self.last_state is not None and step + 1 == self.schedule.free_steps
+            logged = last or is_left or (step + 1) % LOG_STEPS == 0
             if loss.device.type == "cpu" or logged or interrupt.asked:
                 if not self._settle():
                     return
@@ -192,11 +195,20 @@ class Training:
                 if is_due or interrupt.asked:
                     self.checkpoint.save(step + 1, self.budgets, self.optimizer)
                     saved = time.monotonic()
+                if is_left:
+                    self._leave_state(step + 1)
                 if interrupt.asked:
                     return
             figures = self._figures(step) if logged else {}
             self.report(step + 1, self.schedule.steps, figures)
         self._check_result()
+
+    def _leave_state(self, step: int) -> None:
+        """Write the state after `step` steps for a longer fit."""
+        assert self.last_state is not None
+        self.last_state.threads = self.checkpoint.threads
+        self.last_state.captured = self.checkpoint.captured
+        self.last_state.save(step, self.budgets, self.optimizer)
 
     def _check_result(self) -> None:
         """Set `diverged` if the last step left weights that are not finite, or too large for finite outputs.
@@ -236,7 +248,7 @@ class Training:
         A damaged checkpoint is left out, and all steps are taken again.
         """
         try:
-            found = self.checkpoint.load(self.optimizer, self.schedule.steps)
+            found = self.checkpoint.load(self.optimizer, self.schedule.steps, free_steps=self.schedule.free_steps)
         except DamagedFile as error:
             found = None
             self._remark(str(error))

@@ -61,6 +61,16 @@ def counted_steps(steps: int, amount: float) -> int:
     return int(amount) if amount > 1 else int(steps * Fraction(repr(amount)))
 
 
+def has_free_steps(recipe: Recipe) -> bool:
+    """Return whether the first steps of a training do not depend on the number of all steps.
+
+    Their learning rates do not if the rate decays late or not at all, and warm-up is not a share of all steps. A loss
+    that is divided by the mean number of words of all batches does.
+    """
+    decays_late = recipe.schedule in ("constant", "inverse-sqrt", "trapezoid") or recipe.final_share == 1
+    return decays_late and not 0 < recipe.warmup <= 1 and recipe.loss_divisor == "own-words"
+
+
 @dataclass
 class Schedule:
     """Batches and learning rates of one fit."""
@@ -97,19 +107,12 @@ class Schedule:
 
     @property
     def free_steps(self) -> int:
-        """Number of first steps whose learning rates would be the same with more steps in all.
-
-        A fit with more epochs takes these steps with the same rates. Warm-up that is a share of all steps leaves none.
-        """
-        recipe = self.recipe
-        if 0 < recipe.warmup <= 1:
+        """Number of first steps that a fit with more epochs takes alike: see `has_free_steps`."""
+        if not has_free_steps(self.recipe):
             return 0
-        free = self.warmup
-        if recipe.schedule in ("constant", "inverse-sqrt") or recipe.final_share == 1:
-            free = self.steps
-        elif recipe.schedule == "trapezoid":
-            free = max(free, self.steps - counted_steps(self.steps, recipe.cooldown))
-        return min(free, self.steps)
+        if self.recipe.schedule != "trapezoid" or self.recipe.final_share == 1:
+            return self.steps
+        return max(0, self.steps - counted_steps(self.steps, self.recipe.cooldown))
 
     def batch(self, step: int) -> np.ndarray:
         """Give the units of a step, counted from 0. Each epoch has every unit once, in its own order."""

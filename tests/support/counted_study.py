@@ -4,6 +4,7 @@ The process runs `SCRIPT`: a command line of the inline task and board, with a p
 before each fit. STEP stretches each training step by seconds; DELETE names a file that is deleted before the third fit.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -85,7 +86,7 @@ class CountedStudy:
 
     def kill(self, process: forked.Process) -> None:
         """Kill every process of the command with SIGKILL."""
-        if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
-from benchrunner.studies.cells import CellResult
+from benchrunner.studies.cells import CellResult, different_fits
 from benchrunner.studies.comparison.conclusions import grouped
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.comparison.verdict import detectable, seen_from
 from benchrunner.studies.result import Result
+from benchrunner.studies.rungs import epochs_trained
 from benchrunner.studies.significance.differences import SystemDifference
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.studies.until_clear import unclear_cells
@@ -69,6 +70,7 @@ def _notes(result: Result, published: PublishedChoice) -> Iterator[Note]:
                 "and tests ask about others, of which so few tell little"
             )
             yield Note(said, about=", ".join(columns))
+    yield from _budgets(result)
     yield from _unequal_trials(result)
     if result.study.looks:
         for said in _looks(result):
@@ -110,6 +112,23 @@ def _looks(result: Result) -> Iterator[str]:
             f"fits of this study were run before, for {', '.join(result.study.begun_after)}, without these looks: if "
             "what they showed made you add restarts, false marks are more frequent than 5 %"
         )
+
+
+def _budgets(result: Result) -> Iterator[Note]:
+    """Say how much was trained for each system, where some of the grid points were left out."""
+    fits = dict[str, int]()
+    epochs = dict[str, float]()
+    ways = dict[str, None]()
+    for cell in result.table_cells:
+        fitting = cell.cell.fitting
+        if fitting.early_stop or fitting.search:
+            name = cell.cell.system
+            ways[fitting.search or f"early stop {fitting.early_stop}"] = None
+            fits[name] = fits.get(name, 0) + len(different_fits([cell.cell]))
+            epochs[name] = epochs.get(name, 0.0) + epochs_trained(cell.cell)
+    if fits:
+        listed = ", ".join(f"{name} {fits[name]} fits of {epochs[name]:g} epochs" for name in fits)
+        yield Note(f"{', '.join(ways)} left longer trainings out; trained were {listed}")
 
 
 def _unequal_trials(result: Result) -> Iterator[Note]:

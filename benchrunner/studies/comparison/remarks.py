@@ -120,6 +120,7 @@ def _recipe_text(result: Result) -> str:
     """Describe the chosen recipes; values that differ between tasks are separated by a slash."""
     forms = dict(_CAPTION_FIELDS)
     chosen = []
+    is_chosen = set[str]()
     methods = dict[str, None]()
     for cell in result.table_cells:
         if cell.restarts:
@@ -127,12 +128,14 @@ def _recipe_text(result: Result) -> str:
             for name, value in _shown_values(cell):
                 own_form = f"{name if '.' in name else name.replace('_', ' ')} {{}}"
                 forms.setdefault(name, own_form)
+                if len({getattr(point.recipe, name, None) for point in cell.cell.candidates}) > 1:
+                    is_chosen.add(name)
                 chosen.append((name, str(value)))
     parts = ["/".join(methods)] if methods else []
     values = grouped(chosen)
     for name, form in forms.items():
         if name in values:
-            parts.append(form.format("/".join(values[name])))
+            parts.append(form.format("/".join(values[name])) + " chosen on dev" * (name in is_chosen))
     return ", ".join(parts)
 
 

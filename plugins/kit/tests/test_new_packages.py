@@ -106,8 +106,9 @@ def test_a_new_package_is_installed_tested_and_shown(kind: str, environment: Pat
     away = ("--quiet", "--no-index", "--no-deps", "--no-build-isolation")
     told(sys.executable, "-m", "pip", "--python", python, "install", *away, "-e", ".")
     assert " passed" in told(python, "-m", "pytest", "-q")
+    sources = (ROOT, ROOT / "plugins" / "kit", ROOT / "plugins" / "submit")
     mypy = ("--follow-imports", "silent", "--cache-dir", environment / "mypy")
-    told(python, "-m", "mypy", *mypy, ".", MYPYPATH=os.pathsep.join((str(ROOT), str(ROOT / "plugins" / "kit"))))
+    told(python, "-m", "mypy", *mypy, ".", MYPYPATH=os.pathsep.join(map(str, sources)))
     listed = json.loads(told(python, "-m", "benchrunner", "list", "--json"))
     assert name in [plugin["name"] for plugin in listed["plugins"]]
     offers = SCAFFOLDS[kind].offers

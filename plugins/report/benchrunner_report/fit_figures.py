@@ -41,6 +41,9 @@ class GridPoint:
     """Values of the recipe fields in which the grid points differ."""
     scores: tuple[float, ...]
     is_chosen: bool
+    epochs: int = 0
+    is_chosen_but_for_length: bool = False
+    """Whether the point differs from the chosen one at most in the number of epochs."""
 
     @property
     def mean(self) -> float | None:
@@ -109,7 +112,15 @@ def grid_points(result: CellResult, split: str, metric: Metric) -> Iterator[Grid
             score = None if fit.id in result.lost else _score(result, fit, split, metric)
             if score is not None:
                 scores.append(score)
-        yield GridPoint(result.cell.system, label, tuple(scores), candidate.recipe == result.chosen)
+        of_chosen_length = None if result.chosen is None else candidate.recipe.changed(epochs=result.chosen.epochs)
+        yield GridPoint(
+            result.cell.system,
+            label,
+            tuple(scores),
+            is_chosen=candidate.recipe == result.chosen,
+            epochs=candidate.recipe.epochs,
+            is_chosen_but_for_length=of_chosen_length == result.chosen,
+        )
 
 
 def _varied(recipes: Sequence[Mapping[str, object]]) -> list[str]:

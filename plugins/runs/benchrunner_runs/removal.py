@@ -67,6 +67,8 @@ def remove_runs(runs: Path, references: Sequence[str], *, force: bool = False, d
 def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> Removal:
     """Remove the weights of finished fits that no kept study selected; with `keep="none"`, of all finished fits.
 
+    So is the state of a training that a longer fit could go on from.
+
     Records and predictions stay, so that tables, reports and submissions of answered splits need no fit to run again.
     The fits of a study that is not complete count as selected. A fit without a backbone, such as the majority answer,
     has no weights. A run that another process works on is left alone.
@@ -74,24 +76,24 @@ def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> 
     if keep not in KEEP:
         raise RequestError(f"keep must be {' or '.join(KEEP)}, not '{keep}'.")
     needed = set() if keep == "none" else _needed(runs)
-    removed = []
-    in_use = []
+    removed = dict[str, None]()
+    in_use = dict[str, None]()
     size = 0
     if not dry_run:
         remove_leftovers(runs)
         for record in runs.glob("*/record.json"):
             remove_leftovers(record.parent)
-    for model in sorted(runs.glob("*/model")):
-        path = model.parent
+    for content in sorted((*runs.glob("*/model"), *runs.glob("*/state"))):
+        path = content.parent
         if path.name in needed or not (path / "record.json").is_file() or not _has_backbone(path):
             continue
         folder = find_run(runs, str(path))
-        weights = sizes_of(path).of_kinds["weights"]
-        if folder.is_in_use if dry_run else not folder.remove("model"):
-            in_use.append(path.name)
+        of_content = sizes_of(content).total
+        if folder.is_in_use if dry_run else not folder.remove(content.name):
+            in_use[path.name] = None
         else:
-            removed.append(path.name)
-            size += weights
+            removed[path.name] = None
+            size += of_content
     return Removal(tuple(removed), size, tuple(in_use))
 
 

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-KINDS = {"model": "weights", "checkpoint": "checkpoints", "outputs": "outputs", "predictions": "predictions"}
+KINDS = {
+    "model": "weights",
+    "checkpoint": "checkpoints",
+    "state": "checkpoints",
+    "outputs": "outputs",
+    "predictions": "predictions",
+}
 """Folder in a run's folder -> what it holds; everything else are records and logs."""
 OTHER = "records"
 
@@ -37,7 +43,7 @@ Files = dict[str, "list[os.DirEntry[str]]"]
 
 def files_of(folder: str | Path) -> Files:
     """List the files of one run by what they hold."""
-    files: Files = {kind: [] for kind in (*KINDS.values(), OTHER)}
+    files: Files = {kind: [] for kind in dict.fromkeys((*KINDS.values(), OTHER))}
     for entry in _entries(folder):
         files[KINDS.get(entry.name, OTHER)] += _files(entry)
     return files

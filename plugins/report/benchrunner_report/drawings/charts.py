@@ -42,6 +42,7 @@ def cards(section: Section) -> Iterator[Card]:
     """Yield the cards of a task that have something to show."""
     yield _restarts(section)
     yield from _curves(section)
+    yield from _by_length_of_training(section)
     yield from _grid(section)
     yield from _trials(section)
     yield from _slices(section, section.by_length, "By length", "number of words in a row")
@@ -104,6 +105,23 @@ def _curves(section: Section) -> Iterator[Card]:
     restarts = max(curve.restarts for curve in section.curves)
     mean = f", the mean of {restarts} restarts" if restarts > 1 else ""
     yield Card("Learning curves", f"training loss{mean}", chart.drawings())
+
+
+def _by_length_of_training(section: Section) -> Iterator[Card]:
+    """Show the scores on dev over the epochs, for systems with trainings of three lengths or more."""
+    lines = []
+    for series, name in enumerate(section.systems):
+        points = {}
+        for point in section.grid:
+            if point.system == name and point.is_chosen_but_for_length and point.mean is not None:
+                points[float(point.epochs)] = point.mean
+        if len(points) > 2:
+            lines.append(Line(name, series, sorted(points.items())))
+    if lines:
+        title = f"Scores on dev by epochs on {section.task.name}"
+        chart = LineChart(f"{section.anchor}-epochs", title, "epochs", section.term.metric, lines)
+        about = f"mean {section.term.metric} of the restarts after so many epochs; all other values as chosen"
+        yield Card("Dev by epochs", about, chart.drawings())
 
 
 def _trials(section: Section) -> Iterator[Card]:

@@ -1,0 +1,290 @@
+"""Trainings of several lengths: which fits run, which go on from shorter ones, and that their weights are the same."""
+
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchrunner import Recipe, RequestError
+from benchrunner.engine import Job, Method, Outcome
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.progress import Event
+from benchrunner.results import Grid, Result, Runner, StudyOptions, compared, read_study, run_study
+from benchrunner.studies.comparison.footnotes import footnotes
+from benchrunner.studies.dry_run import dry_run_study
+from benchrunner.studies.dry_run_table import notes
+from inline import mood, runner
+
+FREE = Recipe(lr=0.02, batch_size=8, schedule="constant", warmup=2.0)
+"""A recipe whose first steps do not depend on the number of all steps."""
+
+
+class Scripted(Method):
+    """Answers as many rows of dev rightly as a function of the recipe and the seed says; notes what it fits."""
+
+    name = "scripted"
+    about = "for tests"
+
+    def __init__(self, right: Any) -> None:
+        self._right = right
+        self.fitted = list[tuple[float, int, int]]()
+
+    def fit(self, job: Job) -> Outcome:
+        self.fitted.append((job.fit.recipe.lr, job.fit.recipe.epochs, job.fit.seed))
+        job.model.mkdir(parents=True)
+        assert job.backbone is not None
+        job.backbone.load(job.workspace, seed=0).save(job.model)
+        return Outcome()
+
+    def predict(self, job: Job, table: Any) -> np.ndarray:
+        gold = table.column("label").to_pylist()
+        right = self._right(job.fit.recipe.lr, job.fit.recipe.epochs, job.fit.seed)
+        is_glad = [(label == "glad") == (number < right) for number, label in enumerate(gold)]
+        return np.array([[glad, not glad] for glad in is_glad], dtype=np.float32)
+
+
+def scripted(folder: Path, right: Any) -> tuple[Runner, Scripted]:
+    method = Scripted(right)
+    return runner(folder, register_methods=[method], register_tasks=[mood(method="scripted")]), method
+
+
+def run(made: Runner, **choices: Any) -> Result:
+    options = {name: choices.pop(name) for name in tuple(choices) if name not in ("lr", "epochs")}
+    tasks = tuple(made.plugins.tasks.values())
+    return run_study(compared(("words",), tasks, Grid(choices), **options), made)
+
+
+def lengths(result: Result) -> list[int]:
+    """Return the epochs of the grid points that were trained."""
+    return [point.recipe.epochs for point in result.cells[0].cell.candidates]
+
+
+def test_longer_trainings_stop_when_dev_does_not_improve(tmp_path: Path) -> None:
+    scores = {1: 5, 2: 9, 3: 7, 4: 8, 5: 20}
+    made, method = scripted(tmp_path, lambda lr, epochs, seed: scores[epochs])
+    result = run(made, epochs=(5, 1, 2, 3, 4), lr=(1.0,), seeds=(0, 1), early_stop=2)
+    assert [epochs for _, epochs, _ in method.fitted] == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert lengths(result) == [1, 2, 3, 4]
+    [cell] = result.cells
+    assert cell.chosen is not None and cell.chosen.epochs == 2
+
+
+def test_the_mean_over_restarts_stops_not_one_seed(tmp_path: Path) -> None:
+    made, _ = scripted(tmp_path, lambda lr, epochs, seed: 10 - epochs if seed else 10 + 2 * epochs)
+    assert lengths(run(made, epochs=(1, 2, 3), lr=(1.0,), seeds=(0, 1), early_stop=1)) == [1, 2, 3]
+
+
+def test_halving_trains_the_best_third_longer(tmp_path: Path) -> None:
+    made, method = scripted(tmp_path, lambda lr, epochs, seed: lr + epochs + seed)
+    rates = (1.0, 9.0, 2.0, 8.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+    result = run(made, epochs=(1, 3, 9), lr=rates, seeds=(0, 1), search="halving")
+    longer = sorted((rate, epochs) for rate, epochs, seed in method.fitted if epochs > 1 and not seed)
+    assert longer == [(7.0, 3), (8.0, 3), (9.0, 3), (9.0, 9)]
+    [cell] = result.cells
+    assert cell.chosen is not None and (cell.chosen.lr, cell.chosen.epochs) == (9.0, 9)
+
+
+def test_lost_fits_end_a_line_in_a_search(tmp_path: Path) -> None:
+    def right(lr: float, epochs: int, seed: int) -> int:
+        if lr == 9.0:
+            raise ValueError("no answer")
+        return round(lr)
+
+    made, method = scripted(tmp_path, right)
+    run(made, epochs=(1, 2), lr=(1.0, 9.0, 2.0), seeds=(0, 1), search="halving")
+    assert {rate for rate, epochs, _ in method.fitted if epochs == 2} == {2.0}
+
+
+def test_weights_go_when_a_longer_training_is_better(tmp_path: Path) -> None:
+    kept = []
+
+    class Watching(Scripted):
+        def fit(self, job: Job) -> Outcome:
+            models = job.model.parent.parent.glob("*/model")
+            kept.append(sum((model.parent / "family.json").exists() for model in models))
+            return super().fit(job)
+
+    made = runner(
+        tmp_path,
+        register_methods=[Watching(lambda lr, epochs, seed: epochs)],
+        register_tasks=[mood(method="scripted")],
+    )
+    run(made, epochs=(1, 2, 3, 4), lr=(1.0,), early_stop=3)
+    assert kept == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"epochs": (1, 2), "search": "halving"}, "one restart is too few"),
+        ({"epochs": (2,), "early_stop": 1}, "give several, such as --epochs 1-10"),
+        ({"epochs": (1, 2), "search": "random"}, "search must be halving"),
+        ({"epochs": (1, 2), "early_stop": 0}, "at least 1, not 0"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    made, method = scripted(tmp_path, lambda lr, epochs, seed: 1)
+    with pytest.raises(RequestError, match=words):
+        run(made, lr=(1.0,), **options)
+    assert not method.fitted
+
+
+def test_a_stopped_study_is_read_again_as_it_was(tmp_path: Path) -> None:
+    made, method = scripted(tmp_path, lambda lr, epochs, seed: -epochs + 9)
+    first = run(made, epochs=(1, 2, 3, 4), lr=(1.0,), early_stop=1)
+    fitted = len(method.fitted)
+    again = run(made, epochs=(1, 2, 3, 4), lr=(1.0,), early_stop=1)
+    read = read_study(first.name, made)
+    assert len(method.fitted) == fitted == 2
+    assert lengths(first) == lengths(again) == lengths(read) == [1, 2]
+
+
+def trained(folder: Path, recipe: Recipe, epochs: tuple[int, ...], **options: Any) -> tuple[Result, Runner]:
+    made = runner(folder, register_tasks=[mood(recipe=recipe)])
+    return run(made, epochs=epochs, seeds=(0, 1), keep="all", **options), made
+
+
+def weights(result: Result, made: Runner) -> Mapping[tuple[int, int], bytes]:
+    """Return the content of all files of each fit's model, by epochs and seed."""
+    models = {}
+    for fit in result.cells[0].cell.fits:
+        files = sorted(made.folder(fit).model.iterdir())
+        models[fit.recipe.epochs, fit.seed] = b"".join(file.read_bytes() for file in files)
+    return models
+
+
+FORMS = (
+    FREE,
+    FREE.changed(schedule="inverse-sqrt", dropout=0.2),
+    FREE.changed(schedule="trapezoid", cooldown=0.2),
+    FREE.changed(schedule="trapezoid", cooldown=9.0, bias_correction=False),
+)
+
+
+@pytest.mark.parametrize("recipe", FORMS, ids=lambda recipe: recipe.schedule)
+def test_fits_that_go_on_equal_fits_alone_bit_for_bit(tmp_path: Path, recipe: Recipe) -> None:
+    together = weights(*trained(tmp_path / "together", recipe, (1, 2, 3)))
+    for epochs in (1, 2, 3):
+        for name, content in weights(*trained(tmp_path / str(epochs), recipe, (epochs,))).items():
+            assert together[name] == content, name
+
+
+def steps_taken(made: Runner) -> list[tuple[int, int]]:
+    """Let a runner note the epochs of each fit and the number of each of its steps."""
+    steps = list[tuple[int, int]]()
+
+    def report(fit: Fit, event: Event) -> None:
+        if event.kind == "step":
+            steps.append((fit.recipe.epochs, round(event.done)))
+
+    made.observers.report = report
+    return steps
+
+
+def test_one_training_gives_every_length(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_tasks=[mood(recipe=FREE)])
+    steps = steps_taken(made)
+    run(made, epochs=(1, 2, 3))
+    assert [step for _, step in steps] == list(range(1, 19))  # 48 rows in batches of 8, three times
+    assert not list(tmp_path.glob("**/state"))
+
+
+def test_a_cooldown_of_each_length_branches_off(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_tasks=[mood(recipe=FREE.changed(schedule="trapezoid", cooldown=2.0))])
+    steps = steps_taken(made)
+    run(made, epochs=(1, 2))
+    assert [step for epochs, step in steps if epochs == 2] == list(range(5, 13))
+
+
+@pytest.mark.parametrize("changes", [{"schedule": "released"}, {"warmup": 0.1}, {"schedule": "cosine"}])
+def test_a_rate_that_depends_on_the_length_trains_anew(tmp_path: Path, changes: dict[str, Any]) -> None:
+    made = runner(tmp_path, register_tasks=[mood(recipe=FREE.changed(**changes))])
+    steps = steps_taken(made)
+    run(made, epochs=(1, 2))
+    assert len(steps) == 6 + 12
+
+
+@pytest.mark.parametrize("at", [3, 6, 7, 12, 13, 18])
+def test_a_study_that_is_stopped_anywhere_gives_the_same(tmp_path: Path, at: int) -> None:
+    wanted = weights(*trained(tmp_path / "whole", FREE, (1, 2, 3)))
+    made = runner(tmp_path / "broken", register_tasks=[mood(recipe=FREE)])
+    steps = list[int]()
+
+    def report(fit: Fit, event: Event) -> None:
+        if event.kind == "step":
+            steps.append(round(event.done))
+            if len(steps) == at:
+                signal.raise_signal(signal.SIGINT)
+
+    made.observers.report = report
+    with pytest.raises(KeyboardInterrupt):
+        run(made, epochs=(1, 2, 3), seeds=(0, 1), keep="all")
+    made.observers.report = lambda fit, event: None
+    assert weights(run(made, epochs=(1, 2, 3), seeds=(0, 1), keep="all"), made) == wanted
+
+
+def test_a_damaged_state_makes_a_fit_begin_anew(tmp_path: Path) -> None:
+    wanted = weights(*trained(tmp_path / "whole", FREE, (1, 2)))
+    made = runner(tmp_path / "damaged", register_tasks=[mood(recipe=FREE)])
+
+    def report(fit: Fit, event: Event) -> None:
+        for state in (tmp_path / "damaged").glob("**/state/*"):
+            state.write_bytes(b"no state")
+
+    made.observers.report = report
+    assert weights(run(made, epochs=(1, 2), seeds=(0, 1), keep="all"), made) == wanted
+
+
+def test_ranges_are_values_of_a_grid(tmp_path: Path) -> None:
+    options = StudyOptions.from_texts({"epochs": "1-4,8"}, "here", runner(tmp_path).plugins)
+    assert options.recipe["epochs"] == (1, 2, 3, 4, 8)
+
+
+@pytest.mark.parametrize("text", ["4-1", "2-2", "1-5000", "1-", "-3"])
+def test_a_range_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(RequestError, match="epochs"):
+        StudyOptions.from_texts({"epochs": text}, "here", runner(tmp_path).plugins)
+
+
+def plan_notes(made: Runner, **choices: Any) -> str:
+    options = {name: choices.pop(name) for name in tuple(choices) if name not in ("lr", "epochs")}
+    study = compared(("words",), tuple(made.plugins.tasks.values()), Grid(choices), **options)
+    return "\n".join(notes(dry_run_study(study, made)))
+
+
+def test_a_dry_run_counts_the_rows_that_are_left(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_tasks=[mood(recipe=FREE)])
+    said = plan_notes(made, epochs=(1, 2, 4), seeds=(0, 1), early_stop=1)
+    assert "6 to run, which read 384 rows" in said  # 48 rows, four times, for two seeds
+    assert "4 of the fits go on from the training of a shorter one" in said and "these are the most fits" in said
+
+
+def test_a_dry_run_says_why_lengths_are_trained_alone(tmp_path: Path) -> None:
+    said = plan_notes(runner(tmp_path, register_tasks=[mood()]), epochs=(1, 2))
+    assert "each number of epochs is a training of its own" in said and "--warmup as a number of steps" in said
+
+
+def test_a_table_says_what_a_search_trained(tmp_path: Path) -> None:
+    made, _ = scripted(tmp_path, lambda lr, epochs, seed: lr + epochs + seed)
+    result = run(made, epochs=(1, 3), lr=(1.0, 9.0, 2.0), seeds=(0, 1), search="halving")
+    said = "\n".join(footnotes(result))
+    assert "halving left longer trainings out; trained were words 8 fits of 12 epochs" in said
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [({(1, 0): 8, (1, 1): 20, (2, 0): 14, (2, 1): 13}, 14 - 10.5), ({(1, 0): 8, (1, 1): 8, (2, 0): 9, (2, 1): 9}, 0)],
+)
+def test_what_dev_gains_by_choosing_is_estimated(
+    tmp_path: Path, scores: dict[tuple[int, int], int], said: float
+) -> None:
+    """Of 24 rows. Without its own score, restart 0 has 8 right at the point of restart 1, and 1 has 13 at that of 0."""
+    made, _ = scripted(tmp_path, lambda lr, epochs, seed: scores[epochs, seed])
+    result = run(made, epochs=(1, 2), lr=(1.0,), seeds=(0, 1))
+    found = [note for note in result.cells[0].notes if "dev chose among 2 grid points" in note]
+    assert len(found) == bool(said)
+    if said:
+        assert f"raises the mean by about {100 * said / 24:.1f}:" in found[0]
