@@ -12,6 +12,7 @@ LAYERS = (
     ("configuration", "tokenizer", "exported_heads", "weight_names", "memory", "pretrained", "elmo.configuration"),
     ("checkpoint_writer",),
     ("model", "elmo.encoder"),
+    ("token_head",),
     ("checkpoint", "elmo.checkpoint"),
     ("pretraining.settings", "pretraining.objectives", "pretraining.inputs", "pretraining.continuation"),
     ("pretraining.corpus",),
