@@ -191,22 +191,26 @@ class Parameter:
         return self.checked(tuple(parts), name)
 
     def read_values(self, text: str, name: str) -> tuple[Any, ...]:
-        """Read one value from a text, or several that are separated by commas and make a grid; 1-4 is 1,2,3,4."""
+        """Read one value from a text, or several that are separated by commas and make a grid.
+
+        Of whole numbers, 1-4 is 1,2,3,4 and 100-400:100 is 100,200,300,400.
+        """
         if not self.in_grid:
             return (self.read(text, name),)
         values = list[Any]()
         for part in text.split(","):
-            ends = re.fullmatch(r"\s*(\d+)-(\d+)\s*", part)
+            ends = re.fullmatch(r"\s*(\d+)-(\d+)(?::(\d+))?\s*", part)
             if ends is None or self.kind is not int:
                 values.append(self.read(part.strip(), name))
                 continue
-            first, last = [self.read(end, name) for end in ends.groups()]
-            if not 0 < last - first < MOST_VALUES:
+            first, last = self.read(ends[1], name), self.read(ends[2], name)
+            distance = int(ends[3] or 1)
+            if not 0 < distance <= last - first < MOST_VALUES * distance:
                 raise RequestError(
                     f"{name} {part.strip()}: a range begins with its smaller number and has at most {MOST_VALUES:,} "
-                    "numbers, such as 1-10."
+                    "numbers, such as 1-10, or 100-1000:100 for every hundredth."
                 )
-            values += range(first, last + 1)
+            values += range(first, last + 1, distance)
         return tuple(values)
 
     def _parsed(self, text: str) -> object:

@@ -199,6 +199,14 @@ def test_a_cooldown_of_each_length_branches_off(tmp_path: Path) -> None:
     assert [step for epochs, step in steps if epochs == 2] == list(range(5, 13))
 
 
+def test_numbers_of_steps_are_lengths_too(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_tasks=[mood(recipe=FREE.changed(epochs=3))])
+    steps = steps_taken(made)
+    tasks = tuple(made.plugins.tasks.values())
+    run_study(compared(("words",), tasks, Grid({"max_steps": (4, None, 8)})), made)
+    assert [step for _, step in steps] == list(range(1, 19))
+
+
 @pytest.mark.parametrize("changes", [{"schedule": "released"}, {"warmup": 0.1}, {"schedule": "cosine"}])
 def test_a_rate_that_depends_on_the_length_trains_anew(tmp_path: Path, changes: dict[str, Any]) -> None:
     made = runner(tmp_path, register_tasks=[mood(recipe=FREE.changed(**changes))])
@@ -239,11 +247,13 @@ def test_a_damaged_state_makes_a_fit_begin_anew(tmp_path: Path) -> None:
 
 
 def test_ranges_are_values_of_a_grid(tmp_path: Path) -> None:
-    options = StudyOptions.from_texts({"epochs": "1-4,8"}, "here", runner(tmp_path).plugins)
+    texts = {"epochs": "1-4,8", "max-steps": "100-400:100,1000"}
+    options = StudyOptions.from_texts(texts, "here", runner(tmp_path).plugins)
     assert options.recipe["epochs"] == (1, 2, 3, 4, 8)
+    assert options.recipe["max_steps"] == (100, 200, 300, 400, 1000)
 
 
-@pytest.mark.parametrize("text", ["4-1", "2-2", "1-5000", "1-", "-3"])
+@pytest.mark.parametrize("text", ["4-1", "2-2", "1-5000", "1-", "-3", "1-4:0", "1-4:9"])
 def test_a_range_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(RequestError, match="epochs"):
         StudyOptions.from_texts({"epochs": text}, "here", runner(tmp_path).plugins)
