@@ -39,6 +39,14 @@ def test_pruning_keeps_the_weights_that_a_study_selected(tmp_path: Path) -> None
     assert prune_runs(tmp_path, keep="none").removed == (chosen,)
 
 
+def test_pruning_removes_states_that_no_fit_went_on_from(tmp_path: Path) -> None:
+    run = made_run(tmp_path)
+    (tmp_path / run / "state").mkdir()
+    (tmp_path / run / "state" / "state.safetensors").write_bytes(bytes(40))
+    assert as_json(prune_runs(tmp_path)) == {"removed": [run], "bytes": 140, "in_use": []}
+    assert not (tmp_path / run / "state").exists() and not (tmp_path / run / "model").exists()
+
+
 def test_pruning_leaves_majority_answers_and_damaged_runs_alone(tmp_path: Path) -> None:
     majority, damaged, restart = made_run(tmp_path, backbone=""), made_run(tmp_path, seed=1), made_run(tmp_path, seed=2)
     (tmp_path / damaged / "fit.json").write_text("{")
