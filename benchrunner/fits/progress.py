@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, final
@@ -57,8 +57,11 @@ class Watch:
     Use it as a context manager, as the `report` of a runner; call `finished` after each fit.
     """
 
-    def __init__(self, weights: Iterable[tuple[Fit, float]], *, counts: Counted = "step", quiet: bool = False) -> None:
+    def __init__(
+        self, weights: Collection[tuple[Fit, float]], *, counts: Counted = "step", quiet: bool = False
+    ) -> None:
         self._left = TimeLeft(weights)
+        self._varied = _varied(fit for fit, _ in weights)
         self._counts, self._quiet = counts, quiet
         self._bar: Progress | None = None
         self._notebook_bar: NotebookBar | None = None
@@ -93,7 +96,11 @@ class Watch:
             self._left.advance(fit, event.done, event.total)
         elif event.kind != "waiting":
             self._left.begin(fit)
-        name = f"{fit.task} {fit.backbone} lr {fit.recipe.lr:g} seed {fit.seed}"
+        name = f"{fit.task} {fit.backbone}"
+        for varied in self._varied.get(_cell(fit), ()):
+            value = fit.recipe.as_dict().get(varied)
+            name += "" if value is None else f" {varied.replace('_', ' ')} {value}"
+        name += f" seed {fit.seed}"
         text = f"{name}: {event.text or event.kind}" + (f" {event.done:.0f}/{event.total:.0f}" if event.total else "")
         self._show(text, urgent=event.kind in ("waiting", "note"))
 
@@ -122,7 +129,7 @@ class Watch:
 
 @contextlib.contextmanager
 def watched(
-    reports: Reports, weights: Iterable[tuple[Fit, float]], *, counts: Counted = "step", show: bool = True
+    reports: Reports, weights: Collection[tuple[Fit, float]], *, counts: Counted = "step", show: bool = True
 ) -> Iterator[Watch]:
     """Show the progress of a runner's fits on standard error; with `show=False`, leave its `report` alone."""
     with contextlib.ExitStack() as stack:
@@ -134,6 +141,22 @@ def watched(
 
 def silent(fit: Fit, event: Event) -> None:
     """Ignore an event: the default `report` of a runner."""
+
+
+def _cell(fit: Fit) -> tuple[str, ...]:
+    return fit.task, fit.backbone, fit.method
+
+
+def _varied(fits: Iterable[Fit]) -> dict[tuple[str, ...], list[str]]:
+    """Name the values of recipes that tell the fits of a task, a backbone and a method apart."""
+    names = dict[tuple[str, ...], list[str]]()
+    recipes = dict[tuple[str, ...], dict[str, Any]]()
+    for fit in fits:
+        own = names.setdefault(_cell(fit), [])
+        values = fit.recipe.as_dict()
+        first = recipes.setdefault(_cell(fit), values)
+        own += [name for name in values if name not in own and values[name] != first.get(name)]
+    return names
 
 
 def _duration(seconds: float) -> str:

@@ -43,7 +43,8 @@ def description_of(value: Any) -> Any:
     if isinstance(value, functools.partial):
         return [description_of(value.func), description_of(value.args), description_of(value.keywords)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {part.name: description_of(getattr(value, part.name)) for part in dataclasses.fields(value)}
+        parts = [part.name for part in dataclasses.fields(value) if part.compare]
+        return {name: description_of(getattr(value, name)) for name in parts}
     if not isinstance(value, types.FunctionType):
         return class_name(value if isinstance(value, type) else type(value))
     bound = {}

@@ -83,6 +83,8 @@ class Method(ABC):
     """False for methods that leave the backbone's weights as they are; only these take a backbone that is `frozen`."""
     trains_in_steps: bool = True
     """False for methods without optimizer steps: `recipes.STEP_FIELDS`, such as the learning rate, mean nothing."""
+    is_random: bool = True
+    """False for methods whose fits do not depend on the seed, so that one restart is enough."""
     exports: bool = False
     """True if `head.safetensors` holds a linear layer named `output`, which `export` can write for other libraries."""
     recipe_fields: tuple[str, ...] = ()

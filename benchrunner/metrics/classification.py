@@ -65,6 +65,7 @@ def _of_counts(
     figure: Figure,
     labels: Sequence[Any] = (),
     absent: str = "",
+    lowest: float = 0.0,
 ) -> Metric:
     """Give the metric that `figure` computes from the counts of these labels; of all labels that occur by default."""
 
@@ -80,7 +81,7 @@ def _of_counts(
         hits, gold, predicted = sums.reshape(3, -1, sums.shape[-1])
         return figure(hits, gold, predicted)
 
-    return Metric.of_sums(name, RowSums(row_values, figure_of_sums), absent)
+    return Metric.of_sums(name, RowSums(row_values, figure_of_sums), absent, lowest=lowest)
 
 
 def _matthews(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Any:
@@ -126,7 +127,7 @@ def _weighted_f1(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> A
 
 ACCURACY = Metric.of_rows("accuracy", _is_equal)
 """Share of rows whose answer equals the gold answer."""
-MATTHEWS = _of_counts("matthews", _matthews)
+MATTHEWS = _of_counts("matthews", _matthews, lowest=-1.0)
 """Matthews' correlation coefficient of labels; 0 where all gold answers or all predictions are the same."""
 BALANCED_ACCURACY = _of_counts("balanced_accuracy", _mean_recall)
 """Mean recall over the labels of the gold answers."""

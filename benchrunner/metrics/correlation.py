@@ -109,7 +109,7 @@ def _correlation(covariance: Any, variance_1: Any, variance_2: Any) -> np.ndarra
     return np.where(varies, correlation, np.nan)
 
 
-PEARSON = Metric.of_sums("pearson", RowSums(_number_values, _pearson))
+PEARSON = Metric.of_sums("pearson", RowSums(_number_values, _pearson), lowest=-1.0)
 """Pearson's correlation of numbers."""
-SPEARMAN = Metric.of_sums("spearman", RowSums(_rank_values, _pearson), weighted=_weighted_spearman)
+SPEARMAN = Metric.of_sums("spearman", RowSums(_rank_values, _pearson), weighted=_weighted_spearman, lowest=-1.0)
 """Spearman's rank correlation of numbers."""

@@ -96,6 +96,8 @@ class Metric:
     belongs to. Every function of the metric then gets a `GoldRow` in place of each gold answer."""
     of_groups: bool = False
     """Whether rows with equal values in `columns` are scored together, so that a limit of rows must not part them."""
+    lowest: float = field(default=0.0, compare=False)
+    """Smallest value of a metric of the scale 100, whose largest is 1. No part of the identity of predictions."""
 
     @classmethod
     def of_rows(cls, name: str, row_value: Callable[[Any, Any], float], **fields: Any) -> Metric:
@@ -119,6 +121,10 @@ class Metric:
             return value
 
         return cls(name, compute, row_sums=row_sums, **fields)
+
+    def limits(self, score: float) -> tuple[float, float] | None:
+        """Return the smallest and the largest value; None if they are not known, or if a score is not between them."""
+        return (self.lowest, 1.0) if self.scale == 100 and self.lowest <= score <= 1 else None
 
     def value(self, gold: Column, predicted: Column) -> float:
         """Compute the figure; raises `Undefined` where the figure has no value."""

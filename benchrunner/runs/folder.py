@@ -207,8 +207,8 @@ class RunFolder:
         if self.checkpoint.exists():
             return
         with contextlib.suppress(FileNotFoundError):  # it left none, or another process has gone on from it
+            shutil.copyfile(shorter.log, self.log)  # first: a fit with a checkpoint has begun
             write_folder_atomically(self.checkpoint, lambda part: _linked(shorter.state, part))
-            shutil.copyfile(shorter.log, self.log)
 
     def forget_state(self) -> None:
         """Remove the state that the fit left."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import final
 
@@ -78,10 +78,7 @@ def interval_of_scored(
     if restarts[0].clusters is not None and clusters < FEW_CLUSTERS:
         values = pseudo_values(restarts).mean(axis=0)
         error = math.sqrt(float(values.var(ddof=1)) / len(values))
-        interval = _student(score, error, max(1.0, clusters - 1), confidence)
-        # Student's interval may pass the largest score. Scores that tables show times 100 are at most 1.
-        is_limited = restarts[0].metric.scale == 100 and score <= 1
-        return replace(interval, high=min(interval.high, 1.0)) if is_limited else interval
+        return _student(score, error, max(1.0, clusters - 1), confidence, restarts[0].metric.limits(score))
     if not resamples:
         resamples = RESAMPLES if restarts[0].is_fast else SLOW_RESAMPLES
     drawn = _drawn_scores(restarts, resamples, seed)
@@ -141,10 +138,13 @@ def _bca_levels(
     return level(normal.inv_cdf(tail)), level(normal.inv_cdf(1 - tail))
 
 
-def restart_interval(scores: Sequence[float], *, confidence: float = 0.95) -> Interval | None:
+def restart_interval(
+    scores: Sequence[float], *, confidence: float = 0.95, limits: tuple[float, float] | None = None
+) -> Interval | None:
     """Return a confidence interval of the mean score for other restarts on the same rows; None for fewer than two.
 
     The interval is Student's: mean ± t * deviation / sqrt(n). At 95 %, t is 12.7 for two restarts and 4.3 for three.
+    It does not pass the `limits` of the scores.
     """
     count = len(scores)
     if count < 2:
@@ -152,15 +152,18 @@ def restart_interval(scores: Sequence[float], *, confidence: float = 0.95) -> In
     mean = math.fsum(scores) / count
     squares = math.fsum((score - mean) ** 2 for score in scores)
     error = math.sqrt(squares / (count - 1) / count)
-    return _student(mean, error, count - 1, confidence)
+    return _student(mean, error, count - 1, confidence, limits)
 
 
-def _student(mean: float, error: float, freedom: float, confidence: float) -> Interval:
-    """Return Student's interval around a mean with a standard error that has these degrees of freedom."""
+def _student(
+    mean: float, error: float, freedom: float, confidence: float, limits: tuple[float, float] | None
+) -> Interval:
+    """Return Student's interval, within limits, around a mean whose error has these degrees of freedom."""
     from scipy.special import stdtrit  # Student's quantiles; scipy.stats takes long to import
 
     half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
-    return Interval(mean - half, mean + half)
+    low, high = limits or (-math.inf, math.inf)
+    return Interval(max(mean - half, low), min(mean + half, high))
 
 
 def share_interval(count: int, total: int, *, confidence: float = 0.95) -> Interval:

@@ -247,6 +247,8 @@ class Figure:
     """Digits after the point in tables."""
     members: tuple[str, ...] = ()
     """Ids of the fits that answered together; empty if each answered alone."""
+    limits: tuple[float, float] | None = field(default=None, metadata=WHEN_GIVEN)
+    """See `Metric.limits`."""
 
     @classmethod
     def single(cls, value: float) -> Figure:
@@ -263,7 +265,7 @@ class Figure:
         """Interval of the mean over other restarts, for these examples; None if there are too few."""
         from benchrunner.statistics import restart_interval  # loads numpy, which the command line does without
 
-        return None if self.mean.value is None else restart_interval(self.values)
+        return None if self.mean.value is None else restart_interval(self.values, limits=self.limits)
 
     def shown(self, value: float | None) -> float | None:
         """Return a value of the figure on the scale of tables."""
@@ -325,6 +327,13 @@ class CellResult:
     def restarts(self) -> tuple[Fit, ...]:
         """The finished fits of the chosen grid point, in the order of the seeds."""
         return tuple(fit for fit in self.chosen_fits if fit.id not in self.lost)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether other seeds give other fits, as far as the method is known."""
+        return self.runner is None or any(
+            self.runner.plugins.methods.find(fit.method).is_random for fit in self.restarts
+        )
 
     @property
     def collapsed(self) -> int:

@@ -14,11 +14,12 @@ from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.core_shares import automatic_shares
 from benchrunner.runs.finished_costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
+from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.references import without_prefix
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell, LimitedRunners, different_fits
 from benchrunner.studies.planning import check_splits, grid_and_seeds, naming, planned, rows_read
-from benchrunner.studies.rungs import shorter_recipes
+from benchrunner.studies.rungs import linked, shorter_recipes
 from benchrunner.studies.study import Study
 from benchrunner.studies.system_commands import PROGRAM, estimate_command
 
@@ -264,9 +265,10 @@ class _Plan:
             stage = self._stages[cell.system]
             stage_recipes, _ = grid_and_seeds(stage.fitting, stage.task, self._method(stage))
             first = (stage.task.name, *stage_recipes)
-        recipes, seeds = grid_and_seeds(cell.fitting, task, method)
+        all_rows = len(self._runner.planner.rows(task, task.train))
+        recipes, seeds = grid_and_seeds(cell.fitting, task, method, all_rows)
         fits = []
-        shorter = shorter_recipes(recipes)
+        shorter = shorter_recipes(recipes, recipes[0].limit_train or all_rows)
         for recipe in recipes:
             rows = rows_read(task, method, recipe, self._runner, shorter.get(recipe))
             goes_on = recipe in shorter
@@ -285,15 +287,20 @@ class _Plan:
         if any(map(self._is_unbuilt, runner.plugins.backbone_search.part_names(cell.backbone))):
             return replace(line, problem="the backbone is not built yet")
         try:
-            fits = list(planned(cell, runner).fits)
+            cell = planned(cell, runner)
         except CheckpointError as error:  # for example, the checkpoint was never downloaded
             return replace(line, problem=first_line(error))
+        fits = list(cell.fits)
+        going_on = linked([cell])
         compared = []
         for plan, fit in zip(line.fits, fits, strict=True):
             record = runner.folder(fit).finished_record()  # a failed fit runs again
             if record is not None:
                 seconds = record.timings.get("seconds") if record.status == "done" else None
                 plan = replace(plan, is_finished=True, seconds=seconds)
+            elif plan.goes_on and self._has_left_no_state(going_on[fit.id].shorter):
+                rows = rows_read(cell.task, self._method(cell), plan.recipe, runner)
+                plan = replace(plan, rows=rows, goes_on=False)
             compared.append(plan)
         wanted = FinishedCost(
             fits[0].task,
@@ -305,6 +312,11 @@ class _Plan:
             0.0,
         )
         return replace(line, fits=tuple(compared), measured=measured_cost(self._costs, wanted))
+
+    def _has_left_no_state(self, fit: str) -> bool:
+        """Whether a fit is finished and its state is gone, because a longer fit has gone on from it."""
+        folder = RunFolder(self._runner.workspace.runs, fit)
+        return folder.finished_record() is not None and not folder.state.exists()
 
     def _is_unbuilt(self, backbone: str) -> bool:
         return backbone in self._built and not Path(without_prefix(backbone, self._runner.plugins)).exists()

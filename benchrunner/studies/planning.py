@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -23,13 +24,15 @@ ADVICE = "To leave this column out, name the others: --columns A,B."
 def planned(cell: Cell, runner: Runner) -> Cell:
     """Plan the fits of a cell."""
     method = runner.plugins.methods.find(cell.method or cell.task.method)
-    recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method)
+    all_rows = len(runner.planner.rows(cell.task, cell.task.train))
+    recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method, all_rows)
     candidates = []
     for recipe in recipes:
         fits = _restarts(cell, method.name, recipe, seeds, runner)
         candidates.append(Candidate(recipe, fits, _rows(cell.task, recipe, runner)))
     cell = replace(cell, candidates=tuple(candidates))
-    check_search(cell)
+    if method.trains_in_steps:
+        check_search(cell)
     return cell
 
 
@@ -84,14 +87,20 @@ def check_splits(cell: Cell, runner: Runner) -> None:
             )
 
 
-def grid_and_seeds(fitting: Fitting, task: Task, method: Method) -> tuple[list[Recipe], tuple[int, ...]]:
-    """Return the recipes and the seeds with which a task is begun; each recipe has a fit for each seed."""
+def grid_and_seeds(
+    fitting: Fitting, task: Task, method: Method, rows: float = math.inf
+) -> tuple[list[Recipe], tuple[int, ...]]:
+    """Return the recipes and the seeds with which a task is begun; each recipe has a fit for each seed.
+
+    A limit that all training rows of the task, `rows`, do not pass is none, so that equal rows are learned from once.
+    """
     base = task.recipe.changed(**method.recipe_defaults)
     if fitting.preset is not None:
         base = base.changed(**fitting.preset.values_for(task.name))
     changes = dict(fitting.changes)
-    if changes.get("limit_train", 0) is None:  # all rows: none are drawn
-        changes.pop("sample", None)
+    limit = changes.get("limit_train", 0)
+    if limit is None or limit >= rows:  # all rows: none are drawn
+        changes |= {"limit_train": None, "sample": "first"}
     base = base.changed(**changes)
     if method.needs_backbone and not method.trains_in_steps:
         unread = {name: getattr(Recipe(), name) for name in STEP_FIELDS}

@@ -28,7 +28,7 @@ def lines_of(cell: Cell) -> list[Line]:
     lines = dict[Recipe, list[Candidate]]()
     for point in cell.candidates:
         lines.setdefault(_of_any_length(point.recipe), []).append(point)
-    return [tuple(sorted(points, key=lambda point: _length(point.recipe))) for points in lines.values()]
+    return [tuple(sorted(points, key=lambda point: _length(point.recipe, point.rows))) for points in lines.values()]
 
 
 def _of_any_length(recipe: Recipe) -> Recipe:
@@ -36,15 +36,15 @@ def _of_any_length(recipe: Recipe) -> Recipe:
     return recipe.changed(epochs=1, max_steps=None)
 
 
-def _length(recipe: Recipe) -> tuple[int, float]:
-    return recipe.epochs, recipe.max_steps or math.inf
+def _length(recipe: Recipe, rows: int | None) -> tuple[float, float]:
+    return recipe.passes(rows or 0), recipe.max_steps or math.inf
 
 
-def shorter_recipes(recipes: Iterable[Recipe]) -> dict[Recipe, Recipe]:
-    """Map each recipe whose trainings go on from those of a shorter one to this shorter recipe."""
+def shorter_recipes(recipes: Iterable[Recipe], rows: int | None) -> dict[Recipe, Recipe]:
+    """Map each recipe whose trainings, on so many rows, go on from those of a shorter one to this shorter recipe."""
     before = dict[Recipe, Recipe]()
     shorter = {}
-    for recipe in sorted(recipes, key=_length):
+    for recipe in sorted(recipes, key=lambda recipe: _length(recipe, rows)):
         line = _of_any_length(recipe)
         if line in before and has_free_steps(recipe):
             shorter[recipe] = before[line]
@@ -62,7 +62,7 @@ def linked(cells: Iterable[Cell]) -> dict[str, Fit]:
         fits_of = dict[Recipe, dict[int, str]]()
         for point in cell.candidates:
             fits_of[point.recipe] = {fit.seed: fit.id for fit in point.fits}
-        for longer, shorter in shorter_recipes(fits_of).items():
+        for longer, shorter in shorter_recipes(fits_of, cell.candidates[0].rows).items():
             for seed in fits_of[longer].keys() & fits_of[shorter].keys():
                 after, before = fits_of[longer][seed], fits_of[shorter][seed]
                 fits[after] = replace(fits[after], shorter=before)
@@ -72,20 +72,24 @@ def linked(cells: Iterable[Cell]) -> dict[str, Fit]:
 
 def epochs_trained(cell: Cell) -> float:
     """Count the passes over the training data in the fits of a cell: steps that a fit takes over count once."""
-    shorter = shorter_recipes(point.recipe for point in cell.candidates)
+    rows = cell.candidates[0].rows or 0
+    shorter = shorter_recipes((point.recipe for point in cell.candidates), rows)
     epochs = 0.0
     for point in cell.candidates:
-        rows = point.rows or 0
         taken_over = shorter[point.recipe].passes(rows) if point.recipe in shorter else 0
         epochs += len(point.fits) * (point.recipe.passes(rows) - taken_over)
     return epochs
 
 
+def is_searched(cell: Cell) -> bool:
+    """Whether some trainings of a cell are left out if shorter ones are not good enough."""
+    return bool(cell.fitting.early_stop or cell.fitting.search) and max(map(len, lines_of(cell))) > 1
+
+
 def check_search(cell: Cell) -> None:
     """Raise a `RequestError` if the lengths of the trainings of a cell leave nothing to stop early."""
-    fitting = cell.fitting
-    option = "early-stop" if fitting.early_stop else "search"
-    if (fitting.early_stop or fitting.search) and max(map(len, lines_of(cell))) < 2:
+    option = "early-stop" if cell.fitting.early_stop else "search"
+    if (cell.fitting.early_stop or cell.fitting.search) and not is_searched(cell):
         raise RequestError(
             f"The option {option} ends trainings that are shorter than others, and all trainings have one length: give "
             "several, such as --epochs 1-10."
@@ -158,10 +162,14 @@ class Rungs:
         return line[: self._reached] if since_best >= (cell.fitting.early_stop or 0) else line
 
     def _halved(self, cell: Cell, lines: Sequence[Line], score: Callable[[Cell, Candidate], float]) -> list[Line]:
-        """Cut off all but the best lines at this rung; of equal lines the first ones go on."""
+        """Cut off all but the best lines at this rung; of equal lines the first ones go on.
+
+        Lines that were cut off here before, when a study adds restarts, count among those that were trained.
+        """
+        trained = sum(len(line) >= self._reached for line in lines)
         scores = dict[int, float]()
         for number, line in enumerate(lines):
             if len(line) > self._reached:
                 scores[number] = score(cell, line[self._reached - 1])
-        best = sorted(scores, key=scores.__getitem__, reverse=True)[: max(1, len(scores) // KEPT_SHARE)]
+        best = sorted(scores, key=scores.__getitem__, reverse=True)[: max(1, trained // KEPT_SHARE)]
         return [line if number in best else line[: self._reached] for number, line in enumerate(lines)]

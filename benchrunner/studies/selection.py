@@ -10,7 +10,7 @@ from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits.fit import Fit, Record
-from benchrunner.metrics import Score
+from benchrunner.metrics import Metric, Score
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Figure, Predictions
 from benchrunner.tasks.task import Term
@@ -155,7 +155,7 @@ def _figures(cell: Cell, fits: Sequence[Fit], selected: Fit, predictions: Predic
         for metric in cell.task.metrics:
             best = scores[selected.id][metric.name]
             of_restarts = [of_fit[metric.name] for of_fit in scores.values()]
-            figures[Term(cell.task.name, split, metric.name)] = _figure(best, of_restarts, metric.scale)
+            figures[Term(cell.task.name, split, metric.name)] = _figure(best, of_restarts, metric)
     return figures
 
 
@@ -169,13 +169,13 @@ def _scores(fit: Fit, split: str, cell: Cell, predictions: Predictions) -> Mappi
         return {metric.name: Score(None, first_line(error)) for metric in cell.task.metrics}
 
 
-def _figure(best: Score, scores: Sequence[Score], scale: float) -> Figure:
+def _figure(best: Score, scores: Sequence[Score], metric: Metric) -> Figure:
     """Summarize the restarts. The mean is absent if any restart has no score: the mean of the others is too good."""
     values = tuple(score.value for score in scores if score.value is not None)
     reasons = [score.reason for score in scores if score.value is None]
     if reasons:
         mean = Score(None, f"{len(reasons)} of {len(scores)} restarts: {reasons[0]}")
-        return Figure(best, mean, values=values, scale=scale)
-    mean = Score(statistics.fmean(values))
+        return Figure(best, mean, values=values, scale=metric.scale)
+    mean = statistics.fmean(values)
     deviation = statistics.stdev(values) if len(values) > 1 else None
-    return Figure(best, mean, deviation, values, scale)
+    return Figure(best, Score(mean), deviation, values, metric.scale, limits=metric.limits(mean))

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -49,6 +50,16 @@ def test_a_notebook_shows_a_bar_while_fits_run(cell: Display) -> None:
     assert half["text/plain"].startswith(" 50%")
     assert 'value="0.5000"' in half["text/html"] and "&lt;b&gt;words" in half["text/html"]
     assert first["text/html"] == last["text/html"] == ""
+
+
+def test_progress_names_what_tells_the_fits_of_a_cell_apart(cell: Display) -> None:
+    longer = replace(FIT, recipe=Recipe(epochs=9, max_steps=7))
+    with Watch([(FIT, 1.0), (longer, 1.0)]) as watch:
+        watch(longer, Event("step", 2, 2))
+    assert "<b>words epochs 9 max steps 7 seed 0: step 2/2" in cell.shown[1]["text/plain"]
+    with Watch([(FIT, 1.0)]) as watch:
+        watch(FIT, Event("step", 1, 1))
+    assert "<b>words seed 0: step 1/1" in cell.shown[-2]["text/plain"]
 
 
 def test_quiet_work_shows_nothing_in_a_notebook(cell: Display) -> None:

@@ -13,6 +13,7 @@ from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import HeadShape
+from benchrunner.runs.folder import RunFolder
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Training
@@ -66,6 +67,24 @@ def test_a_killed_fit_goes_on_bit_for_bit(
     assert steps == list(range(saved + 1, 25))
     assert difference(wanted, again) == 0.0
     assert log.read_bytes() == wanted.training.log.read_bytes()
+
+
+def test_a_fit_that_takes_over_steps_has_their_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed before the log is there, the fit has not begun, so that it takes the log over later."""
+    shorter, longer = RunFolder(tmp_path, "shorter"), RunFolder(tmp_path, "longer")
+    shorter.state.mkdir(parents=True)
+    longer.path.mkdir()
+    (shorter.state / "state.safetensors").write_text("state")
+    shorter.log.write_text("log")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("shutil.copyfile", killed)
+        longer.take_over(shorter)
+    longer.take_over(shorter)
+    assert longer.log.read_text() == "log" and longer.checkpoint.exists()
+
+
+def killed(*_: Any) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.fixture

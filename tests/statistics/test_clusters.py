@@ -10,7 +10,7 @@ from scipy import stats
 from benchrunner.errors import RequestError, Undefined
 from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import ACCURACY, MATTHEWS
-from benchrunner.statistics import example_interval, paired_test
+from benchrunner.statistics import Interval, example_interval, paired_test
 
 SIZES = (3, 5, 2, 7, 4, 9)
 IDS = [f"article {number}" for number, size in enumerate(SIZES) for _ in range(size)]
@@ -96,5 +96,7 @@ def test_an_interval_of_few_clusters_ends_at_the_best_score() -> None:
     clusters = [row // 20 for row in range(60)]
     interval = example_interval(ACCURACY, gold, [predicted], clusters=clusters)
     assert interval.low < 59 / 60 < interval.high == 1.0
+    few = example_interval(ACCURACY, gold, [[*"bbbb" * 10, *"aaaa" * 5]], clusters=clusters)
+    assert few == Interval(0.0, 1.0)
     points = replace(ACCURACY, scale=1.0)  # of other metrics nothing is known
     assert example_interval(points, gold, [predicted], clusters=clusters).high > 1.0

@@ -8,9 +8,9 @@ from scipy import stats
 
 from benchrunner.errors import Undefined
 from benchrunner.metrics import Metric
-from benchrunner.metrics.classification import ACCURACY
+from benchrunner.metrics.classification import ACCURACY, MATTHEWS
 from benchrunner.metrics.correlation import PEARSON, SPEARMAN
-from benchrunner.statistics import example_interval, restart_interval
+from benchrunner.statistics import Interval, example_interval, restart_interval
 from benchrunner.statistics.intervals import _bca_levels
 
 
@@ -45,6 +45,8 @@ def test_the_interval_over_restarts_by_hand() -> None:
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((0.8 - 4.30265 * 0.1 / 3**0.5, 0.8 + 4.30265 * 0.1 / 3**0.5))
     assert restart_interval([0.7]) is None
+    assert restart_interval([0.0, 1.0], limits=(0.0, 1.0)) == Interval(0.0, 1.0)
+    assert MATTHEWS.limits(-0.2) == (-1.0, 1.0) and ACCURACY.limits(0.2) == (0.0, 1.0)
 
 
 def test_a_metric_without_row_sums_has_an_interval() -> None:

@@ -16,6 +16,7 @@ from benchrunner.results import Grid, Result, Runner, StudyOptions, compared, re
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.dry_run import dry_run_study
 from benchrunner.studies.dry_run_table import notes
+from benchrunner.studies.rungs import Rungs, shorter_recipes
 from inline import mood, runner
 
 FREE = Recipe(lr=0.02, batch_size=8, schedule="constant", warmup=2.0)
@@ -85,6 +86,40 @@ def test_halving_trains_the_best_third_longer(tmp_path: Path) -> None:
     assert longer == [(7.0, 3), (8.0, 3), (9.0, 3), (9.0, 9)]
     [cell] = result.cells
     assert cell.chosen is not None and (cell.chosen.lr, cell.chosen.epochs) == (9.0, 9)
+
+
+def test_more_restarts_leave_the_points_of_a_search(tmp_path: Path) -> None:
+    """A search that is over is not repeated among the grid points that it left, when looks add restarts."""
+    made, _ = scripted(tmp_path, lambda lr, epochs, seed: lr)
+    rates = (1.0, 9.0, 2.0, 8.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+    [cell] = run(made, epochs=(1, 3, 9), lr=rates, seeds=(0, 1), search="halving").cells
+    again = Rungs([cell.cell])
+    while again.next_fits() and not again.is_last:
+        again.end_lines(lambda cell, point: point.recipe.lr)
+    assert again.cells[0].candidates == cell.cell.candidates
+
+
+def test_a_method_without_steps_is_not_searched(tmp_path: Path) -> None:
+    made, method = scripted(tmp_path, lambda lr, epochs, seed: lr)
+    made.plugins.methods.find("scripted").trains_in_steps = False
+    result = run(made, epochs=(1, 2), lr=(1.0,), seeds=(0, 1), search="halving")
+    assert len(method.fitted) == 2
+    assert not [said for said in footnotes(result) if "halving" in said]
+
+
+def test_steps_and_epochs_together_are_one_line_by_length(tmp_path: Path) -> None:
+    """With eight steps in an epoch, six steps of two epochs are shorter than one epoch."""
+    recipes = [FREE.changed(epochs=epochs, max_steps=steps) for epochs in (1, 2) for steps in (6, None)]
+    shorter = shorter_recipes(recipes, 64)
+    lengths = [(recipe.passes(64), before.passes(64)) for recipe, before in shorter.items()]
+    assert lengths == [(0.75, 0.75), (1.0, 0.75), (2.0, 1.0)]
+
+
+def test_a_limit_beyond_all_rows_is_no_fit_of_its_own(tmp_path: Path) -> None:
+    made, method = scripted(tmp_path, lambda lr, epochs, seed: lr)
+    tasks = tuple(made.plugins.tasks.values())
+    run_study(compared(("words",), tasks, limits=(8, 5_000, None)), made)
+    assert len(method.fitted) == 2
 
 
 def test_lost_fits_end_a_line_in_a_search(tmp_path: Path) -> None:
@@ -272,6 +307,14 @@ def test_a_dry_run_counts_the_rows_that_are_left(tmp_path: Path) -> None:
     assert "4 of the fits go on from the training of a shorter one" in said and "these are the most fits" in said
 
 
+def test_a_dry_run_counts_all_rows_where_no_state_is_left(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_tasks=[mood(recipe=FREE)])
+    tasks = tuple(made.plugins.tasks.values())
+    run_study(compared(("words",), tasks, Grid({"epochs": (1, 2)})), made)
+    [line] = dry_run_study(compared(("words",), tasks, Grid({"epochs": (1, 2, 5)})), made).lines
+    assert line.rows == 5 * len(made.planner.rows(tasks[0], "train"))
+
+
 def test_a_dry_run_says_why_lengths_are_trained_alone(tmp_path: Path) -> None:
     said = plan_notes(runner(tmp_path, register_tasks=[mood()]), epochs=(1, 2))
     assert "each number of epochs is a training of its own" in said and "--warmup as a number of steps" in said
@@ -281,7 +324,7 @@ def test_a_table_says_what_a_search_trained(tmp_path: Path) -> None:
     made, _ = scripted(tmp_path, lambda lr, epochs, seed: lr + epochs + seed)
     result = run(made, epochs=(1, 3), lr=(1.0, 9.0, 2.0), seeds=(0, 1), search="halving")
     said = "\n".join(footnotes(result))
-    assert "halving left longer trainings out; trained were words 8 fits of 12 epochs" in said
+    assert "halving chose which trainings go on; trained were words 8 fits of 12 epochs" in said
 
 
 @pytest.mark.parametrize(

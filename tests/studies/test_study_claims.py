@@ -15,6 +15,7 @@ from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.significance.differences import Pairing, corrected_differences
+from benchrunner.studies.study import Column, Study, System
 from chancy import Chancy, chancy, compare_rates
 from inline import mood, runner
 
@@ -51,6 +52,26 @@ def test_intervals_exclude_0_exactly_where_a_difference_is_clear(restarts: int) 
             assert low <= test.comparison.difference <= high
             seen.add(test.is_clear)
     assert seen == {True, False}
+
+
+def test_fits_without_randomness_speak_for_other_seeds(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    made.plugins.methods.find("chancy").is_random = False
+    cells = []
+    for system, rate in (("weak", 4), ("strong", 40)):
+        (cell,) = compare_rates(made, grid=Grid({"lr": (rate,)}), seeds=(0,)).cells
+        cells.append(replace(cell, cell=replace(cell.cell, system=system)))
+    study = compared(("weak", "strong"), [cells[0].cell.task])
+    claims = {test.comparison.claim for test in Result(study, tuple(cells), {}).statistics.tests.values()}
+    assert claims == {"backbones"}
+
+
+def test_columns_of_two_dev_splits_have_different_titles() -> None:
+    columns = tuple(Column(f"{split} accuracy", "mnli", split, label="mnli") for split in ("matched", "mismatched"))
+    study = Study((System("a", "a"),), columns)
+    assert [study.title_of(column) for column in columns] == ["mnli (matched)", "mnli (mismatched)"]
+    assert study.column_kind == "column"
+    assert Study(study.systems, columns[:1]).title_of(columns[0]) == "mnli"
 
 
 def test_systems_with_the_same_fits_are_tested_once(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from benchrunner.statistics.crossings import FEWEST_RESTARTS
 from benchrunner.studies.comparison.verdict import listed, seen_from, verdict
 from benchrunner.studies.result import Result
 from benchrunner.studies.significance.differences import SystemDifference
-from benchrunner.studies.study import Column
 
 K = TypeVar("K")
 LINES, LINE = 8, 100
@@ -41,7 +40,7 @@ def overtaking(result: Result) -> Iterator[str]:
 
     An interval that reaches an end of the curves goes on beyond this end.
     """
-    titles = {column.name: column.title for column in result.study.columns}
+    titles = {column.name: result.study.title_of(column) for column in result.study.columns}
     axis = result.study.axis
     for (ours, theirs, column), found in result.statistics.crossings.items():
         said = []
@@ -132,13 +131,13 @@ def _sentence(result: Result, system: str, first: str, tests: Mapping[str, Syste
         if column.name in tests:
             test, scale = tests[column.name], result.figures[system, column.name].scale
             difference = test.comparison.difference * scale
-            name = _named(column, test, scale)
+            name = _named(result.study.title_of(column), test, scale)
             every[name] = difference
             if test.is_clear and difference > 0:
                 better[name] = difference
             elif test.is_clear and difference < 0:
                 worse[name] = difference
-    kind = "column" if result.study.systems_down else "task"
+    kind = result.study.column_kind
     count = f"{len(tests)} {kind}{'s' * (len(tests) > 1)}"
     if not better and not worse:
         return f"No clear difference between {system} and {first} on {count} ({_largest(every, shown)})."
@@ -167,7 +166,7 @@ def _equivalences(result: Result) -> Iterator[str]:
             test = tests.get(column.name)
             if test is None:
                 continue
-            statement, place = f"Not shown to be e{within}", f"{system} and {other} on {column.title}"
+            statement, place = f"Not shown to be e{within}", f"{system} and {other} on {result.study.title_of(column)}"
             if not test.comparison.parts:
                 statement = "Equal in all answers, which shows nothing about other rows"
             elif test.is_equivalent:
@@ -183,12 +182,12 @@ def _interval(test: SystemDifference, scale: float) -> str:
     return f"{test.comparison.low * scale:+.1f} to {test.comparison.high * scale:+.1f}"
 
 
-def _named(column: Column, test: SystemDifference, scale: float) -> str:
+def _named(title: str, test: SystemDifference, scale: float) -> str:
     """Write a difference with its interval, in points as tables show it."""
     paired = test.comparison
     if not paired.parts:
-        return f"{column.title}: all answers are equal"
-    said = f"{column.title} {paired.difference * scale:+.1f}, 95 % interval {_interval(test, scale)}"
+        return f"{title}: all answers are equal"
+    said = f"{title} {paired.difference * scale:+.1f}, 95 % interval {_interval(test, scale)}"
     return said if test.is_clear else f"{said}; {seen_from(paired.detectable * scale)}"
 
 

@@ -13,7 +13,7 @@ from benchrunner.studies.comparison.conclusions import grouped
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.comparison.verdict import detectable, seen_from
 from benchrunner.studies.result import Result
-from benchrunner.studies.rungs import epochs_trained
+from benchrunner.studies.rungs import epochs_trained, is_searched
 from benchrunner.studies.significance.differences import SystemDifference
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.studies.until_clear import unclear_cells
@@ -115,20 +115,19 @@ def _looks(result: Result) -> Iterator[str]:
 
 
 def _budgets(result: Result) -> Iterator[Note]:
-    """Say how much was trained for each system, where some of the grid points were left out."""
+    """Say how much was trained for each system, where grid points may be left out."""
     fits = dict[str, int]()
     epochs = dict[str, float]()
     ways = dict[str, None]()
     for cell in result.table_cells:
-        fitting = cell.cell.fitting
-        if fitting.early_stop or fitting.search:
-            name = cell.cell.system
+        if is_searched(cell.cell):
+            fitting, name = cell.cell.fitting, cell.cell.system
             ways[fitting.search or f"early stop {fitting.early_stop}"] = None
             fits[name] = fits.get(name, 0) + len(different_fits([cell.cell]))
             epochs[name] = epochs.get(name, 0.0) + epochs_trained(cell.cell)
     if fits:
         listed = ", ".join(f"{name} {fits[name]} fits of {epochs[name]:g} epochs" for name in fits)
-        yield Note(f"{', '.join(ways)} left longer trainings out; trained were {listed}")
+        yield Note(f"{', '.join(ways)} chose which trainings go on; trained were {listed}")
 
 
 def _unequal_trials(result: Result) -> Iterator[Note]:

@@ -27,6 +27,8 @@ class Marks:
         warnings = dict[str, None]()
         for cell in result.table_cells:
             warnings |= dict.fromkeys(cell.warnings)
+        if all(figure.mean.value is not None for figure in result.figures.values()):
+            warnings.pop(NO_SCORE, None)  # it is that of a metric without a column
         return cls(dict(zip(warnings, "abcdefghijklmnopqrstuvwxyz", strict=False)), result)
 
     def of_place(self, place: Place) -> str:

@@ -30,12 +30,12 @@ def verdict(result: Result) -> Iterator[str]:
             unclear.append(column)
         else:
             best_of.setdefault(best, []).append(column)
-    kind = "column" if result.study.systems_down else "task"
+    kind = result.study.column_kind
     of_all = f"of {len(ranked)} {kind}s" if len(ranked) > 1 else f"of 1 {kind}"
     groups = sorted(best_of.items(), key=lambda group: len(group[1]), reverse=True)
     for names, columns in groups[:MOST_GROUPS]:
         yield _group(result, names, columns, of_all)
-    rest = [column.title for _, columns in groups[MOST_GROUPS:] for column in columns]
+    rest = [result.study.title_of(column) for _, columns in groups[MOST_GROUPS:] for column in columns]
     if rest:
         yield f"On {listed(rest)}, other systems are best or tied for best: see the marks."
     if unclear:
@@ -50,13 +50,13 @@ def _ranked(result: Result, column: Column) -> list[str]:
 
 def _group(result: Result, names: tuple[str, ...], columns: Collection[Column], of_all: str) -> str:
     """Say on which columns these systems are best: a single one, or several that are tied."""
-    titles = [column.title for column in columns]
+    titles = [result.study.title_of(column) for column in columns]
     if len(names) == 1:
         return f"Best on {len(columns)} {of_all} ({listed(titles)}): {names[0]}."
     seen = []
-    for column in columns:
+    for column, title in zip(columns, titles, strict=True):
         points = detectable(result, column.name, _between(result.statistics.tests, names, column))
-        seen.append(f"{column.title} ({seen_from(points)})" if points else column.title)
+        seen.append(f"{title} ({seen_from(points)})" if points else title)
     return f"Tied for best on {len(columns)} {of_all}, {listed(seen)}: {listed(names)}."
 
 
@@ -69,7 +69,7 @@ def _nothing_clear(result: Result, columns: Sequence[Column], of_all: str) -> st
         points = detectable(result, column.name, tests)
         missed = f"under {points:.1f} points" if points <= MOST_POINTS else "any difference"
         seen = f"{missed} with {tests[0].comparison.rows:,} rows" if points else "answers without spread"
-        described.append(f"{column.title} ({seen})")
+        described.append(f"{result.study.title_of(column)} ({seen})")
         restarts = max([restarts, *(max(test.comparison.restarts) for test in tests)])
     return (
         f"Nothing is clear on {len(columns)} {of_all}: {listed(described)}. In parentheses, the differences that "
@@ -100,6 +100,8 @@ def detectable(result: Result, column: str, tests: Iterable[SystemDifference]) -
 
 def seen_from(points: float) -> str:
     """Say from which difference on, in points, a study is likely to show it."""
+    if not points:
+        return "scores without spread"
     return "no difference is likely to be seen" if points > MOST_POINTS else f"likely to be seen from {points:.1f}"
 
 

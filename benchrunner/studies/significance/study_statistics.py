@@ -269,13 +269,15 @@ def _with_facts(
     theirs: Place,
     column: Column,
 ) -> SystemDifference:
-    """Add the study's margin and the chance of a better fit to a test."""
+    """Add the study's margin and the chance of a better fit to a test; fits without randomness speak for others."""
     cell = cells[study.members(ours[0])[0], column.name]
     scale = cell.figures[column.term(cell.cell.task)].scale
     margin = None if study.margin is None else study.margin / scale
     chance = None
     if ours in cells and theirs in cells:
         chance = _chance(cells[ours], cells[theirs], column)
+        if not cells[ours].is_random and not cells[theirs].is_random:
+            test = replace(test, comparison=replace(test.comparison, claim="backbones"))
     return replace(test, chance=chance, margin=margin)
 
 

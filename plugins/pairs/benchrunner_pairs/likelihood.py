@@ -35,6 +35,7 @@ class Likelihood(Method):
     about = "no training: the text that the pre-trained model finds most likely, masked or left to right"
     trains_encoder = False
     trains_in_steps = False
+    is_random = False
     parameters = (
         Parameter(
             "masking",

@@ -47,7 +47,9 @@ def fitted(samples: Samples, job: Job) -> Fitted:
     if folds.max() > 0:
         penalty = _best_penalty(samples.of(folds >= 0), folds[folds >= 0], job)
         value = penalty if samples.kind.parameter == "alpha" else 1 / penalty
-        note = f"cross-validation chose {samples.kind.parameter} = {value:g}; {SEED_NOTE}"
+        note = f"cross-validation chose {samples.kind.parameter} = {value:g}"
+        if job.fit.recipe.sample == "first":
+            note = f"{note}; {SEED_NOTE}"
     steps = len(PENALTIES) + 1
     job.report(Event("step", steps - 1, steps))
     layer = samples.kind.fit(samples, penalty)

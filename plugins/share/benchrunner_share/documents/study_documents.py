@@ -183,7 +183,8 @@ def _missing_fits(cell: cells.Cell) -> Iterator[str]:
         if known != {Recipe().as_dict().get(name)}:
             asked *= len(values)
     if len(fits) < asked:
-        yield f"{len(fits)} of the {asked} fits of the study"
+        way = cell.fitting.search or (f"early stop {cell.fitting.early_stop}" if cell.fitting.early_stop else "")
+        yield f"{len(fits)} of the {asked} fits of the study{f', of which {way} left some out' if way else ''}"
 
 
 def checked_texts(value: Any) -> None:
