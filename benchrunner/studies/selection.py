@@ -176,6 +176,6 @@ def _figure(best: Score, scores: Sequence[Score], metric: Metric) -> Figure:
     if reasons:
         mean = Score(None, f"{len(reasons)} of {len(scores)} restarts: {reasons[0]}")
         return Figure(best, mean, values=values, scale=metric.scale)
-    mean = statistics.fmean(values)
+    average = statistics.fmean(values)
     deviation = statistics.stdev(values) if len(values) > 1 else None
-    return Figure(best, Score(mean), deviation, values, metric.scale, limits=metric.limits(mean))
+    return Figure(best, Score(average), deviation, values, metric.scale, limits=metric.limits(average))
