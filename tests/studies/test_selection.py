@@ -8,6 +8,7 @@ import pytest
 
 from benchrunner import FitError
 from benchrunner.metrics import Score
+from benchrunner.metrics.classification import EXACT_MATCH
 from benchrunner.results import Fit
 from benchrunner.runs.predicting import Predicted
 from benchrunner.studies.cells import Selection, selected_fit
@@ -71,7 +72,7 @@ def test_the_splits_that_select_are_told(select_on: tuple[str, ...], rate: float
 def test_a_mean_over_restarts_leaves_no_score_out() -> None:
     """The mean of the other restarts would be too good."""
     scores = [Score(0.9), Score(None, "it answers nothing"), Score(0.7)]
-    figure = _figure(scores[0], scores, 100.0)
+    figure = _figure(scores[0], scores, EXACT_MATCH)
     assert figure.mean == Score(None, "1 of 3 restarts: it answers nothing")
     assert (figure.values, figure.deviation) == ((0.9, 0.7), None)
 
