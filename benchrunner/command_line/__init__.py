@@ -1,5 +1,5 @@
 """The command line as a whole: its parser, options and output that commands share, and how failures are told."""
 
-from benchrunner.command_line import options, output
+from benchrunner.command_line import options, output, study_commands
 
-__all__ = ["options", "output"]
+__all__ = ["options", "output", "study_commands"]

@@ -1,17 +1,85 @@
-"""What `run` and `compare` share: a dry run of their study, or the study itself."""
+"""What commands that run a study share: its output options, a dry run of the study, or the study itself."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING
 
-from benchrunner.command_line.output import print_dry_run, reserved_for_json
+from benchrunner.command_line import options
+from benchrunner.command_line.output import FORMATS, print_dry_run, print_result, reserved_for_json
+from benchrunner.console.printing import print_line
+from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
     from benchrunner.fits.executor import Executor
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.result import Result
     from benchrunner.studies.study import Study
+
+MOST_WITH_INTERVALS = 4
+"""Number of rows up to which a table has intervals, so that a table of many systems fits on a screen."""
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how the result of a study is printed; `check_output` must be called first."""
+    shown = parser.add_argument_group("output")
+    shown.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="table",
+        help="table (default), markdown, latex (with booktabs), html, csv (fractions), or json with everything",
+    )
+    shown.add_argument(
+        "--long", action="store_true", help="a row for each system, task, split and metric, with fractions"
+    )
+    options.add_json(parser, help="print the results as JSON, like --format json")
+    shown.add_argument(
+        "--metrics",
+        choices=("headline", "all"),
+        help="metrics of each task in a table of three or more systems: headline (default) or all",
+    )
+    shown.add_argument("--best", action="store_true", help="show the selected restart too; it is optimistic")
+    shown.add_argument(
+        "--intervals",
+        action=argparse.BooleanOptionalAction,
+        help=f"show intervals of 95 %% (default: in tables of {MOST_WITH_INTERVALS} systems at most)",
+    )
+    shown.add_argument("--notes", action="store_true", help="print all notes, not one of each kind")
+    shown.add_argument("--run-ids", action="store_true", help="list the ids of the fits below the table")
+
+
+def check_output(arguments: argparse.Namespace) -> None:
+    """Raise a `RequestError` for a name or a format that is not possible; a dry run asks no hub."""
+    from benchrunner.studies.kept.keeper import check_name
+
+    if arguments.name is not None:
+        check_name(arguments.name)
+    if arguments.json and arguments.format not in ("table", "json"):
+        raise RequestError(f"--json means --format json: leave out --json or --format {arguments.format}.")
+    arguments.format = "json" if arguments.json else arguments.format
+    arguments.json = arguments.format == "json"
+    if arguments.dry_run:
+        if arguments.format not in ("table", "json"):
+            raise RequestError(f"--dry-run prints a table or JSON: leave out --format {arguments.format}.")
+        arguments.offline = True  # a download would not be a dry run
+
+
+def planned_or_printed(study: Study, runner: Runner, executor: Executor | None, arguments: argparse.Namespace) -> int:
+    """Print what a study would run, or run it and print its result; return the exit code."""
+    from benchrunner.studies.comparison.table import Shown
+
+    published = None if study.name else options.published(arguments, study.backbones)
+    if arguments.dry_run:
+        return print_plan(study, runner, arguments)
+    result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
+    intervals = arguments.intervals
+    if intervals is None:
+        intervals = len(study.lines or study.names) <= MOST_WITH_INTERVALS
+    shown = Shown(arguments.best, arguments.metrics == "all", intervals, arguments.notes, arguments.run_ids)
+    code = print_result(result, published=published, form=arguments.format, shown=shown, long=arguments.long)
+    if arguments.format == "table" and "report" in arguments.commands:
+        print_line(f"  a page to share, with the rows where systems differ: benchrunner report {result.name}")
+    return code
 
 
 def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> int:

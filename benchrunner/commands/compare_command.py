@@ -9,20 +9,13 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner.command_line import options
-from benchrunner.command_line.output import FORMATS, print_result
-from benchrunner.command_line.study_commands import finished_study, print_plan
-from benchrunner.console.printing import print_line
+from benchrunner.command_line import options, study_commands
 from benchrunner.errors import RequestError
 from benchrunner.studies.backbones_by_tasks import named_backbones
-from benchrunner.studies.kept.keeper import check_name
 
 if TYPE_CHECKING:
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.study import Study
-
-MOST_WITH_INTERVALS = 4
-"""Number of rows up to which a table has intervals, so that a table of many systems fits on a screen."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -59,65 +52,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add_recipe(parser)
     options.add_workspace(parser)
     options.add_computing(parser)
-    shown = parser.add_argument_group("output")
-    shown.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="table",
-        help="table (default), markdown, latex (with booktabs), html, csv (fractions), or json with everything",
-    )
-    shown.add_argument(
-        "--long", action="store_true", help="a row for each system, task, split and metric, with fractions"
-    )
-    options.add_json(parser, help="print the results as JSON, like --format json")
-    shown.add_argument(
-        "--metrics",
-        choices=("headline", "all"),
-        help="metrics of each task in a table of three or more systems: headline (default) or all",
-    )
-    shown.add_argument("--best", action="store_true", help="show the selected restart too; it is optimistic")
-    shown.add_argument(
-        "--intervals",
-        action=argparse.BooleanOptionalAction,
-        help=f"show intervals of 95 %% (default: in tables of {MOST_WITH_INTERVALS} systems at most)",
-    )
-    shown.add_argument("--notes", action="store_true", help="print all notes, not one of each kind")
-    shown.add_argument("--run-ids", action="store_true", help="list the ids of the fits below the table")
+    study_commands.add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
-    from benchrunner.studies.comparison.table import Shown
     from benchrunner.studies.significance.contrasts import with_contrasts
 
-    if arguments.name is not None:
-        check_name(arguments.name)
-    if arguments.json and arguments.format not in ("table", "json"):
-        raise RequestError(f"--json means --format json: leave out --json or --format {arguments.format}.")
-    arguments.format = "json" if arguments.json else arguments.format
-    arguments.json = arguments.format == "json"
-    if arguments.dry_run:
-        if arguments.format not in ("table", "json"):
-            raise RequestError(f"--dry-run prints a table or JSON: leave out --format {arguments.format}.")
-        arguments.offline = True  # a download would not be a dry run
+    study_commands.check_output(arguments)
     runner = options.runner(arguments)
     executor = options.executor(arguments)
     study = _compared(arguments, runner) if arguments.study is None else _study_of_file(arguments, runner)
     if arguments.margin is not None:
         study = dataclasses.replace(study, margin=arguments.margin)
     study = with_contrasts(study, arguments.against, arguments.contrast or ())
-    published = None if arguments.study else options.published(arguments, study.backbones)
-    if arguments.dry_run:
-        return print_plan(study, runner, arguments)
-    result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
-    intervals = (
-        len(study.lines or study.names) <= MOST_WITH_INTERVALS if arguments.intervals is None else arguments.intervals
-    )
-    shown = Shown(arguments.best, arguments.metrics == "all", intervals, arguments.notes, arguments.run_ids)
-    code = print_result(result, published=published, form=arguments.format, shown=shown, long=arguments.long)
-    if arguments.format == "table" and "report" in arguments.commands:
-        print_line(f"  a page to share, with the rows where systems differ: benchrunner report {result.name}")
-    return code
+    return study_commands.planned_or_printed(study, runner, executor, arguments)
 
 
 def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import print_result
-from benchrunner.command_line.study_commands import finished_study, print_plan
+from benchrunner.command_line.study_commands import check_output, finished_study, print_plan
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
-from benchrunner.studies.kept.keeper import check_name
 
 if TYPE_CHECKING:
     from benchrunner.plugins.registry import Plugins
@@ -32,14 +31,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add_workspace(parser)
     options.add_computing(parser)
     options.add_json(parser)
+    parser.set_defaults(format="table")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the study and print its result, with the folder of each selected fit."""
-    if arguments.name is not None:
-        check_name(arguments.name)
-    if arguments.dry_run:
-        arguments.offline = True  # a download would not be a dry run
+    check_output(arguments)
     if len(arguments.method or ()) > 1:
         raise RequestError(
             f"'run' fits one method, not {', '.join(arguments.method)}. "
@@ -54,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
     result = finished_study(study, runner, executor, arguments, reserved=arguments.json)
-    code = print_result(result, published=published, form="json" if arguments.json else "table")
+    code = print_result(result, published=published, form=arguments.format)
     if not arguments.json:
         for cell in result.cells:
             if cell.selected is not None:

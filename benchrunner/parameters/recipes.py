@@ -185,6 +185,13 @@ class Recipe(Declared):
     weight_decay: float = parameter(
         0.01, "decoupled weight decay; biases and LayerNorm have none", at_least=0, read_by=STEPS
     )
+    decay_by: str = parameter(
+        "lr",
+        "what weight decay is multiplied by in each step: the learning rate (lr), or its share of the peak (share)",
+        choices=("lr", "share"),
+        read_by=STEPS,
+    )
+    """`share` is that of Loshchilov and Hutter 2019, which some libraries call fully decoupled."""
     beta1: float = parameter(0.9, "Adam's decay of the mean of the gradients", at_least=0, at_most=1, read_by=STEPS)
     beta2: float = parameter(
         0.999, "Adam's decay of the mean of the squared gradients", at_least=0, at_most=1, read_by=STEPS
@@ -265,6 +272,11 @@ class Recipe(Declared):
     def as_dict(self) -> dict[str, Any]:
         """Give the values of all fields by their names, and those of methods' parameters as `METHOD.NAME`."""
         return {**{name: getattr(self, name) for name in RECIPE_FIELDS}, **self.parameters}
+
+    @property
+    def decay(self) -> float:
+        """Weight decay as a factor of the learning rate of each step."""
+        return self.weight_decay / (self.lr if self.decay_by == "share" else 1)
 
     def passes(self, rows: int) -> float:
         """Estimate how often a training in steps reads each of its rows."""

@@ -202,6 +202,8 @@ class Cell:
     fitting: Fitting = field(default_factory=Fitting)
     columns: tuple[str, ...] = ()
     """Names of the columns; empty for a task on which the system is fine-tuned first."""
+    skips_first: bool = False
+    """Whether the fits start from the backbone itself, although the system is fine-tuned on a first task."""
 
     @property
     def key(self) -> CellKey:

@@ -261,7 +261,7 @@ class _Plan:
         task = cell.task
         method = self._method(cell)
         first: tuple[str | Recipe, ...] = ()
-        if cell.columns and cell.system in self._stages:
+        if cell.columns and not cell.skips_first and cell.system in self._stages:
             stage = self._stages[cell.system]
             stage_recipes, _ = grid_and_seeds(stage.fitting, stage.task, self._method(stage))
             first = (stage.task.name, *stage_recipes)

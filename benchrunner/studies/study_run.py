@@ -70,10 +70,14 @@ def run_study(
     keeper = StudyKeeper(runner, keep_as or derived_name(study), study, command=command)
     run = _Run(runners, keeper, executor or Local(), show)
     fitted = {}
+    cells = []
     run.wave(study.stages)
     for first in run.results.values():
         fitted[first.cell.system] = f"run:{selected_fit(first).id}"
-    run.wave([replace(cell, backbone=fitted.get(cell.system, cell.backbone)) for cell in study.cells])
+    for cell in study.cells:
+        backbone = cell.backbone if cell.skips_first else fitted.get(cell.system, cell.backbone)
+        cells.append(replace(cell, backbone=backbone))
+    run.wave(cells)
     while more := next_cells(Result(study, tuple(run.results.values()), run.baseline), limit, runner):
         run.wave(more)
     results = tuple(run.results.values())

@@ -144,7 +144,7 @@ class Optimizer:
         self._groups = list[_Group]()
         for rate in sorted(set(self._rates.values())):
             weights = [weight for weight in self.named.values() if self.rate_of(weight) == rate]
-            for group in decay_groups(weights, recipe.weight_decay):
+            for group in decay_groups(weights, recipe.decay):
                 params = tuple(group["params"])
                 self._groups.append(_Group(params, rate, group["weight_decay"]))
         self._moments: dict[nn.Parameter, _Moments] = {}

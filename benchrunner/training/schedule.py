@@ -150,5 +150,5 @@ class Schedule:
         """
         factors = []
         for step in range(self.steps):
-            factors.append(1 - self.lr(step) * rate * self.recipe.weight_decay)
+            factors.append(1 - self.lr(step) * rate * self.recipe.decay)
         return math.prod(factors)

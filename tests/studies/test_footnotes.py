@@ -3,6 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from benchrunner.results import Grid
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.study import System
 from chancy import chancy, compare_rates
@@ -26,6 +29,35 @@ def test_a_note_names_its_backbones_unless_all_share_it(tmp_path: Path) -> None:
         "mine/mood: 2 rows are odd",
         "others on mine/mood: threshold 0.6",
     ]
+
+
+EDGE = "the best grid point lies at the edge of the grid: "
+
+
+@pytest.mark.parametrize(
+    ("rates", "chosen", "said"),
+    [
+        ((4, 6, 8), 4, ["lr 4 is the smallest of 3"]),
+        ((8, 4, 6), 6, []),
+        ((4, 6, 8), 8, ["lr 8 is the largest of 3"]),
+        ((4, 8), 8, []),
+    ],
+)
+def test_a_choice_at_the_edge_of_three_is_noted(
+    rates: tuple[int, ...], chosen: int, said: list[str], tmp_path: Path
+) -> None:
+    result = compare_rates(chancy(tmp_path), grid=Grid({"lr": rates, "schedule": ("released", "cosine", "constant")}))
+    (cell,) = result.cells
+    point = next(point.recipe for point in cell.cell.candidates if point.recipe.lr == chosen)
+    notes = footnotes(replace(result, cells=(replace(cell, chosen=point),)))
+    assert [note.partition(EDGE)[2] for note in notes if EDGE in note] == said
+
+
+def test_notes_on_edges_are_of_one_kind(tmp_path: Path) -> None:
+    result = compare_rates(chancy(tmp_path), grid=Grid({"lr": (4, 6, 8), "warmup": (0.1, 0.2, 0.3)}), seeds=(0,))
+    (said,) = [note for note in footnotes(result, every_note=False) if EDGE in note]
+    assert said == f"mine/mood: {EDGE}lr 8 is the largest of 3 (1 more such note: --notes)"
+    assert sum(EDGE in note for note in footnotes(result)) == 2
 
 
 def test_one_dev_split_needs_no_note_on_selection(tmp_path: Path) -> None:

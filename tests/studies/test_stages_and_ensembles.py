@@ -1,6 +1,7 @@
 """Systems of a study file that are fine-tuned on a first task, and ensembles of restarts."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.command_line.main import main
 from benchrunner.fits.computing import Computing
-from benchrunner.results import Runner, discover, read_study
+from benchrunner.results import Runner, StudyOptions, discover, read_study, run_study
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import raw_outputs
+from benchrunner.studies.cells import selected_fit
 from benchrunner_kit.testing import tiny_family
-from inline import METHODS, STUDIES, SUBMIT, board, mood, own
+from inline import METHODS, STUDIES, SUBMIT, board, mood, own, runner
 from kitchen import STAGED, Kitchen, staged
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -37,6 +39,20 @@ def test_start_is_a_first_task_of_one_restart_and_all_rows(kitchen: Kitchen) -> 
     fits = [[fit["id"] for fit in cell["fits"]] for cell in study["cells"]]
     assert fits == [[fit["id"] for fit in cell["fits"]] for cell in (first, second)]
     assert "fine-tuned on mine/known first" in study["notes"]
+
+
+def test_the_fits_of_a_cell_may_skip_the_first_task(tmp_path: Path) -> None:
+    first = replace(mood(), name="mine/first")
+    made = runner(tmp_path, register_tasks=[first, mood()])
+    tasks = made.plugins.tasks_of(["mine/first", "mine/mood"])
+    study = StudyOptions(start="first", recipe={"epochs": 1}).study(["words"], tasks, made)
+    cells = tuple(replace(cell, skips_first=cell.task.name == first.name) for cell in study.cells)
+    result = run_study(replace(study, cells=cells), made)
+    (stage,) = [cell for cell in result.cells if not cell.cell.columns]
+    of_first, of_mood = [cell.cell for cell in result.cells if cell.cell.columns]
+    assert [fit.id for fit in of_first.fits] == [fit.id for fit in stage.cell.fits]
+    assert of_mood.backbone == f"run:{selected_fit(stage).id}" and of_first.backbone == "words"
+    assert [cell.cell.skips_first for cell in read_study(result.name, made).cells] == [False, True, False]
 
 
 def test_a_start_that_does_not_exist_is_refused(kitchen: Kitchen) -> None:

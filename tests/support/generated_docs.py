@@ -21,6 +21,7 @@ import benchrunner_audit
 import benchrunner_calibration
 import benchrunner_kit
 import benchrunner_kit.testing
+import benchrunner_protocols
 import benchrunner_report
 import benchrunner_runs
 import benchrunner_share
@@ -33,6 +34,7 @@ from benchrunner.plugins import hookspecs
 from benchrunner.plugins.discovery import discover
 from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 from benchrunner_bert.pretraining.settings import Plan, Settings as PretrainingSettings, Texts
+from benchrunner_protocols.table import PROTOCOLS
 from benchrunner_ray.settings import RaySettings
 from benchrunner_slurm.settings import SlurmSettings
 from benchrunner_speed.settings import SpeedSettings
@@ -54,6 +56,7 @@ def commands() -> str:
     extra = [(module.__name__, module) for module in (benchrunner_submit, benchrunner_kit, benchrunner_report)]
     extra += [(module.__name__, module) for module in (benchrunner_share, benchrunner_audit, benchrunner_runs)]
     extra += [(module.__name__, module) for module in (benchrunner_calibration, benchrunner_speed)]
+    extra.append(("benchrunner_protocols", benchrunner_protocols))
     plugins = discover(extra=extra, installed=False)
     [chosen] = [action for action in parser(plugins)._actions if isinstance(action, argparse._SubParsersAction)]
     return table(("command", "what it does"), [(f"`{act.dest}`", act.help or "") for act in chosen._choices_actions])
@@ -107,6 +110,17 @@ def slurm() -> str:
 def speed() -> str:
     """List the options of `speed` that are declared settings."""
     return _parameters(parameters_of(SpeedSettings), prefix="--")
+
+
+def protocols() -> str:
+    """List the protocols of publications, with the number of fits of each task and the seeds."""
+    plugins = discover()
+    rows = []
+    for protocol in PROTOCOLS.values():
+        fits = dict.fromkeys(f"{protocol.points(part, plugins) * part.seeds}" for part in protocol.parts)
+        first = ", ".join(dict.fromkeys(part.starts_from for part in protocol.parts if part.starts_from))
+        rows.append((f"`{protocol.name}`", protocol.about, ", ".join(fits), first, protocol.source))
+    return table(("protocol", "what it fits", "fits of a task", "first task of some", "source"), rows)
 
 
 def _parameters(declared: Mapping[str, Parameter], prefix: str = "") -> str:
@@ -273,7 +287,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
-        *(commands, tasks, recipes, options, pretraining, ray, slurm, speed, hooks),
+        *(commands, tasks, recipes, options, pretraining, protocols, ray, slurm, speed, hooks),
         *(surface, engine, results, testing, submissions, packages, roots, drawing),
     )
 }

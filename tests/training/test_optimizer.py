@@ -133,3 +133,15 @@ def test_a_state_is_put_back_into_the_same_memory() -> None:
     second.restore(dict(first.state()), 1)
     for name, weight in second.named.items():
         assert torch.equal(weight, first.named[name]) and weight.data_ptr() == places[name]
+
+
+def test_decay_by_the_share_does_not_depend_on_the_rate() -> None:
+    recipe = Recipe(lr=2e-4, weight_decay=0.1, decay_by="share")
+    module = Pair()
+    before = module.dense.weight.detach().clone()
+    optimizer = Optimizer({"pair": module}, recipe)
+    for step, share in enumerate((1.0, 0.5)):
+        for weight in module.parameters():
+            weight.grad = torch.zeros_like(weight)  # so that only the decay changes a weight
+        optimizer.step(step, recipe.lr * share)
+    torch.testing.assert_close(module.dense.weight.detach(), before * (1 - 0.1) * (1 - 0.5 * 0.1))

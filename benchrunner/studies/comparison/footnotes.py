@@ -178,8 +178,21 @@ def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[st
         yield f"{names} no scores: {reason}", f"lost: {_without_numbers(reason)}", column.title
     if 0 < cell.collapsed < len(cell.chosen_fits):
         yield _collapsed_note(cell, place, result), "collapsed fits", column.title
+    for said in _at_edge(cell):
+        yield f"the best grid point lies at the edge of the grid: {said}", "edge of the grid", column.title
     for note in cell.notes:
         yield note, _without_numbers(note), column.title
+
+
+def _at_edge(cell: CellResult) -> Iterator[str]:
+    """Say which values of the chosen grid point are the smallest or the largest of three numbers or more."""
+    for name in cell.cell.fitting.grid.choices:
+        values = {point.recipe.as_dict().get(name) for point in cell.cell.candidates}
+        numbers = sorted(value for value in values if isinstance(value, int | float))
+        chosen = cell.chosen and cell.chosen.as_dict().get(name)
+        if len(numbers) > 2 and chosen in (numbers[0], numbers[-1]):
+            side = "smallest" if chosen == numbers[0] else "largest"
+            yield f"{name} {chosen:g} is the {side} of {len(numbers)}"
 
 
 def _without_numbers(said: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, final
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.fits.cost import Cost
 from benchrunner.fits.fit import Fit
-from benchrunner.io.decoding import from_json
+from benchrunner.io.decoding import WHEN_GIVEN, from_json
 from benchrunner.io.seals import read_sealed
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import OTHER_RUNS
@@ -49,6 +49,8 @@ class KeptCell:
     `Fitting.select_on_half`."""
     failed_predictions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Fit id -> split -> reason why there is no prediction."""
+    skips_first: bool = field(default=False, metadata=WHEN_GIVEN)
+    """See `Cell.skips_first`."""
 
     @classmethod
     def of(cls, cell: Cell) -> KeptCell:
@@ -63,6 +65,7 @@ class KeptCell:
             cell.selection,
             cell.fitting,
             cell.candidates,
+            skips_first=cell.skips_first,
         )
 
     @property
@@ -121,6 +124,7 @@ class KeptCell:
             method=self.method,
             fitting=self.fitting,
             columns=self.columns,
+            skips_first=self.skips_first,
         )
 
 

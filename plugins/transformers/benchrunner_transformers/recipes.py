@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -213,11 +212,10 @@ DEBERTA_V3 = NamedRecipe(
 
 
 def _modernbert(name: str, size: str, tasks: dict[str, tuple[float, float, int]]) -> NamedRecipe:
-    """Make the recipe of a size from the learning rate, the weight decay and the epochs of each task.
-
-    The weight decay of the released code is not multiplied by the learning rate but by its share of the peak, so the
-    same decay is a weight decay divided by the peak here.
-    """
+    """Make the recipe of a size from the learning rate, the weight decay and the epochs of each task."""
+    by_task: dict[str, dict[str, Any]] = {"glue": {"max_length": 256}}
+    for task, (lr, weight_decay, epochs) in tasks.items():
+        by_task[f"glue/{task}"] = {"lr": lr, "weight_decay": weight_decay, "epochs": epochs}
     return NamedRecipe(
         name=name,
         about=f"ModernBERT {size}: learning rate, weight decay and epochs of each task, batch size 64",
@@ -226,23 +224,14 @@ def _modernbert(name: str, size: str, tasks: dict[str, tuple[float, float, int]]
             "batch_size": 64,
             "warmup": 0.1,
             "schedule": "after-warmup",
+            "decay_by": "share",
             "beta1": 0.9,
             "beta2": 0.98,
             "epsilon": 1e-6,
         },
-        by_task={
-            "glue": {"max_length": 256},
-            **{
-                f"glue/{task}": dict(_modernbert_fields(lr, weight_decay, epochs))
-                for task, (lr, weight_decay, epochs) in tasks.items()
-            },
-        },
+        by_task=by_task,
         notes="every fit stopped early; RTE, MRPC and STS-B began from the model fitted to MNLI (--init-from)",
     )
-
-
-def _modernbert_fields(lr: float, weight_decay: float, epochs: int) -> Iterator[tuple[str, Any]]:
-    yield from (("lr", lr), ("weight_decay", round(weight_decay / lr, 4)), ("epochs", epochs))
 
 
 MODERNBERT = _modernbert(

@@ -1,0 +1,25 @@
+"""Protocols for benchrunner: how publications fine-tuned and selected, repeated in one command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from benchrunner import hookimpl
+
+if TYPE_CHECKING:
+    from benchrunner import NamedRecipe
+
+
+@hookimpl
+def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    about = "repeat the protocol of a publication: its grid, seeds, tasks and selection, beside its figures"
+    cli.add_parser("reproduce", help=about, module="benchrunner_protocols.reproduce_command")
+
+
+@hookimpl
+def register_recipes() -> Iterator[NamedRecipe]:
+    from benchrunner_protocols.recipes import RECIPES
+
+    yield from RECIPES
