@@ -72,7 +72,7 @@ def _xnli(split: str, seed: str) -> Iterator[tuple[str, str]]:
         rows = [(first, second, spelled.get(label, label)) for first, second, label in _rows("en", NLI, split, seed)]
         yield "XNLI-MT-1.0/multinli/multinli.train.en.tsv", _lines([("premise", "hypo", "label"), *rows])
         return
-    lines = [XNLI_COLUMNS]
+    lines: list[tuple[str, ...]] = [XNLI_COLUMNS]
     for language in XNLI_LANGUAGES:
         rows = _rows(language, NLI, split, seed)
         for number, (_, second, label) in enumerate(rows):

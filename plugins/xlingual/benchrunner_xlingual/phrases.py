@@ -23,9 +23,13 @@ def without_prefix(language: str, table: pa.Table) -> pa.Table:
     for words in sentences:
         if not all(word.startswith(prefix) for word in words):
             return table
-    bare = [[word.removeprefix(prefix) for word in words] for words in sentences]
+    bare = [_removed(prefix, words) for words in sentences]
     place = table.column_names.index("words")
     return table.set_column(place, "words", pa.array(bare, pa.list_(pa.string())))
+
+
+def _removed(prefix: str, words: Iterable[str]) -> list[str]:
+    return [word.removeprefix(prefix) for word in words]
 
 
 def counts(gold: Iterable[Tags], predicted: Iterable[Tags]) -> list[tuple[int, int, int]]:

@@ -69,10 +69,12 @@ def test_one_fit_answers_all_languages_and_has_their_mean(tmp_path: Path) -> Non
     assert sorted(methods) == ["finetune", "majority"]
     (cell,) = result.cells
     for role in ("dev", "test"):
-        scores = []
+        scores = list[float]()
         for language in ("en", "de", "fr"):
             split = f"{role}_{language}"
-            scores.append(cell.figures[Term(task.name, split, "accuracy")].mean.value)
+            score = cell.figures[Term(task.name, split, "accuracy")].mean.value
+            assert score is not None
+            scores.append(score)
             answers = list(predict(cell.restarts[0], split, runner).answers)
             gold = task.load(split, workspace).table.column("label").to_pylist()
             assert scores[-1] == pytest.approx(accuracy_score(gold, answers))
