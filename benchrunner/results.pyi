@@ -6,6 +6,7 @@ from benchrunner.fits.computing import Computing as Computing
 from benchrunner.fits.executor import Executor as Executor, FitRunner as FitRunner
 from benchrunner.fits.fit import Fit as Fit, Prediction as Prediction, Record as Record
 from benchrunner.fits.progress import Event as Event, watched as watched
+from benchrunner.fits.search import Search as Search
 from benchrunner.io import output_places as output_places
 from benchrunner.io.files import remove_leftovers as remove_leftovers
 from benchrunner.parameters.declared import Declared as Declared, parameter as parameter
@@ -16,7 +17,7 @@ from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process.interrupts import HeldBack as HeldBack
 from benchrunner.runs import predicting as predicting
-from benchrunner.runs.answering import answer as answer, write_board_files as write_board_files
+from benchrunner.runs.answering import answer as answer
 from benchrunner.runs.exporting import export as export
 from benchrunner.runs.folder import find_run as find_run
 from benchrunner.runs.local_executor import Local as Local

@@ -17,6 +17,7 @@ _KINDS = {
     "--study": ("studies",),
     "--method": ("methods",),
     "--executor": ("executors",),
+    "--search": ("searches",),
     "--recipe": ("recipes",),
 }
 """Placeholder or option -> kinds of names that complete it."""

@@ -155,7 +155,8 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget",
         metavar="LIMIT",
-        help="for --until-clear: add restarts while all fits together number, or last, at most 40fits, 4h or 90min",
+        help="for --search, --early-stop and --until-clear: add grid points and restarts while all fits together "
+        "cost at most 40fits, 60epochs, 4h or 90min",
     )
 
 

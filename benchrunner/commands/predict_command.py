@@ -50,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer, print the scores if the rows are labelled, and write the answers."""
-    from benchrunner.runs.answering import answer, write_board_files
+    from benchrunner.runs.answering import answer
 
     references, file = _references_and_file(arguments)
     board = None if arguments.board is None else arguments.plugins.leaderboards.find(arguments.board)
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = answered.as_text(probabilities=arguments.probabilities)
     paths = []
     if board is not None:
-        paths = write_board_files(answered, board, arguments.out)
+        paths = answered.write_board_files(board, arguments.out)
     elif arguments.out is not None:
         write_atomically(arguments.out, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
         paths = [arguments.out]

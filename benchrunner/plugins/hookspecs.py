@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.fit import Fit, Prediction, Record
     from benchrunner.fits.progress import Event
+    from benchrunner.fits.search import Search
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
     from benchrunner.parameters.recipes import NamedRecipe
@@ -154,6 +155,25 @@ def register_executors() -> Iterable[Executor]:  # type: ignore[empty-body]
     @hookimpl
     def register_executors():
         yield Backwards()
+    """
+
+
+@hookspec
+def register_searches() -> Iterable[Search]:  # type: ignore[empty-body]
+    """Offer searches, which choose the grid points that are trained (`--search NAME`).
+
+    import random
+
+    from benchrunner import hookimpl
+    from benchrunner.results import Search
+
+    @hookimpl
+    def register_searches():
+        yield Search("lottery", "grid points drawn by lot, --trials of them", draw, has_trials=True)
+
+    def draw(points, scores):
+        drawn = random.Random(0).sample(points, len(points))
+        return [point for point in drawn if point not in scores]
     """
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from benchrunner.parameters.parameter import Value
     from benchrunner.parameters.recipes import NamedRecipe
 
-KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "recipes", "studies", "plugins")
+KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "searches", "recipes", "studies", "plugins")
 
 
 @final
@@ -115,6 +115,7 @@ _LISTS: Mapping[str, Callable[[Plugins], Iterator[Listed]]] = {
     "methods": _methods,
     "leaderboards": _leaderboards,
     "executors": lambda plugins: _about(plugins.executors),
+    "searches": lambda plugins: _about(plugins.searches),
     "recipes": _recipes,
     "studies": _studies,
     "plugins": _plugins,

@@ -24,6 +24,7 @@ from benchrunner.plugins.staging import (
     LEADERBOARD,
     METHOD,
     RECIPE,
+    SEARCH,
     TASK,
     Kind,
     Staged,
@@ -35,6 +36,7 @@ from benchrunner.plugins.staging import (
 if TYPE_CHECKING:
     from benchrunner.backbones.backbone import Backbone, BackboneFamily
     from benchrunner.fits.executor import Executor
+    from benchrunner.fits.search import Search
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
     from benchrunner.plugins.backbone_search import BackboneSearch
@@ -101,6 +103,10 @@ class Plugins:
     @property
     def executors(self) -> Offers[Executor]:
         return self._of(EXECUTOR)
+
+    @property
+    def searches(self) -> Offers[Search]:
+        return self._of(SEARCH)
 
     @property
     def backbones(self) -> Offers[Backbone]:

@@ -81,6 +81,7 @@ LEADERBOARD = Kind(
     {"title": TEXT, "url": TEXT, "note": TEXT},
 )
 EXECUTOR = Kind("executor", "register_executors", "benchrunner.fits.executor", "Executor", {"about": TEXT})
+SEARCH = Kind("search", "register_searches", "benchrunner.fits.search", "Search", {"about": TEXT, "has_trials": CLAIM})
 BACKBONE = Kind(
     "backbone",
     "register_backbones",
@@ -91,7 +92,7 @@ BACKBONE = Kind(
 )
 """Families of backbones; the backbones that they list are the values."""
 
-KINDS = (TASK, METHOD, RECIPE, LEADERBOARD, EXECUTOR, BACKBONE)
+KINDS = (TASK, METHOD, RECIPE, LEADERBOARD, EXECUTOR, SEARCH, BACKBONE)
 
 
 @dataclass

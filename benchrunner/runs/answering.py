@@ -96,6 +96,26 @@ class Answered:
                 "Leave --probabilities out."
             )
 
+    def write_board_files(self, board: Leaderboard, folder: Path) -> list[Path]:
+        """Write the files of a leaderboard with these answers, whatever the number of rows; return their paths."""
+        files = board.with_tasks([self.task.name]).files_of(self.task.name)
+        if not files:
+            known = ", ".join(dict.fromkeys(task for task, _ in board.wanted))
+            raise RequestError(f"{board.name} takes no answers to {self.task.name}, but to {known or 'no task'}.")
+        given = Answers(self.answers, table=self.rows.table, extra_figures=self.extra_figures, fit=self.by)
+        contents = {}
+        for file in files:
+            if absent := [name for name in file.kind.row_columns if name not in self.rows.table.column_names]:
+                raise RequestError(
+                    f"{file.name} has {', '.join(absent)} beside the answers, which is not read from a file of your "
+                    f"own: give the data as --data DIR and --split {file.split}, where {self.task.name} has its own "
+                    "files."
+                )
+            contents[folder / file.name] = file.content(given, len(self.rows))
+        for path, content in contents.items():
+            write_atomically(path, partial(Path.write_bytes, data=content))
+        return list(contents)
+
     @property
     def probabilities(self) -> list[Any]:
         """For each row a table of label -> probability, or a list where the answers are no labels."""
@@ -170,26 +190,6 @@ def answer_together(ensemble: Ensemble, task: Task, rows: Rows, runner: Runner) 
     scores = task.scores(rows.table, answers, extra_figures)
     by = ensemble.members[0].id if len(ensemble.members) == 1 else ensemble.id
     return Answered(task, rows, answers, extra_figures, scores, by)
-
-
-def write_board_files(answered: Answered, board: Leaderboard, folder: Path) -> list[Path]:
-    """Write the leaderboard's files of the task with these answers, whatever the number of rows; return their paths."""
-    files = board.with_tasks([answered.task.name]).files_of(answered.task.name)
-    if not files:
-        known = ", ".join(dict.fromkeys(task for task, _ in board.wanted))
-        raise RequestError(f"{board.name} takes no answers to {answered.task.name}, but to {known or 'no task'}.")
-    given = Answers(answered.answers, table=answered.rows.table, extra_figures=answered.extra_figures, fit=answered.by)
-    contents = {}
-    for file in files:
-        if absent := [name for name in file.kind.row_columns if name not in answered.rows.table.column_names]:
-            raise RequestError(
-                f"{file.name} has {', '.join(absent)} beside the answers, which is not read from a file of your own: "
-                f"give the data as --data DIR and --split {file.split}, where {answered.task.name} has its own files."
-            )
-        contents[folder / file.name] = file.content(given, len(answered.rows))
-    for path, content in contents.items():
-        write_atomically(path, partial(Path.write_bytes, data=content))
-    return list(contents)
 
 
 def finished_fit(folder: RunFolder, runner: Runner) -> Fit:

@@ -179,18 +179,19 @@ def share_interval(count: int, total: int, *, confidence: float = 0.95) -> Inter
 def expected_best(scores: Sequence[float]) -> list[float]:
     """Return the expected best score of 1, 2, ..., n trials, where `scores` are the n trials that were made.
 
-    A trial is a fit with hyper-parameters and a seed (Dodge et al. 2019, "Show Your Work", section 3.1). The trials of
-    each expected value are drawn from `scores` with replacement, so that the k-th value is the mean of the highest
-    score over all n**k draws. The i-th smallest score is the highest of k draws with the probability
-    (i / n)**k - ((i - 1) / n)**k.
+    A trial is a fit with hyper-parameters and a seed (Dodge et al. 2019, "Show Your Work", section 3.1). The k-th value
+    is the mean of the highest score over all sets of k of the trials, which is not biased (Tang et al. 2020). The
+    highest score is that of k / n of the sets, and the i-th smallest is that of (i + 1 - k) / i times as many as the
+    next higher one.
     """
     count = len(scores)
     expected: list[float] = []
     for trials in range(1, count + 1):
         parts = []
-        for rank, score in enumerate(sorted(scores), start=1):
-            probability = (rank / count) ** trials - ((rank - 1) / count) ** trials
-            parts.append(score * probability)
+        share = trials / count
+        for lower, score in zip(range(count - 1, -1, -1), sorted(scores, reverse=True), strict=True):
+            parts.append(score * share)
+            share *= (lower + 1 - trials) / max(1, lower)
         before = expected[-1] if expected else -math.inf
         expected.append(max(before, math.fsum(parts)))  # without rounding errors it never falls
     return expected

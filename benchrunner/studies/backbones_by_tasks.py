@@ -44,6 +44,7 @@ def compared(
     looks: tuple[int, ...] = (),
     early_stop: int | None = None,
     search: str = "",
+    trials: int | None = None,
     limits: Sequence[int | None] = (),
 ) -> Study:
     """Build the study of all backbones, or of backbones by the names of their systems, with each method on all tasks.
@@ -53,7 +54,7 @@ def compared(
     in the tasks that have them. The other arguments are those of `Fitting` and `Cell`.
     """
     selection = selection or Selection()
-    chosen = (preset, keep, limit_dev, select_on_half, looks, early_stop, search)
+    chosen = (preset, keep, limit_dev, select_on_half, looks, early_stop, search, trials)
     fitting = Fitting(grid or Grid(), seeds, changes or {}, *chosen)
     named = by_name(backbones)
     _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)

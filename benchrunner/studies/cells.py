@@ -25,8 +25,6 @@ SELECT = ("mean", "best")
 """Values of a selection's `rule`."""
 KEEP = ("selected", "all", "none")
 """Values of `Fitting.keep`."""
-SEARCH = ("halving",)
-"""Values of `Fitting.search`: after each length of training, the best third of the grid points goes on."""
 ABSENT = "-"
 """What tables show in place of a figure that is not there."""
 LOST, NO_SCORE = "some fits have no scores", "a score is absent"
@@ -104,7 +102,9 @@ class Fitting:
     early_stop: int | None = field(default=None, metadata=WHEN_GIVEN)
     """Number of grid points without a better score on dev after which no longer trainings follow; None trains all."""
     search: str = field(default="", metadata=WHEN_GIVEN)
-    """How grid points are left out before their longest training: `halving`, or empty for none."""
+    """Name of the search that chooses which grid points are trained; empty trains all."""
+    trials: int | None = field(default=None, metadata=WHEN_GIVEN)
+    """Number of grid points that a search with trials tries; None without such a search."""
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
@@ -117,8 +117,6 @@ class Fitting:
             raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
         if self.early_stop is not None and not (type(self.early_stop) is int and self.early_stop > 0):
             raise RequestError(f"early_stop must be a number of grid points, at least 1, not {self.early_stop!r}.")
-        if self.search not in ("", *SEARCH):
-            raise RequestError(f"search must be {' or '.join(SEARCH)}, not '{self.search}'.")
         if self.search and len(self.first_seeds) < 2:
             raise RequestError(
                 f"A search by {self.search} leaves grid points out, and one restart is too few to do so: give two or "

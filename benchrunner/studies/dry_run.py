@@ -18,8 +18,8 @@ from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.references import without_prefix
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell, LimitedRunners, different_fits
+from benchrunner.studies.lines import linked, shorter_recipes
 from benchrunner.studies.planning import check_splits, grid_and_seeds, naming, planned, rows_read
-from benchrunner.studies.rungs import linked, shorter_recipes
 from benchrunner.studies.study import Study
 from benchrunner.studies.system_commands import PROGRAM, estimate_command
 
@@ -268,8 +268,8 @@ class _Plan:
         all_rows = len(self._runner.planner.rows(task, task.train))
         recipes, seeds = grid_and_seeds(cell.fitting, task, method, all_rows)
         fits = []
-        shorter = shorter_recipes(recipes, recipes[0].limit_train or all_rows)
-        for recipe in recipes:
+        shorter = shorter_recipes(recipes, recipes[0].limit_train or all_rows, cell.fitting)
+        for recipe in recipes[: cell.fitting.trials]:
             rows = rows_read(task, method, recipe, self._runner, shorter.get(recipe))
             goes_on = recipe in shorter
             for seed in seeds:
@@ -293,7 +293,7 @@ class _Plan:
         fits = list(cell.fits)
         going_on = linked([cell])
         compared = []
-        for plan, fit in zip(line.fits, fits, strict=True):
+        for plan, fit in zip(line.fits, fits, strict=False):
             record = runner.folder(fit).finished_record()  # a failed fit runs again
             if record is not None:
                 seconds = record.timings.get("seconds") if record.status == "done" else None

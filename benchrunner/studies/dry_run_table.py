@@ -110,7 +110,7 @@ def _lengths(plan: DryRun) -> Iterator[str]:
             "constant, inverse-sqrt or trapezoid and --warmup as a number of steps"
         )
     if any(line.is_searched for line in plan.lines):
-        yield "these are the most fits: longer trainings are left out where shorter ones are not good enough on dev"
+        yield "these are the most fits: a search leaves grid points out that are not good enough on dev"
 
 
 def _estimate(plan: DryRun) -> Iterator[str]:

@@ -13,7 +13,7 @@ from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import STEP_FIELDS, Grid, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting, LimitedRunners
-from benchrunner.studies.rungs import check_search
+from benchrunner.studies.rungs import check_search, check_trials
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
 
@@ -31,6 +31,7 @@ def planned(cell: Cell, runner: Runner) -> Cell:
         fits = _restarts(cell, method.name, recipe, seeds, runner)
         candidates.append(Candidate(recipe, fits, _rows(cell.task, recipe, runner)))
     cell = replace(cell, candidates=tuple(candidates))
+    check_trials(cell.fitting, runner.plugins.searches)
     if method.trains_in_steps:
         check_search(cell)
     return cell

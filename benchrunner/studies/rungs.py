@@ -1,89 +1,38 @@
-"""The order in which grid points are trained: rung by rung, from short trainings to longer ones that go on from them.
-
-Grid points that differ only in the length of the training form a line. Where the learning rates of the first steps do
-not depend on the length, the fits of a line are one training, of which each fit takes the steps that are left.
-"""
+"""The order in which grid points are trained: at once, from short trainings to longer ones, or as a search asks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
 from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
+from benchrunner.fits.search import Search
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.studies.cells import Candidate, Cell
-from benchrunner.training.schedule import has_free_steps
-
-Line = tuple[Candidate, ...]
-"""Grid points that differ only in the length of the training, the shortest first."""
-KEPT_SHARE = 3
-"""One of this number of lines goes on after a rung of successive halving (Li et al. 2020, whose eta this is)."""
-
-
-def lines_of(cell: Cell) -> list[Line]:
-    """Group the grid points of a cell into lines."""
-    lines = dict[Recipe, list[Candidate]]()
-    for point in cell.candidates:
-        lines.setdefault(_of_any_length(point.recipe), []).append(point)
-    return [tuple(sorted(points, key=lambda point: _length(point.recipe, point.rows))) for points in lines.values()]
+from benchrunner.plugin_code import PluginCode
+from benchrunner.plugins.offers import Offers
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.budget import Budget, cost_of
+from benchrunner.studies.cells import Candidate, Cell, CellKey, Fitting, different_fits
+from benchrunner.studies.lines import is_searched, lines_of, linked, next_rung, points_of
 
 
-def _of_any_length(recipe: Recipe) -> Recipe:
-    """Return what a recipe has in common with those that differ only in the length of the training."""
-    return recipe.changed(epochs=1, max_steps=None)
-
-
-def _length(recipe: Recipe, rows: int | None) -> tuple[float, float]:
-    return recipe.passes(rows or 0), recipe.max_steps or math.inf
-
-
-def shorter_recipes(recipes: Iterable[Recipe], rows: int | None) -> dict[Recipe, Recipe]:
-    """Map each recipe whose trainings, on so many rows, go on from those of a shorter one to this shorter recipe."""
-    before = dict[Recipe, Recipe]()
-    shorter = {}
-    for recipe in sorted(recipes, key=lambda recipe: _length(recipe, rows)):
-        line = _of_any_length(recipe)
-        if line in before and has_free_steps(recipe):
-            shorter[recipe] = before[line]
-        before[line] = recipe
-    return shorter
-
-
-def linked(cells: Iterable[Cell]) -> dict[str, Fit]:
-    """Map ids of fits to the fits, each with the shorter fit that it goes on from and whether a longer one follows."""
-    fits = dict[str, Fit]()
-    for cell in cells:
-        for fit in cell.fits:
-            fits.setdefault(fit.id, fit)
-    for cell in cells:
-        fits_of = dict[Recipe, dict[int, str]]()
-        for point in cell.candidates:
-            fits_of[point.recipe] = {fit.seed: fit.id for fit in point.fits}
-        for longer, shorter in shorter_recipes(fits_of, cell.candidates[0].rows).items():
-            for seed in fits_of[longer].keys() & fits_of[shorter].keys():
-                after, before = fits_of[longer][seed], fits_of[shorter][seed]
-                fits[after] = replace(fits[after], shorter=before)
-                fits[before] = replace(fits[before], leaves_state=True)
-    return fits
-
-
-def epochs_trained(cell: Cell) -> float:
-    """Count the passes over the training data in the fits of a cell: steps that a fit takes over count once."""
-    rows = cell.candidates[0].rows or 0
-    shorter = shorter_recipes((point.recipe for point in cell.candidates), rows)
-    epochs = 0.0
-    for point in cell.candidates:
-        taken_over = shorter[point.recipe].passes(rows) if point.recipe in shorter else 0
-        epochs += len(point.fits) * (point.recipe.passes(rows) - taken_over)
-    return epochs
-
-
-def is_searched(cell: Cell) -> bool:
-    """Whether some trainings of a cell are left out if shorter ones are not good enough."""
-    return bool(cell.fitting.early_stop or cell.fitting.search) and max(map(len, lines_of(cell))) > 1
+def check_trials(fitting: Fitting, searches: Offers[Search]) -> None:
+    """Raise a `RequestError` for trials without a search that has some, and for such a search without trials."""
+    has_trials = bool(fitting.search) and searches.find(fitting.search).has_trials
+    if has_trials and (not fitting.trials or fitting.early_stop):
+        raise RequestError(
+            f"The search {fitting.search} tries a number of grid points of any length: give --trials, such as "
+            "--trials 8, and leave early-stop out."
+        )
+    if fitting.trials and not has_trials:
+        names = [name for name, search in searches.items() if search.has_trials]
+        raise RequestError(
+            "The option trials is the number of grid points that a search tries: give it with --search "
+            f"{' or '.join(names) or 'tpe, which benchrunner-optuna brings'}, or leave it out."
+        )
 
 
 def check_search(cell: Cell) -> None:
@@ -98,18 +47,19 @@ def check_search(cell: Cell) -> None:
 
 @final
 class Rungs:
-    """The fits of planned cells, rung by rung: each rung has the next longer grid point of every line that goes on."""
+    """The fits of planned cells, rung by rung: each rung has the grid points that are trained at the same time.
 
-    def __init__(self, cells: Sequence[Cell]) -> None:
+    `earlier` are the cells of the study whose fits are finished: their grid points are decided.
+    """
+
+    def __init__(self, cells: Sequence[Cell], runner: Runner, budget: Budget, earlier: Mapping[CellKey, Cell]) -> None:
         self._planned = cells
+        self._runner = runner
+        self._earlier = earlier
+        self._budget = budget if any(map(is_searched, cells)) else Budget()
         self._fits = linked(cells)
-        self._lines = {cell.key: self._lines_of(cell) for cell in cells}
-        self._reached = 0
-
-    def _lines_of(self, cell: Cell) -> list[Line]:
-        """Return the lines of a cell; each grid point is its own line if nothing makes the points wait."""
-        climbs = cell.fitting.early_stop or cell.fitting.search or any(self._fits[fit.id].shorter for fit in cell.fits)
-        return lines_of(cell) if climbs else [(point,) for point in cell.candidates]
+        self._scores: Mapping[CellKey, dict[Recipe, float]] = {cell.key: {} for cell in cells}
+        self._is_over = False
 
     @property
     def fits(self) -> list[Fit]:
@@ -123,53 +73,66 @@ class Rungs:
     @property
     def cells(self) -> list[Cell]:
         """The cells with the grid points of the rungs so far."""
-        cells = []
-        for cell in self._planned:
-            reached = {point.recipe for line in self._lines[cell.key] for point in line[: self._reached]}
-            points = tuple(point for point in cell.candidates if point.recipe in reached)
-            cells.append(replace(cell, candidates=points))
-        return cells
+        return [_only(cell, self._scores[cell.key]) for cell in self._planned]
 
-    @property
-    def is_last(self) -> bool:
-        """Whether no line has a grid point above the rungs so far."""
-        return all(len(line) <= self._reached for lines in self._lines.values() for line in lines)
+    def next_fits(self, score: Callable[[Cell, Candidate], float]) -> list[Fit]:
+        """Choose the next rung and return its fits, each once; empty after the last rung.
 
-    def next_fits(self) -> list[Fit]:
-        """Go on to the next rung and return its fits, each once; empty after the last rung."""
-        fits = dict[str, Fit]()
-        for lines in self._lines.values():
-            for line in lines:
-                for point in line[self._reached : self._reached + 1]:
-                    fits |= {fit.id: self._fits[fit.id] for fit in point.fits}
-        self._reached += 1
-        return list(fits.values())
-
-    def end_lines(self, score: Callable[[Cell, Candidate], float]) -> None:
-        """End the lines that do not go on; `score` gives what dev says of a grid point whose fits are finished."""
-        for cell in self._planned:
-            lines = self._lines[cell.key]
-            if cell.fitting.early_stop:
-                lines = [self._improving(cell, line, score) for line in lines]
-            if cell.fitting.search:
-                lines = self._halved(cell, lines, score)
-            self._lines[cell.key] = lines
-
-    def _improving(self, cell: Cell, line: Line, score: Callable[[Cell, Candidate], float]) -> Line:
-        """Cut a line off at this rung if its score did not improve over the last grid points."""
-        scores = [score(cell, point) for point in line[: self._reached]]
-        since_best = len(scores) - 1 - scores.index(max(scores))
-        return line[: self._reached] if since_best >= (cell.fitting.early_stop or 0) else line
-
-    def _halved(self, cell: Cell, lines: Sequence[Line], score: Callable[[Cell, Candidate], float]) -> list[Line]:
-        """Cut off all but the best lines at this rung; of equal lines the first ones go on.
-
-        Lines that were cut off here before, when a study adds restarts, count among those that were trained.
+        `score` gives what dev says of a grid point whose fits are finished. The budget ends searches: it leaves out the
+        last points of the rung, as many of each cell.
         """
-        trained = sum(len(line) >= self._reached for line in lines)
-        scores = dict[int, float]()
-        for number, line in enumerate(lines):
-            if len(line) > self._reached:
-                scores[number] = score(cell, line[self._reached - 1])
-        best = sorted(scores, key=scores.__getitem__, reverse=True)[: max(1, trained // KEPT_SHARE)]
-        return [line if number in best else line[: self._reached] for number, line in enumerate(lines)]
+        for cell in self.cells:
+            self._scores[cell.key] |= {point.recipe: score(cell, point) for point in cell.candidates}
+        asked = {cell.key: [] if self._is_over else self._next(cell) for cell in self._planned}
+        while any(asked.values()) and not self._is_paid(asked):
+            self._is_over = True
+            size = max(map(len, asked.values()))
+            asked = {key: points[: size - 1] for key, points in asked.items()}
+        for key, points in asked.items():
+            self._scores[key] |= dict.fromkeys(points, -math.inf)
+        if not any(self._scores.values()):
+            raise RequestError("The budget does not pay for a grid point of each system and task: give a larger one.")
+        rung = [_only(cell, asked[cell.key]) for cell in self._planned]
+        return [self._fits[fit.id] for fit in different_fits(rung)]
+
+    def _is_paid(self, asked: Mapping[CellKey, Sequence[Recipe]]) -> bool:
+        """Return whether the budget covers the study with these grid points of each cell."""
+        if self._budget == Budget():
+            return True
+        cells = dict(self._earlier)
+        finished = {fit.id for cell in (*self._earlier.values(), *self.cells) for fit in cell.fits}
+        for cell in self._planned:
+            cells[cell.key] = _only(cell, (*self._scores[cell.key], *asked[cell.key]))
+        return self._budget.covers(cost_of(cells.values(), finished, self._runner))
+
+    def _next(self, cell: Cell) -> list[Recipe]:
+        """Return the grid points of a cell that are trained next."""
+        scores = self._scores[cell.key]
+        points = _unstopped(cell, scores)
+        if cell.fitting.search and cell.key not in self._earlier and len(points) > 1:
+            search = self._runner.plugins.searches.find(cell.fitting.search)
+            with PluginCode(f"The search '{search.name}'"):
+                asked = [point for point in search.next_points(points, scores) if point not in scores]
+            return asked if cell.fitting.trials is None else asked[: cell.fitting.trials - len(scores)]
+        if cell.fitting.early_stop or any(self._fits[fit.id].shorter for fit in cell.fits):
+            return next_rung(points, scores)
+        return [point for point in points if point not in scores]
+
+
+def _only(cell: Cell, points: Collection[Recipe]) -> Cell:
+    """Return a cell with some of its grid points alone."""
+    return replace(cell, candidates=tuple(point for point in cell.candidates if point.recipe in points))
+
+
+def _unstopped(cell: Cell, scores: Mapping[Recipe, float]) -> list[Recipe]:
+    """Return the grid points of a cell without the longer ones of lines that do not improve any more."""
+    points = points_of(cell)
+    patience = cell.fitting.early_stop
+    if patience is None:
+        return points
+    left = list[Recipe]()
+    for line in lines_of(points):
+        of_line = [scores[point] for point in line if point in scores]
+        since_best = len(of_line) - 1 - of_line.index(max(of_line)) if of_line else 0
+        left += line[: len(of_line)] if since_best >= patience else line
+    return left

@@ -15,7 +15,7 @@ from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import by_name, compared
-from benchrunner.studies.cells import KEEP, SEARCH, SELECT, Selection
+from benchrunner.studies.cells import KEEP, SELECT, Selection
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
 
@@ -101,12 +101,11 @@ class StudyOptions(Declared):
     )
     search: str | None = parameter(
         None,
-        "of trainings of several lengths, let only the best third of the grid points, by the mean over two or more "
-        "restarts, go on to the next length (successive halving)",
+        "train only the grid points that a search of 'benchrunner list searches' chooses, by the mean over two or more "
+        "restarts on dev",
         str,
-        choices=SEARCH,
-        read_by=STEPS,
     )
+    trials: int | None = parameter(None, "number of grid points that the search tries", int, at_least=1)
     select_by: str | None = parameter(None, "metric that selects, in place of each task's headline", str)
     method: tuple[str, ...] | None = parameter(
         None, "methods for every task, in place of each task's own; several are compared", str, separator=","
@@ -170,6 +169,8 @@ class StudyOptions(Declared):
             plugins.backbone_search.check_family(self.family)
         if self.preset is not None:
             plugins.recipes.find(self.preset)
+        if self.search is not None:
+            plugins.searches.find(self.search)
         if self.start is not None:
             plugins.tasks.find(self.start)
         if self.grid is not None:
@@ -265,6 +266,7 @@ class StudyOptions(Declared):
             looks=self.until_clear or (),
             early_stop=self.early_stop,
             search=self.search or "",
+            trials=self.trials,
             limits=self.limits,
         )
         return study if self.start is None else self._after_start(study, plugins.tasks.find(self.start), runner)
@@ -272,7 +274,7 @@ class StudyOptions(Declared):
     def as_stage(self) -> StudyOptions:
         """Return these options for a task on which systems are fine-tuned first, which has one restart."""
         once = dataclasses.replace(self, seeds=None, restarts=None, until_clear=None, select=None, select_by=None)
-        return dataclasses.replace(once, start=None, keep="selected", early_stop=None, search=None)
+        return dataclasses.replace(once, start=None, keep="selected", early_stop=None, search=None, trials=None)
 
     def _after_start(self, study: Study, task: Task, runner: Runner) -> Study:
         """Let the fits of a study start from fits of another task."""

@@ -19,6 +19,7 @@ from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.budget import Budget
 from benchrunner.studies.cells import Cell, CellKey, CellResult, Figure, LimitedRunners, different_fits, selected_fit
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
@@ -57,8 +58,8 @@ def run_study(
     kept in the runs folder under `keep_as`, by default a name made of what is compared (`Result.name`), with `command`,
     the words of the command line that repeats the study. `with_costs` lets a plugin measure what the systems cost;
     otherwise the result has the costs that were measured before. `program` runs the commands that build backbones.
-    `budget` limits what a study with looks (`Fitting.looks`) adds: the number of all its fits ("40fits") or their time
-    ("4h").
+    `budget` limits what a search or a study with looks (`Fitting.looks`) adds: the number of all fits of the study
+    ("40fits"), their passes over training data ("60epochs") or their time ("4h").
     """
     limit = check_looks(study, budget)
     if with_costs and not runner.plugins.hook.measure_costs.get_hookimpls():
@@ -68,7 +69,7 @@ def run_study(
     _check(study, runners, program)
     _build(study, runner, program, show=show)
     keeper = StudyKeeper(runner, keep_as or derived_name(study), study, command=command)
-    run = _Run(runners, keeper, executor or Local(), show)
+    run = _Run(runners, keeper, executor or Local(), show, limit)
     fitted = {}
     cells = []
     run.wave(study.stages)
@@ -163,8 +164,11 @@ def _existing(system: System, study: Study, runner: Runner) -> list[str]:
 class _Run:
     """Runs the fits of a study in waves: those of first tasks, then those of the columns."""
 
-    def __init__(self, runners: LimitedRunners, keeper: StudyKeeper, executor: Executor, show: bool) -> None:
+    def __init__(
+        self, runners: LimitedRunners, keeper: StudyKeeper, executor: Executor, show: bool, budget: Budget
+    ) -> None:
         self._runners = runners
+        self._budget = budget
         self._keeper = keeper
         self._executor = executor
         self._show = show
@@ -188,7 +192,7 @@ class _Run:
 
         `later` are the cells that run after these: the weights of their fits are kept until then.
         """
-        rungs = Rungs(cells)
+        rungs = Rungs(cells, runner, self._budget, {key: result.cell for key, result in self.results.items()})
         runner.observers.call("before_study", fits=rungs.fits)
         self._keeper.planned(cells)
         predictions = NotedPredictions(runner)
@@ -238,7 +242,10 @@ class _Run:
         if self._show:
             weights = [(fit, fit_work(fit, runner, rungs.shorter(fit))) for fit in rungs.fits]
         with watched(runner.observers, weights, show=self._show) as watch:
-            while fits := rungs.next_fits():
+            ranking = Ranking(records, predictions)
+            trained = list[Cell]()
+            while fits := rungs.next_fits(ranking.score):
+                _drop_beaten(trained, ranking, runner, needed)
                 before = len(records)
                 for fit, record in executed(self._executor, fits, runner):
                     is_done = record.status == "done"
@@ -250,10 +257,7 @@ class _Run:
                     raise PluginError(
                         f"The executor '{self._executor.name}' gave no record of {lost} of {len(fits)} fits."
                     )
-                if not rungs.is_last:
-                    ranking = Ranking(records, predictions)
-                    rungs.end_lines(ranking.score)
-                    _drop_beaten(rungs.cells, ranking, runner, needed)
+                trained = rungs.cells
         for fit in rungs.fits:
             runner.folder(fit).forget_state()
         return records

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from statistics import fmean
-from typing import final
-
 from benchrunner.errors import RequestError
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Cell, CellKey, CellResult
+from benchrunner.studies.budget import Budget, cost_of
+from benchrunner.studies.cells import Cell, CellKey, CellResult, different_fits
 from benchrunner.studies.planning import with_next_look
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Study
 
 
-@final
-@dataclass(frozen=True)
-class Budget:
-    """What all fits of a study together may cost, those included that were finished before."""
-
-    fits: float = math.inf
-    seconds: float = math.inf
-    """Seconds of fitting, as records have them."""
-
-    @classmethod
-    def read(cls, text: str) -> Budget:
-        """Read a budget such as `40 fits`, `4h` or `90min`."""
-        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(fits|h|min)", text.strip())
-        if match is None:
-            raise RequestError(f"A budget is written as 40fits, 4h or 90min, not '{text}'.")
-        limit = float(match[1])
-        if match[2] == "fits":
-            return cls(fits=limit)
-        return cls(seconds=limit * (3600 if match[2] == "h" else 60))
-
-
 def check_looks(study: Study, budget: str | None) -> Budget:
     """Read the budget; raise a `RequestError` if nothing is compared, or if a budget has nothing to limit."""
-    if budget is not None and not study.looks:
+    searched = any(cell.fitting.search or cell.fitting.early_stop for cell in study.cells)
+    if budget is not None and not study.looks and not searched:
         raise RequestError(
-            "A budget limits the restarts that are added until comparisons are clear: give --until-clear."
+            "A budget limits a search, or the restarts that are added until comparisons are clear: give --search, "
+            "--early-stop or --until-clear."
         )
     if study.looks and len(study.compared) < 2:
         raise RequestError(
@@ -73,29 +48,13 @@ def next_cells(result: Result, budget: Budget, runner: Runner) -> list[Cell]:
 
     A column gets all of these restarts, or none.
     """
+    finished = {cell.cell.key: cell.cell for cell in result.cells}
+    known = {fit.id for fit in different_fits(finished.values())}
     planned = dict[CellKey, Cell]()
     for cells in unclear_cells(result).values():
         more = dict(planned)
         for cell in cells:
             more[cell.cell.key] = with_next_look(cell, runner)
-        fits, seconds = _cost(result, more, runner)
-        if fits <= budget.fits and seconds <= budget.seconds:
+        if budget.covers(cost_of((finished | more).values(), known, runner)):
             planned = more
     return list(planned.values())
-
-
-def _cost(result: Result, planned: Mapping[CellKey, Cell], runner: Runner) -> tuple[int, float]:
-    """Count the fits of a study in which some cells are planned anew, and their seconds.
-
-    A new fit counts as the mean of its cell's restarts, also if it is finished: repeated, a study decides alike.
-    """
-    seconds = dict[str, float]()
-    for cell in result.cells:
-        known = {}
-        for fit in cell.cell.fits:
-            record = runner.folder(fit).record()
-            known[fit.id] = record.timings.get("seconds", 0.0) if record else 0.0
-        mean = fmean([known[fit.id] for fit in cell.restarts] or [0.0])
-        for fit in planned.get(cell.cell.key, cell.cell).fits:
-            seconds.setdefault(fit.id, known.get(fit.id, mean))
-    return len(seconds), sum(seconds.values())

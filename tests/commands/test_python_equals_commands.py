@@ -24,7 +24,6 @@ from benchrunner.results import (
     export,
     list_offers,
     run_study,
-    write_board_files,
 )
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
@@ -135,7 +134,7 @@ def predict_is_equal(shell: Shell) -> None:
     )
     answered = answer([run], own, split="test")
     shell("predict", run, "--split", "test", "--board", "moods", "--out", "command", *shell.folders())
-    written = write_board_files(answered, shell.plugins.leaderboards.find("moods"), Path("python"))
+    written = answered.write_board_files(shell.plugins.leaderboards.find("moods"), Path("python"))
     assert written == [Path("python", "moods.tsv")]
     assert contents(Path("python")) == contents(Path("command"))
     code, _, err = shell("predict", run, *shell.folders())

@@ -151,7 +151,7 @@ def test_a_study_file_may_select_on_half(place: str, shell: Shell) -> None:
     if place == "recipe":
         without = shell.json(*words, "--no-select-on-half")
         assert without["select_on_half"] is False
-        assert any("chose among different numbers of grid points (tiny 1, others 2)" in n for n in without["notes"])
+        assert any("different budgets: tiny 1 grid point" in n and "favours" in n for n in without["notes"])
 
 
 def test_wrong_input_is_refused(shell: Shell) -> None:

@@ -32,6 +32,7 @@ SIGNATURES = {
     "register_methods": "() -> Iterable[Method]",
     "register_leaderboards": "() -> Iterable[Leaderboard]",
     "register_executors": "() -> Iterable[Executor]",
+    "register_searches": "() -> Iterable[Search]",
     "register_recipes": "() -> Iterable[NamedRecipe]",
     "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
     "read_study": "(name: str, runner: Any, parameters: Mapping[str, str], scale: str | None, "

@@ -65,7 +65,7 @@ def test_one_half_selects_and_the_other_is_shown(tmp_path: Path) -> None:
     assert cell.flagged == {"no better than majority": 1}
     assert result.baseline[TERM].value == pytest.approx(_share_of_glad(cell.runner), abs=1e-9)
     assert len(result.rows()) == 12
-    assert result.statistics.trials["words", result.study.columns[0].name] == (0.5, 0.75), "both rates, as shown"
+    assert result.statistics.trials["words", result.study.columns[0].name] == (0.5, 1.0), "both rates, as shown"
     shown = as_json(result)
     assert shown["select_on_half"] is True
     assert "mine/mood: selected on 12 rows of dev, and scored on the other 12 (--select-on-half)" in shown["notes"]

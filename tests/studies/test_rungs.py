@@ -13,10 +13,11 @@ from benchrunner.engine import Job, Method, Outcome
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import Event
 from benchrunner.results import Grid, Result, Runner, StudyOptions, compared, read_study, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.dry_run import dry_run_study
 from benchrunner.studies.dry_run_table import notes
-from benchrunner.studies.rungs import Rungs, shorter_recipes
+from benchrunner.studies.lines import shorter_recipes
 from inline import mood, runner
 
 FREE = Recipe(lr=0.02, batch_size=8, schedule="constant", warmup=2.0)
@@ -88,17 +89,6 @@ def test_halving_trains_the_best_third_longer(tmp_path: Path) -> None:
     assert cell.chosen is not None and (cell.chosen.lr, cell.chosen.epochs) == (9.0, 9)
 
 
-def test_more_restarts_leave_the_points_of_a_search(tmp_path: Path) -> None:
-    """A search that is over is not repeated among the grid points that it left, when looks add restarts."""
-    made, _ = scripted(tmp_path, lambda lr, epochs, seed: lr)
-    rates = (1.0, 9.0, 2.0, 8.0, 3.0, 4.0, 5.0, 6.0, 7.0)
-    [cell] = run(made, epochs=(1, 3, 9), lr=rates, seeds=(0, 1), search="halving").cells
-    again = Rungs([cell.cell])
-    while again.next_fits() and not again.is_last:
-        again.end_lines(lambda cell, point: point.recipe.lr)
-    assert again.cells[0].candidates == cell.cell.candidates
-
-
 def test_a_method_without_steps_is_not_searched(tmp_path: Path) -> None:
     made, method = scripted(tmp_path, lambda lr, epochs, seed: lr)
     made.plugins.methods.find("scripted").trains_in_steps = False
@@ -110,7 +100,7 @@ def test_a_method_without_steps_is_not_searched(tmp_path: Path) -> None:
 def test_steps_and_epochs_together_are_one_line_by_length(tmp_path: Path) -> None:
     """With eight steps in an epoch, six steps of two epochs are shorter than one epoch."""
     recipes = [FREE.changed(epochs=epochs, max_steps=steps) for epochs in (1, 2) for steps in (6, None)]
-    shorter = shorter_recipes(recipes, 64)
+    shorter = shorter_recipes(recipes, 64, Fitting())
     lengths = [(recipe.passes(64), before.passes(64)) for recipe, before in shorter.items()]
     assert lengths == [(0.75, 0.75), (1.0, 0.75), (2.0, 1.0)]
 
@@ -156,7 +146,10 @@ def test_weights_go_when_a_longer_training_is_better(tmp_path: Path) -> None:
     [
         ({"epochs": (1, 2), "search": "halving"}, "one restart is too few"),
         ({"epochs": (2,), "early_stop": 1}, "give several, such as --epochs 1-10"),
-        ({"epochs": (1, 2), "search": "random"}, "search must be halving"),
+        (
+            {"epochs": (1, 2), "search": "halvin", "seeds": (0, 1)},
+            "There is no search .halvin.\\. Did you mean halving",
+        ),
         ({"epochs": (1, 2), "early_stop": 0}, "at least 1, not 0"),
     ],
 )
@@ -324,7 +317,7 @@ def test_a_table_says_what_a_search_trained(tmp_path: Path) -> None:
     made, _ = scripted(tmp_path, lambda lr, epochs, seed: lr + epochs + seed)
     result = run(made, epochs=(1, 3), lr=(1.0, 9.0, 2.0), seeds=(0, 1), search="halving")
     said = "\n".join(footnotes(result))
-    assert "halving chose which trainings go on; trained were words 8 fits of 12 epochs" in said
+    assert "halving chose which grid points are trained; trained were: words 4 grid points, 8 fits, 12 epochs" in said
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,12 @@ from benchrunner import ACCURACY, RequestError, Workspace
 from benchrunner.engine import Backbone, Job, Method, Outcome
 from benchrunner.results import Grid, Result, Runner, Study, StudyOptions, compared, read_study, run_study
 from benchrunner.statistics import paired_test
+from benchrunner.studies.budget import Budget
 from benchrunner.studies.cells import Fitting
 from benchrunner.studies.comparison import as_json
 from benchrunner.studies.dry_run import dry_run_study
 from benchrunner.studies.dry_run_table import as_json as plan_json
-from benchrunner.studies.until_clear import Budget, check_looks
+from benchrunner.studies.until_clear import check_looks
 from finished_studies import Family, NamedBackbone
 from inline import mood, runner
 
@@ -215,15 +216,16 @@ def test_looks_need_a_comparison_and_budgets_looks(tmp_path: Path) -> None:
     offered, _ = made(tmp_path, one=ONE)
     with pytest.raises(RequestError, match="one is compared with nothing"):
         check_looks(study_of(offered), None)
-    with pytest.raises(RequestError, match="give --until-clear"):
+    with pytest.raises(RequestError, match="give --search, --early-stop or --until-clear"):
         check_looks(compared(("one",), tuple(offered.plugins.tasks.values())), "4h")
 
 
 def test_budgets_are_read() -> None:
     assert Budget.read("40 fits") == Budget.read("40fits") == Budget(fits=40)
+    assert Budget.read("60epochs") == Budget(epochs=60)
     assert (Budget.read("1.5h").seconds, Budget.read("90 min").fits) == (5400, math.inf)
     for text in ("40", "4 hours", "-1h", "0x1h", ""):
-        with pytest.raises(RequestError, match="written as 40fits, 4h or 90min"):
+        with pytest.raises(RequestError, match="written as 40fits, 60epochs, 4h or 90min"):
             Budget.read(text)
 
 

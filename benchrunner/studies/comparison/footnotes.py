@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
-from benchrunner.studies.cells import CellResult, different_fits
+from benchrunner.studies.cells import Cell, CellResult
 from benchrunner.studies.comparison.conclusions import grouped
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.comparison.verdict import detectable, seen_from
+from benchrunner.studies.lines import fit_epochs, is_searched
 from benchrunner.studies.result import Result
-from benchrunner.studies.rungs import epochs_trained, is_searched
 from benchrunner.studies.significance.differences import SystemDifference
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.studies.until_clear import unclear_cells
@@ -71,7 +71,6 @@ def _notes(result: Result, published: PublishedChoice) -> Iterator[Note]:
             )
             yield Note(said, about=", ".join(columns))
     yield from _budgets(result)
-    yield from _unequal_trials(result)
     if result.study.looks:
         for said in _looks(result):
             yield Note(said)
@@ -115,44 +114,53 @@ def _looks(result: Result) -> Iterator[str]:
 
 
 def _budgets(result: Result) -> Iterator[Note]:
-    """Say how much was trained for each system, where grid points may be left out."""
-    fits = dict[str, int]()
-    epochs = dict[str, float]()
-    ways = dict[str, None]()
-    for cell in result.table_cells:
-        if is_searched(cell.cell):
-            fitting, name = cell.cell.fitting, cell.cell.system
-            ways[fitting.search or f"early stop {fitting.early_stop}"] = None
-            fits[name] = fits.get(name, 0) + len(different_fits([cell.cell]))
-            epochs[name] = epochs.get(name, 0.0) + epochs_trained(cell.cell)
-    if fits:
-        listed = ", ".join(f"{name} {fits[name]} fits of {epochs[name]:g} epochs" for name in fits)
-        yield Note(f"{', '.join(ways)} chose which trainings go on; trained were {listed}")
+    """Say what was tried and trained for each system, where grid points may be left out or systems differ in this.
 
-
-def _unequal_trials(result: Result) -> Iterator[Note]:
-    """Say where the systems that are compared chose among different numbers of grid points, which favours the most.
-
-    Where one half of dev chose and the other is scored, the choice favours none.
+    Fits of several methods are not compared by their number and epochs, nor are restarts that are added until clear.
     """
-    if result.study.select_on_half:
-        return
-    points_of: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for column in result.study.columns:
-        points = []
-        for system in result.study.names:
-            cell = result.cell_at.get((system, column.name))
-            if cell is not None and column.is_tested:
-                points.append((system, len(cell.cell.candidates)))
-        if len({count for _, count in points}) > 1:
-            points_of.setdefault(tuple(points), []).append(column.title)
-    for chosen_among, columns in points_of.items():
-        listed = ", ".join(f"{system} {count}" for system, count in chosen_among)
-        said = (
-            f"the systems chose among different numbers of grid points ({listed}); the choice on dev favours the "
-            "system with more of them, by chance alone: --select-on-half scores other rows than those that chose"
-        )
-        yield Note(said, about=", ".join(dict.fromkeys(columns)))
+        cells = dict[str, Cell]()
+        for name in result.study.names if column.is_tested else ():
+            if (name, column.name) in result.cell_at:
+                cells[name] = result.cell_at[name, column.name].cell
+        by_points = len({fit.method for cell in cells.values() for fit in cell.fits}) > 1 or result.study.looks
+        ways = dict[str, None]()
+        budgets = {}
+        for name, cell in cells.items():
+            fitting, points, epochs = cell.fitting, len(cell.candidates), fit_epochs(cell)
+            if is_searched(cell):
+                ways[fitting.search or f"early stop {fitting.early_stop}"] = None
+            trained = "" if by_points else f", {len(epochs)} fits, {sum(epochs.values()):g} epochs"
+            budgets[name] = f"{points} grid point{'s' * (points > 1)}{trained}"
+        is_equal = len(set(budgets.values())) < 2
+        if is_equal and not ways:
+            continue
+        chosen_by = f"{', '.join(ways)} chose which grid points are trained; " if ways else ""
+        listed = "; ".join(f"{name} {budget}" for name, budget in budgets.items())
+        said = f"{chosen_by}{'trained were' if is_equal else 'the systems had different budgets'}: {listed}"
+        yield Note(said + _favour(result, column, cells, is_sample=not ways), "budgets", column.title)
+
+
+def _favour(result: Result, column: Column, cells: Mapping[str, Cell], *, is_sample: bool) -> str:
+    """Say whom the choice on dev favours, and what to expect of equal numbers of grid points; nothing if of none.
+
+    Where one half of dev chose and the other is scored, the choice favours none. What a search chose is no sample.
+    """
+    numbers = {len(cell.candidates) for cell in cells.values()}
+    if len(numbers) < 2 or result.study.select_on_half:
+        return ""
+    least = min(numbers)
+    said = (
+        "; the choice on dev favours the system with more grid points, by chance alone: --select-on-half scores other "
+        "rows than those that chose"
+    )
+    expected = []
+    for name in cells:
+        best = result.statistics.trials.get((name, column.name), ())[least - 1 : least]
+        expected += [f"{name} {result.figures[name, column.name].text(value)}" for value in best]
+    if not is_sample or len(expected) < len(cells):
+        return said
+    return f"{said}; to be expected of {least} grid point{'s' * (least > 1)}: {', '.join(expected)}"
 
 
 def _of_cells(result: Result) -> Iterator[Note]:

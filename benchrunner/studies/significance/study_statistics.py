@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Literal, final
 
 from benchrunner.errors import BenchrunnerError, Undefined, first_line
@@ -69,7 +70,7 @@ class StudyStatistics:
     mean_ranks: Mapping[str, MeanRank] = field(default_factory=dict)
     """The mean rank of each system or arm over the tested columns in which all that are ranked have figures."""
     trials: Mapping[Place, Sequence[float]] = field(default_factory=dict)
-    """The best score to expect of 1, 2, ... trials, which are the finished fits of all grid points."""
+    """The best score to expect of 1, 2, ... trials, which are grid points with the mean over their finished fits."""
     crossings: Mapping[Pairing, Crossings] = field(default_factory=dict)
     """Where the series of a figure cross: those that a contrast compares. All their stretches hold together."""
     clusters: Mapping[str, Clusters] = field(default_factory=dict)
@@ -369,12 +370,16 @@ def _has_interval(cell: CellResult, column: Column, term: Term) -> bool:
 
 
 def _trial_scores(cell: CellResult, term: Term) -> Iterator[float]:
-    """Yield the score of every finished fit of all grid points."""
+    """Yield the mean score of every grid point over its finished fits."""
     predictions = cell.predictions
     if predictions is None or term.split not in cell.cell.task.named("dev"):
         return
-    for fit in cell.cell.fits:
-        if fit.id not in cell.lost:
-            value = predictions.predict(fit, term.split).record.scores[term.metric].value
-            if value is not None:
-                yield value
+    for point in cell.cell.candidates:
+        scores = []
+        for fit in point.fits:
+            if fit.id not in cell.lost:
+                value = predictions.predict(fit, term.split).record.scores[term.metric].value
+                if value is not None:
+                    scores.append(value)
+        if scores:
+            yield fmean(scores)

@@ -343,7 +343,7 @@ def test_equal_values_are_said_in_words(study: tuple[Result, Runner], report: Re
     equal = {(name, column): [0.98, 0.98 + 1e-14] for name in NAMES}
     result = replace(study[0], given_statistics=replace(study[0].statistics, trials=equal))
     [card] = [card for card in cards(replace(section, result=result)) if card.title == "Expected best"]
-    assert not card.drawings and "all fits of a system have the same score" in card.words
+    assert not card.drawings and "all grid points of a system have the same score" in card.words
 
 
 @pytest.mark.parametrize(("lengths", "drawn"), [((1, 2), 0), ((3, 1, 2), 1)])

@@ -126,7 +126,7 @@ def _by_length_of_training(section: Section) -> Iterator[Card]:
 
 def _trials(section: Section) -> Iterator[Card]:
     """Show the best score to expect after 1, 2, ... trials, from two trials on."""
-    about = "best dev score to expect after a number of trials, which are fits of all grid points (Dodge et al. 2019)"
+    about = "best dev score to expect after a number of trials, which are grid points with the mean over their fits"
     lines = []
     is_flat = True
     for series, name in enumerate(section.systems):
@@ -135,7 +135,7 @@ def _trials(section: Section) -> Iterator[Card]:
             lines.append(Line(name, series, list(enumerate(values, start=1))))
             is_flat = is_flat and is_constant(values)
     if is_flat and lines:
-        words = "The same after any number of trials, because all fits of a system have the same score."
+        words = "The same after any number of trials, because all grid points of a system have the same score."
         yield Card("Expected best", about, words=words)
     elif lines:
         title = f"Expected best of trials on {section.task.name}"
