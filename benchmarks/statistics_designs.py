@@ -194,30 +194,32 @@ class Choice:
         return f"{self.found} ({100 * self.difference:+.1f})"
 
 
-def chosen(kind: Kind, points: int, restarts: int, *, on_half: bool, seeds: bool, count: int) -> Choice:
-    """Compare a backbone that chooses among equally good grid points with one that has a single point."""
+def chosen(
+    kind: Kind, points: tuple[int, int], restarts: int, *, on_half: bool, seeds: bool, count: int, rows: int = ROWS
+) -> Choice:
+    """Compare two backbones that choose among these numbers of grid points, all of which are equally good.
+
+    `rows` is the number of rows of dev, 300 at most.
+    """
     hits = 0
     differences = []
     for number in range(count):
-        draw = np.random.default_rng([number, points, restarts, seeds, *kind.metric.name.encode()])
+        draw = np.random.default_rng([number, points[0], restarts, seeds, *kind.metric.name.encode()])
         gold, hardness = kind.gold(draw), draw.normal(0, ROW, ROWS)
         of_backbones = []
-        for size in (points, 1):
+        for size in points:
             effects = draw.normal(0, kind.seed_effect * seeds, size * restarts)
             answers = backbone(kind, gold, hardness, effects, draw)
             of_backbones.append([answers[start : start + restarts] for start in range(0, size * restarts, restarts)])
-        candidates, other = of_backbones[0], of_backbones[1][0]
-        choosing = slice(0, ROWS // 2 if on_half else ROWS)
-        shown = slice(ROWS // 2 if on_half else 0, ROWS)
+        choosing = slice(0, rows // 2 if on_half else rows)
+        shown = slice(rows // 2 if on_half else 0, rows)
 
         def score(point: list[list[float]], gold: np.ndarray = gold, choosing: slice = choosing) -> float:
             values = [kind.metric.value(gold[choosing].tolist(), restart[choosing]) for restart in point]
             return float(np.mean(values))
 
-        best = [restart[shown] for restart in max(candidates, key=score)]
-        test = paired_test(
-            kind.metric, gold[shown].tolist(), best, [restart[shown] for restart in other], resamples=499
-        )
+        best, other = ([restart[shown] for restart in max(of_one, key=score)] for of_one in of_backbones)
+        test = paired_test(kind.metric, gold[shown].tolist(), best, other, resamples=499)
         hits += test.p < LEVEL
         differences.append(test.difference)
     return Choice(Rate(hits, count), float(np.mean(differences)))
@@ -263,7 +265,7 @@ def print_choices(count: int) -> None:
                 what = "chosen on half, tested on the other" if on_half else "chosen and tested on all rows"
                 print(f"| {kind.metric.name}, {points} and 1, {what} |", end="")
                 for _, restarts, seeds in CHOICES:
-                    found = chosen(kind, points, restarts, on_half=on_half, seeds=seeds, count=count)
+                    found = chosen(kind, (points, 1), restarts, on_half=on_half, seeds=seeds, count=count)
                     print(f" {found} |", end="", flush=True)
                 print()
 
