@@ -39,6 +39,8 @@ class Fit:
     """Versions of the plugins whose code takes part, by title of the plugin."""
     method_fields: str = field(default="", metadata=WHEN_GIVEN)
     """Hash of the fields of the method, if it is a frozen dataclass and has any."""
+    folds: int = field(default=0, metadata=WHEN_GIVEN)
+    """Number of fits of which each is kept from one fold and answers its rows; 0 if this is a fit by itself."""
     shorter: str = field(default="", compare=False, metadata=WHEN_GIVEN)
     """Id of a fit that takes the first steps of this fit and no others; if it left its state, this fit goes on from it.
     Like `leaves_state`, this says how a fit is computed, and is no part of its identity."""
@@ -57,6 +59,15 @@ class Fit:
     def weights_gone(self) -> str:
         """The beginning of every message about a finished fit whose weights were removed, or never kept."""
         return f"The weights of the fit {self.id} ({self.task}, {self.backbone}) were not kept"
+
+    @property
+    def no_model(self) -> str:
+        """Why there is no model of a cross-validated fit, and what to do."""
+        return (
+            f"The fit {self.id} ({self.task}, {self.backbone}) has no model: it consists of {self.folds} fits, each "
+            f"kept from some of the rows. Fit all rows: 'benchrunner run {self.task.rpartition('@')[0]} --backbone "
+            f"{self.backbone}'."
+        )
 
 
 SELECTING, HELD_OUT = "selecting", "held-out"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, final
 
 from benchrunner.errors import RequestError, UnknownName, closest_names
 from benchrunner.plugins.distributions import Plugin, advice_on_absent_plugins
+from benchrunner.tasks.folds import in_folds
 
 if TYPE_CHECKING:
     from benchrunner.backbones.backbone import BackboneFamily
@@ -46,6 +47,7 @@ class Offers(Mapping[str, V]):
 
     A name that several plugins offer is contested: alone it means no value, and `PLUGIN:NAME` means that of a plugin.
     With `renames`, fits and records keep the names of such values, so a value with a contested name is renamed, too.
+    `TASK@5` is a task in folds.
     """
 
     def __init__(self, kind: str, *, renames: bool = False, is_sorted: bool = True) -> None:
@@ -56,7 +58,7 @@ class Offers(Mapping[str, V]):
         """What `by_name` returns, until an offer is added or removed."""
 
     def __getitem__(self, name: str) -> V:
-        return self.by_name[name].value
+        return (self._in_folds(name) or self.by_name[name]).value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.by_name)
@@ -105,7 +107,13 @@ class Offers(Mapping[str, V]):
 
     def offer(self, name: str) -> Offer[V] | None:
         """Return the offer that a name means, or None; an error if it may mean several."""
-        return self.offer_of(*self.split(name))
+        return self._in_folds(name) or self.offer_of(*self.split(name))
+
+    def _in_folds(self, name: str) -> Offer[V] | None:
+        """Return the offer of a task in folds that a name such as `glue/rte@5` means; None for other names."""
+        plain, mark, folds = name.rpartition("@")
+        offer = self.offer(plain) if mark and self.kind == "task" else None
+        return offer and replace(offer, value=in_folds(offer.value, folds))  # type: ignore[arg-type]
 
     def offer_of(self, plugin: str | None, name: str) -> Offer[V] | None:
         """Return the offer of one plugin, or of any plugin if None is given, that a name without a prefix means."""
@@ -119,11 +127,9 @@ class Offers(Mapping[str, V]):
 
     def names(self, plugin: str | None = None) -> list[str]:
         """Return every name that a plugin offers, or that any does; contested names stand without a prefix."""
-        if plugin is None:
-            return list(self._of_name)
         names = []
         for name, offers in self._of_name.items():
-            if any(offer.plugin.name == plugin for offer in offers):
+            if plugin is None or any(offer.plugin.name == plugin for offer in offers):
                 names.append(name)
         return names
 

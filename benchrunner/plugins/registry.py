@@ -248,6 +248,7 @@ class Plugins:
 
         For a value that no plugin offers, this is the plugin whose code made it, or else the core.
         """
+        value = getattr(value, "whole", value)
         for kind in KINDS:
             if kind.has(value):
                 for offer in (*self._of(kind).by_name.values(), *self._families):

@@ -87,9 +87,15 @@ class Planner:
             revision=revision,
             suppliers=self.suppliers(task, method, family),
             method_fields=_fields(method),
+            folds=task.folds.number if task.folds and not task.folds.held_out else 0,
         )
         _ = fit.id  # fails here, and not later, where a problem's identity is no JSON
         return fit
+
+    def trainings(self, fit: Fit) -> list[Fit]:
+        """Plan the fits that a cross-validated fit consists of, one for each fold."""
+        tasks = [self.plugins.tasks.find(f"{fit.task}.{fit.seed}.{fold}") for fold in range(1, fit.folds + 1)]
+        return [self.plan(task, fit.backbone, method=fit.method, recipe=fit.recipe, seed=fit.seed) for task in tasks]
 
     def backbone(self, reference: str) -> Backbone:
         """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means."""

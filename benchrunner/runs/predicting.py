@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.backbones.finite_numbers import check_outputs
 from benchrunner.console.printing import value_text
-from benchrunner.data.rows import Half, Rows
+from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import Diverged, FitError, RequestError
 from benchrunner.fits.fit import Fit, Prediction, Record
@@ -78,6 +78,8 @@ def predict(
     folder = runner.folder(fit)
     record = folder.prediction_record(prediction.id)
     if record is None:
+        if fit.folds:
+            runner.run(fit)  # not yet where it is the majority answer
         with runner.locked(fit):
             record = folder.prediction_record(prediction.id)
             if record is None:
@@ -237,7 +239,7 @@ def kept_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     problem = runner.plugins.tasks.find(fit.task).problem
     if rows.half is not None:
         outputs = np.asarray(kept_outputs(fit, rows.half.whole, runner))
-        return outputs[_places_of_outputs(rows.half, problem)]
+        return outputs[_places_of_outputs(rows.half.whole, rows.half.numbers, problem)]
     seen = {"data": rows.fingerprint, "decoding": dict(problem.decoding), "fields": problem.decoded_with}
     file = folder.outputs(identity(seen))
     seal = file.with_suffix(".json")
@@ -260,28 +262,46 @@ def kept_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     return outputs
 
 
-def _places_of_outputs(half: Half, problem: Problem) -> list[int]:
-    """Return which of the raw outputs for all rows are those of the rows of a half."""
+def _places_of_outputs(rows: Rows, numbers: Sequence[int], problem: Problem) -> list[int]:
+    """Return which of the raw outputs for all rows are those of the rows with these numbers."""
     places = list[int]()
     start = 0
-    numbers = set(half.numbers)
-    for row in range(len(half.whole)):
-        end = start + problem.output_count(half.whole.table.slice(row, 1))
-        if row in numbers:
+    wanted = set(numbers)
+    for row in range(len(rows)):
+        end = start + problem.output_count(rows.table.slice(row, 1))
+        if row in wanted:
             places += range(start, end)
         start = end
-    total = problem.output_count(half.whole.table)
+    total = problem.output_count(rows.table)
     if start != total:
         raise FitError(
             f"The problem '{problem.name}' counts {start} raw outputs row by row, and {total} for all rows together. "
-            "Its plugin must mend output_count, which tells where the outputs of half of the rows are."
+            "Its plugin must mend output_count, which tells where the outputs of some of the rows are."
         )
     return places
+
+
+def _outputs_of_folds(fit: Fit, rows: Rows, runner: Runner) -> Any:
+    """Return raw outputs for the rows of a cross-validated fit: for each row those of the fit that has not seen it."""
+    import numpy as np
+
+    task = runner.plugins.tasks.find(fit.task)
+    assert task.folds
+    outputs = []
+    places = list[int]()
+    for training, numbers in zip(runner.planner.trainings(fit), task.folds.divided(rows, fit.seed), strict=True):
+        outputs.append(raw_outputs(training, rows.taken(numbers), runner))
+        runner.forget_weights(training)
+        places += _places_of_outputs(rows, numbers, task.problem)
+    return np.concatenate(outputs)[np.argsort(places)]
 
 
 def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     """Let the fit's method predict, and check the number of outputs. The caller must hold the folder's lock."""
     folder = runner.folder(fit)
+    if fit.folds:
+        with _plugin_errors(folder):
+            return _outputs_of_folds(fit, rows, runner)
     job = runner.prediction_job(fit, folder)
     method = runner.plugins.methods.find(fit.method)
     with _plugin_errors(folder):
@@ -322,8 +342,6 @@ def _noted_divergence(fit: Fit, folder: RunFolder) -> Iterator[None]:
 
 def _joined(outputs: Sequence[Any], parts: Sequence[Rows]) -> tuple[Any, pa.Table]:
     """Join the outputs and the rows of several splits as if they were one split."""
-    if len(parts) == 1:
-        return outputs[0], parts[0].table
     import numpy as np
     import pyarrow as pa
 

@@ -146,6 +146,8 @@ def _finished_fit(reference: str, plugins: Plugins, workspace: Workspace) -> tup
             f"No fit can start from the fit {folder.path.name}: its method '{fit.method}' has no encoder. Choose "
             "another of 'benchrunner runs list'."
         )
+    if fit.folds:
+        raise RequestError(fit.no_model)
     if not folder.model.is_dir():
         raise CheckpointError(
             f"{fit.weights_gone}. Repeat the command that fitted it with --keep all, or "

@@ -13,6 +13,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -187,12 +188,34 @@ class Runner:
 
     def _run(self, fit: Fit, folder: RunFolder, *, weights: bool) -> Record:
         """Return the fit's record; run the fit first if it is not finished. The caller must hold the folder's lock."""
+        if fit.folds and weights:
+            raise RequestError(fit.no_model)
         record = folder.finished_record()
         if record is not None:
             if record.status == "diverged" or folder.model.exists() or not weights:
                 return record
             self.observers.progress(fit, Event("note", text=f"{fit.weights_gone}, so it is fitted again"))
-        return self._fit(fit, folder)
+        return self._cross_validated(fit, folder) if fit.folds else self._fit(fit, folder)
+
+    def _cross_validated(self, fit: Fit, folder: RunFolder) -> Record:
+        """Run the fits of all folds, and write the record of a fit that consists of them."""
+        folder.keep_fit(fit)
+        report = self.observers.report
+        seconds = list[float]()
+
+        def tell(_: Fit, event: Event) -> None:
+            done = event.done + len(seconds) * event.total
+            report(fit, replace(event, done=done, total=event.total * fit.folds))
+
+        with self.observers.reporting_to(tell):
+            for training in self.planner.trainings(fit):
+                record = self.run(training)
+                seconds.append(record.timings["seconds"])
+                if record.status != "done":
+                    break
+        record = replace(record, id=fit.id, timings={"seconds": sum(seconds)}, work={}, checksums={})
+        folder.keep_record(record)
+        return record
 
     def _fit(self, fit: Fit, folder: RunFolder) -> Record:
         """Write the fit to its folder, run the method, and write the record."""

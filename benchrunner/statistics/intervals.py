@@ -75,8 +75,8 @@ def interval_of_scored(
     """Return the interval that `example_interval` returns, from answers that are already scored."""
     score = math.fsum(restart.score for restart in restarts) / len(restarts)
     clusters = effective_number(restarts[0].units)
-    if restarts[0].clusters is not None and clusters < FEW_CLUSTERS:
-        values = pseudo_values(restarts).mean(axis=0)
+    if restarts[0].folds > 1 or (restarts[0].clusters is not None and clusters < FEW_CLUSTERS):
+        values = pseudo_values(restarts).mean(axis=0)  # stretched for cross-validation
         error = math.sqrt(float(values.var(ddof=1)) / len(values))
         return _student(score, error, max(1.0, clusters - 1), confidence, restarts[0].metric.limits(score))
     if not resamples:

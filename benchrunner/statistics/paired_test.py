@@ -56,8 +56,8 @@ class Comparison:
     "fits": these fits on other rows, if `a` or `b` has a single restart; the seeds alone may explain the difference."""
     method: Method
     """How p was computed: "mcnemar" or "permutation" for two single fits, "rows and restarts" for several restarts of
-    both, "rows and pre-trainings" for two arms, "rows" if only `a` or only `b` has several restarts, "equal answers" if
-    no answer differs."""
+    both, "rows and pre-trainings" for two arms, "rows" if only `a` or only `b` has several restarts or both are single
+    cross-validations, "equal answers" if no answer differs."""
     rows: int
     """Number of rows."""
     restarts: tuple[int, int]
@@ -286,7 +286,7 @@ def compare_sides(
     if not parts:
         method = "equal answers"
         p = 1.0
-    elif len(a.draws) > 1 or len(b.draws) > 1:
+    elif len(a.draws) > 1 or len(b.draws) > 1 or a.fits[0].folds > 1:
         p = combined_p(difference, parts)
     else:
         method, p = fits_test(a.fits[0], b.fits[0], seed=seed, resamples=resamples, at_least=at_least)

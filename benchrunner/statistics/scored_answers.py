@@ -45,6 +45,8 @@ class ScoredAnswers:
     answers: Column
     clusters: np.ndarray | None = None
     """The number of the cluster of each row, from 0, (rows,); None where rows are independent of each other."""
+    folds: int = 1
+    """Number of folds if the answers are those of cross-validation: each fit has seen rows that others answer."""
 
     @cached_property
     def units(self) -> np.ndarray:
@@ -218,15 +220,20 @@ def pseudo_values(restarts: Sequence[ScoredAnswers]) -> np.ndarray:
     B * score - (B - 1) * score without the block, where B is the number of blocks. For accuracy and blocks of one row,
     it is 1 for a right and 0 for a wrong answer. Their variance divided by B is that of the score, also where blocks
     have different sizes (CV3 in MacKinnon, Nielsen and Webb 2023).
+
+    Scores of folds correlate, because their fits learn from the same rows. In cross-validation, pseudo-values are
+    therefore stretched: for a correlation of 1 / folds (Nadeau and Bengio 2003, section 3), the variance of the score
+    is 2 - 1 / folds times that of independent rows.
     """
     blocks = int(restarts[0].blocks.max()) + 1
     if blocks < 2:
         unit = "row" if restarts[0].clusters is None else "cluster of rows"
         raise Undefined(f"there is only one {unit}, and a comparison with other rows needs two or more")
+    stretch = math.sqrt(2 - 1 / restarts[0].folds)
     values = []
     for restart in restarts:
         complete, without = restart.scores_without_blocks()
-        values.append(blocks * complete - (blocks - 1) * without)
+        values.append(complete + stretch * (blocks - 1) * (complete - without))
         if not np.isfinite(values[-1]).all():
             name = restart.metric.name
             raise Undefined(f"{name} has no value without some of the rows, so its error cannot be estimated")

@@ -110,7 +110,9 @@ def _check(
     known = dict[str, None]()
     for task in tasks:
         if not task.named("dev"):
-            raise RequestError(f"{task.name} has no split of the role 'dev' to select on.")
+            raise RequestError(
+                f"{task.name} has no split of the role 'dev' to select on: cross-validate with --folds 5."
+            )
         selection.metric_of(task)  # raises an error for a metric that the task does not have
         known |= dict.fromkeys(task.named("test"))
     for name in tests:

@@ -54,6 +54,8 @@ class PlannedFit:
     """Training rows that the fit reads, each row once in every epoch."""
     goes_on: bool = False
     """Whether the fit goes on from the training of a shorter one, so that it reads fewer rows."""
+    folds: int = 1
+    """Number of trainings of which the fit consists: several where it is cross-validated."""
     is_finished: bool = False
     """Whether the fit is finished, so that it is read and not run."""
     seconds: float | None = None
@@ -268,12 +270,15 @@ class _Plan:
         all_rows = len(self._runner.planner.rows(task, task.train))
         recipes, seeds = grid_and_seeds(cell.fitting, task, method, all_rows)
         fits = []
+        folds = task.folds.number if task.folds else 1
         shorter = shorter_recipes(recipes, recipes[0].limit_train or all_rows, cell.fitting)
         for recipe in recipes[: cell.fitting.trials]:
             rows = rows_read(task, method, recipe, self._runner, shorter.get(recipe))
             goes_on = recipe in shorter
             for seed in seeds:
-                fits.append(PlannedFit(cell.backbone, first, task.name, method.name, recipe, seed, rows, goes_on))
+                fits.append(
+                    PlannedFit(cell.backbone, first, task.name, method.name, recipe, seed, rows, goes_on, folds)
+                )
         return tuple(fits)
 
     def _method(self, cell: Cell) -> Method:

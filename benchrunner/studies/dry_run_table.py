@@ -85,6 +85,9 @@ def notes(plan: DryRun) -> Iterator[str]:
         f"in all: {len(plan.fits)} different fit(s), of which {len(plan.fits) - plan.to_run} are known to be finished; "
         f"{plan.to_run} to run, which read {rows:,} rows"
     )
+    trainings = sum(fit.folds for fit in plan.fits if not fit.is_finished)
+    if trainings > plan.to_run:
+        yield f"these fits are {trainings} trainings, because a cross-validated fit has one for each fold"
     yield from _lengths(plan)
     most = len(plan.fits) + sum(line.added for line in plan.lines)
     if most > len(plan.fits):

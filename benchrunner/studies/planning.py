@@ -97,7 +97,7 @@ def grid_and_seeds(
     """
     base = task.recipe.changed(**method.recipe_defaults)
     if fitting.preset is not None:
-        base = base.changed(**fitting.preset.values_for(task.name))
+        base = base.changed(**fitting.preset.values_for(task.whole.name))
     changes = dict(fitting.changes)
     limit = changes.get("limit_train", 0)
     if limit is None or limit >= rows:  # all rows: none are drawn
@@ -132,8 +132,8 @@ def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner, shorte
     if not method.needs_backbone:
         return 0
     rows = _rows(task, recipe, runner)
-    passes = recipe.passes(rows) - (0 if shorter is None else shorter.passes(rows))
-    return round(rows * passes) if method.trains_in_steps else rows
+    passes = recipe.passes(rows) - (0 if shorter is None else shorter.passes(rows)) if method.trains_in_steps else 1
+    return round(rows * passes) * (task.folds.number - 1 if task.folds else 1)
 
 
 def _rows(task: Task, recipe: Recipe, runner: Runner) -> int:

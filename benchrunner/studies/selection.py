@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import final
@@ -137,13 +138,12 @@ class Ranking:
 
 def _flagged(cell: Cell, fits: Sequence[Fit], predictions: Predictions) -> dict[str, int]:
     """Count for each flag the fits that carry it on some dev split."""
-    flagged = dict[str, int]()
+    flagged = Counter[str]()
     for fit in fits:
         flags = dict[str, None]()
         for split in cell.task.named("dev"):
             flags |= dict.fromkeys(predictions.predict(fit, split).record.flags)
-        for flag in flags:
-            flagged[flag] = flagged.get(flag, 0) + 1
+        flagged.update(flags.keys())
     return flagged
 
 

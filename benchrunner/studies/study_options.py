@@ -17,6 +17,7 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import by_name, compared
 from benchrunner.studies.cells import KEEP, SELECT, Selection
 from benchrunner.studies.study import Study
+from benchrunner.tasks.folds import in_folds
 from benchrunner.tasks.task import Task
 
 _PRECISION = dataclasses.replace(
@@ -75,6 +76,14 @@ class StudyOptions(Declared):
         at_most=10_000,
         separator=",",
     )
+    folds: tuple[int, ...] | None = parameter(
+        None,
+        "cross-validate on the training rows: each of this number of fits, such as 5, is kept from one fold of them "
+        "and answers it; 5x3 means three restarts too, each with a division of its own",
+        int,
+        at_least=1,
+        separator="x",
+    )
     select: str | None = parameter(
         None,
         "what dev selects: the grid point with the best mean over its restarts, then its best restart (the default), "
@@ -129,8 +138,8 @@ class StudyOptions(Declared):
         )
         if 0 in self.recipe.get("lr", ()):
             raise RequestError("With a learning rate of 0 nothing is learned: give lr a value such as 5e-5.")
-        if len(_SEEDS & self.changes().keys()) > 1:
-            raise RequestError("Give one of seeds, restarts and until-clear, not several.")
+        if len(_SEEDS & self.changes().keys()) + len((self.folds or ())[1:]) > 1:
+            raise RequestError("Give one of seeds, restarts, until-clear and folds 5x3, not several.")
 
     @classmethod
     def from_texts(cls, texts: Mapping[str, str], where: str, plugins: Plugins) -> StudyOptions:
@@ -240,6 +249,8 @@ class StudyOptions(Declared):
         self.check_names(plugins)
         methods = self.method or ()
         read = set()
+        if self.folds:
+            tasks = [in_folds(task, str(self.folds[0])) for task in tasks]
         for task in tasks:
             for method in methods or (None,):
                 read |= self.read_by(task, method, runner)
@@ -254,7 +265,7 @@ class StudyOptions(Declared):
             systems,
             tuple(tasks),
             Grid(grid),
-            seeds=self.seeds or tuple(range((self.until_clear or (self.restarts or 1,))[-1])),
+            seeds=self.seeds or tuple(range((self.until_clear or (self.restarts or 1, *(self.folds or ())[1:]))[-1])),
             changes=changes,
             preset=None if self.preset is None else plugins.recipes.find(self.preset),
             methods=methods,
@@ -273,8 +284,9 @@ class StudyOptions(Declared):
 
     def as_stage(self) -> StudyOptions:
         """Return these options for a task on which systems are fine-tuned first, which has one restart."""
-        once = dataclasses.replace(self, seeds=None, restarts=None, until_clear=None, select=None, select_by=None)
-        return dataclasses.replace(once, start=None, keep="selected", early_stop=None, search=None, trials=None)
+        left_out = ("folds", *_SEEDS, "select", "select_by", "start", "early_stop", "search", "trials")
+        unread: dict[str, Any] = dict.fromkeys(left_out)
+        return dataclasses.replace(self, keep="selected", **unread)
 
     def _after_start(self, study: Study, task: Task, runner: Runner) -> Study:
         """Let the fits of a study start from fits of another task."""
@@ -331,7 +343,7 @@ class StudyOptions(Declared):
 
 
 _DECLARED = {**RECIPE_OPTIONS, **parameters_of(StudyOptions)}
-_BESIDE = ("method", "family", "select_by", "start", "keep")
+_BESIDE = ("method", "family", "select_by", "start", "keep", "folds")
 """Options that a `recipe` in a study file does not have: systems and columns say them, or the command line."""
 
 

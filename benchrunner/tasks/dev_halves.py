@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,19 +21,8 @@ def halves(rows: Rows, task: Task, split: str) -> tuple[Rows, Rows]:
     The halves depend on the rows and the task alone. Rows of a cluster (`Task.clusters`), or of a group that a metric
     scores together, are in one half. Single rows are divided at random, each label evenly.
     """
-    kept_together = {metric.columns for metric in task.metrics if metric.of_groups}
-    if task.clusters in rows.table.column_names:
-        kept_together.add((task.clusters,))
-    units = _units(rows, sorted(kept_together))
-    if len(units) < 2:
-        names = ", ".join(dict.fromkeys(name for columns in sorted(kept_together) for name in columns))
-        why = f"they all belong together by {names}" if len(rows) > 1 else "this is too few"
-        advice = "leave --select-on-half out" + (", or use a larger --limit-dev" if rows.limit is not None else "")
-        raise RequestError(
-            f"{task.name}: the split {split} has {len(rows):,} row(s) to score ({rows.origin}), and {why}, so that it "
-            f"cannot be cut in two halves: {advice}."
-        )
-    selecting, held_out = _divided(units, task.problem.strata(rows.table))
+    advice = "leave --select-on-half out, or use a larger --limit-dev if there is one"
+    held_out, selecting = divided(rows, task, 2, f"halves of {split}", advice)
     note = f"selected on {len(selecting):,} rows of {split}, and scored on the other {len(held_out):,}"
     notes = (*rows.notes, f"{note} (--select-on-half)")
     parts = []
@@ -43,7 +32,39 @@ def halves(rows: Rows, task: Task, split: str) -> tuple[Rows, Rows]:
     return parts[0], parts[1]
 
 
-def _units(rows: Rows, kept_together: Sequence[Sequence[str]]) -> list[list[int]]:
+def divided(rows: Rows, task: Task, count: int, parts: str, advice: str, *, seed: int = 0) -> list[list[int]]:
+    """Divide rows in `count` parts of nearly equal size, and return the numbers of the rows of each part.
+
+    Rows of a cluster, or of a group that a metric scores together, are one unit, which is in one part. Each unit goes
+    to the first part with the fewest rows: large units first, and units of one label in succession. Units of equal size
+    and label come in random order, so that they go to the parts in turn. `parts` says what the parts are, and `advice`
+    what to do if there are too few units.
+    """
+    from benchrunner.features.randomness import permutation
+
+    kept_together = {metric.columns for metric in task.metrics if metric.of_groups}
+    if task.clusters in rows.table.column_names:
+        kept_together.add((task.clusters,))
+    units = _units(rows, kept_together)
+    if len(units) < count:
+        raise RequestError(
+            f"{task.name}: {rows.origin} has {len(units):,} row(s), or groups of rows that belong together, too few "
+            f"for {count:,} {parts}: {advice}."
+        )
+    labels = task.problem.strata(rows.table)
+    ranks = permutation(len(units), seed, parts.partition(" ")[0]).tolist()
+
+    def place(unit: int) -> tuple[int, str, int]:
+        label = "" if labels is None else repr(labels[units[unit][0]])
+        return -len(units[unit]), label, ranks[unit]
+
+    numbers: list[list[int]] = [[] for _ in range(count)]
+    for unit in sorted(range(len(units)), key=place):
+        min(numbers, key=len).extend(units[unit])
+    return [sorted(part) for part in numbers]
+
+
+def _units(rows: Rows, kept_together: Iterable[Sequence[str]]) -> list[list[int]]:
     """Return the numbers of the rows that must stay together: those that are equal in some of these columns."""
     parents = list(range(len(rows)))
 
@@ -61,24 +82,3 @@ def _units(rows: Rows, kept_together: Sequence[Sequence[str]]) -> list[list[int]
     for row in range(len(rows)):
         units.setdefault(root(row), []).append(row)
     return list(units.values())
-
-
-def _divided(units: Sequence[list[int]], labels: Sequence[object] | None) -> tuple[list[int], list[int]]:
-    """Give each unit to the half with fewer rows: large units first, and units of one label in succession.
-
-    Units of equal size and label come in random order, so that they go to the one half and to the other in turn.
-    """
-    from benchrunner.features.randomness import permutation
-
-    ranks = permutation(len(units), 0, "halves").tolist()
-
-    def place(unit: int) -> tuple[int, str, int]:
-        label = "" if labels is None else repr(labels[units[unit][0]])
-        return -len(units[unit]), label, ranks[unit]
-
-    selecting = list[int]()
-    held_out = list[int]()
-    for unit in sorted(range(len(units)), key=place):
-        half = selecting if len(selecting) < len(held_out) else held_out
-        half += units[unit]
-    return sorted(selecting), sorted(held_out)

@@ -31,6 +31,8 @@ def dev_rows(rows: Rows, task: Task, limit: int | None, sample: str) -> Rows:
     limited = limited_rows(rows, task.problem, limit, sample, seed=0, option="--limit-dev")
     if len(limited) == len(rows):
         return rows
+    if task.folds:
+        raise RequestError(f"{task.name}: every row is answered where fits are cross-validated: leave --limit-dev out.")
     chosen = limited
     for metric in task.metrics:
         if metric.of_groups:

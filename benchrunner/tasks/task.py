@@ -18,6 +18,7 @@ from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.problems.problem import Problem
+from benchrunner.tasks.folds import Folds
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ class Task:
     """Column whose equal values mark rows that belong together, such as the questions about one article. Intervals and
     tests then speak of other articles instead of other questions; a note says where rows lack this column. Empty if
     rows are independent of each other."""
+    folds: Folds | None = None
+    """The folds of a task that is cross-validated, which `TASK@5` makes of another task."""
 
     def __post_init__(self) -> None:
         is_text = isinstance(self.name, str)
@@ -206,6 +209,11 @@ class Task:
         return self.select_on or tuple(self.named("dev"))
 
     @property
+    def whole(self) -> Task:
+        """The task as a plugin offers it, without folds."""
+        return self.folds.whole if self.folds else self
+
+    @property
     def train(self) -> str:
         """Name of the training split."""
         return self.named("train")[0]
@@ -230,7 +238,8 @@ class Task:
                 reasons.append(f"  - {reason}")
                 continue
             with PluginCode(f"The check of the rows of {self.name}, split '{split}',"):
-                return self._checked(rows, self.splits[split], workspace)
+                rows = self._checked(rows, self.splits[split], workspace)
+                return self.folds.part(rows, split) if self.folds else rows
         raise DataNotFound("\n".join([f"No data for {self.name}, split {split}:", *reasons]))
 
     @property

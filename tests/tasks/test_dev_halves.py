@@ -69,11 +69,13 @@ def test_unequal_clusters_make_halves_of_about_one_size() -> None:
 @pytest.mark.parametrize(
     ("count", "changes", "reason"),
     [
-        (1, {}, "has 1 row\\(s\\) to score \\(dev.tsv\\), and this is too few"),
-        (8, {"clusters": "article"}, "they all belong together by article"),
-        (8, {"metrics": (ACCURACY, exact_match_of_groups("article"))}, "they all belong together by article"),
+        (1, {}, "dev.tsv has 1 row"),
+        (8, {"clusters": "article"}, "1 row\\(s\\), or groups of rows that belong together"),
+        (8, {"metrics": (ACCURACY, exact_match_of_groups("article"))}, "or groups of rows that belong together"),
     ],
 )
 def test_what_cannot_be_cut_is_refused(count: int, changes: dict[str, Any], reason: str) -> None:
-    with pytest.raises(RequestError, match=f"mine/mood: the split dev .*{reason}, so that it cannot be cut in two"):
+    with pytest.raises(
+        RequestError, match=f"mine/mood: .*{reason}.*, too few for 2 halves of dev: leave --select-on-half"
+    ):
         halves(rows(count, article=[7] * count), mood(**changes), "dev")

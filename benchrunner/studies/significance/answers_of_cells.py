@@ -32,5 +32,5 @@ def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
             answers = extra_figures(fit, rows, runner)[metric.computed_from]
         if len(answers) != len(right):
             raise Undefined(f"{rows.origin} has {len(right)} rows now, and the fit {fit.id} answered {len(answers)}")
-        scored.append(ScoredAnswers(metric, right, answers, clusters))
+        scored.append(ScoredAnswers(metric, right, answers, clusters, max(1, fit.folds)))
     return scored

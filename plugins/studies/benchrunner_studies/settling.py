@@ -60,6 +60,8 @@ class _Settling:
             raise RequestError(f"In the study {study.name}, the metric of each column selects: leave select-by out.")
         if options.start is not None:
             raise RequestError(f"The study {study.name} says with `first` where fits start: leave start out.")
+        if options.folds is not None:
+            raise RequestError(f"The study {study.name} names its tasks: leave folds out, and name glue/rte@5 there.")
         options.check_names(runner.plugins)
         self._file = file
         self._study = study

@@ -51,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     runner = options.runner(arguments)
     runs, select_on_half = _runs(arguments, board, runner.workspace.runs)
     chosen = dataclasses.replace(options.study_options(arguments), select_on_half=select_on_half)
+    if chosen.folds is not None:
+        raise RequestError("A submission is answered by a fit to all rows: leave --folds out.")
     with output.reserved_for_json(arguments.json):
         submission = write_submission(
             board,
@@ -86,6 +88,11 @@ def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> tupl
         raise RequestError(
             f"The study {study.name} selected its fits on {study.limit_dev:,} rows of dev only (--limit-dev). Repeat "
             "it without --limit-dev, which fits nothing again, and submit that."
+        )
+    if any(cell.candidates[0].fits[0].folds for cell in study.cells if cell.candidates):
+        raise RequestError(
+            f"The study {study.name} is cross-validated: none of its fits has learned from all rows. Repeat it without "
+            "--folds, and submit that."
         )
     if arguments.select_on_half not in (None, study.select_on_half):
         rows = "half of the rows" if study.select_on_half else "all rows"

@@ -1,0 +1,48 @@
+"""Errors of cross-validated scores: those of independent rows, times the root of 2 - 1 / folds."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchrunner import ACCURACY
+from benchrunner.statistics.intervals import interval_of_scored
+from benchrunner.statistics.paired_test import Side, compare_sides
+from benchrunner.statistics.scored_answers import ScoredAnswers
+
+ROWS = 200
+GOLD = [1] * ROWS
+RIGHT = np.random.default_rng(0).random((2, 2, ROWS)) < np.array([0.8, 0.6])[:, None, None]  # (systems, restarts, rows)
+
+
+def scored(system: int, folds: int, restarts: int = 1) -> list[ScoredAnswers]:
+    answers = RIGHT[system, :restarts].astype(int).tolist()
+    return [ScoredAnswers(ACCURACY, GOLD, restart, None, folds) for restart in answers]
+
+
+@pytest.mark.parametrize("folds", [2, 5, ROWS])
+def test_the_interval_is_students_with_a_larger_error(folds: int) -> None:
+    interval = interval_of_scored(scored(0, folds))
+    right = RIGHT[0, 0]
+    error = math.sqrt((2 - 1 / folds) * right.var(ddof=1) / ROWS)
+    expected = stats.t.interval(0.95, ROWS - 1, right.mean(), error)
+    assert (interval.low, interval.high) == pytest.approx(expected)
+
+
+def test_single_cross_validations_are_tested_with_the_larger_error() -> None:
+    a, b = RIGHT[0, 0].astype(float), RIGHT[1, 0].astype(float)
+    compared = compare_sides(Side.of_restarts(scored(0, 5)), Side.of_restarts(scored(1, 5)))
+    error = math.sqrt(1.8 * (a - b).var(ddof=1) / ROWS)
+    freedom = (a != b).sum() - 1  # rows that are answered alike tell nothing
+    assert compared.p == pytest.approx(2 * stats.t.sf((a - b).mean() / error, freedom), rel=1e-4)
+    assert compared.high - compared.difference == pytest.approx(stats.t.ppf(0.975, freedom) * error)
+    assert (compared.method, compared.claim) == ("rows", "fits")
+
+
+def test_only_the_part_of_the_rows_grows() -> None:
+    plain, folded = (
+        compare_sides(Side.of_restarts(scored(0, folds, 2)), Side.of_restarts(scored(1, folds, 2))) for folds in (1, 5)
+    )
+    assert folded.parts[0].variance == pytest.approx(1.8 * plain.parts[0].variance)
+    assert folded.parts[1:] == plain.parts[1:]
