@@ -26,7 +26,8 @@ from benchrunner.statistics import Comparison, Interval
 from benchrunner.statistics.intervals import interval_of_scored
 from benchrunner.statistics.paired_test import Side, compare_sides
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.tasks.folds import Folds
+from benchrunner.tasks.folds import divided_rows
+from benchrunner.tasks.task import Folds
 
 FOLDS = 5
 STUDIES = 1_000
@@ -108,7 +109,7 @@ def study(case: Case, number: int) -> Outcome:
     answers: list[list[np.ndarray]] = [[], []]
     accuracies = list[float]()
     for repetition in range(case.repetitions):
-        folds = Folds(TASK, FOLDS).divided(rows, repetition)
+        folds = divided_rows(rows, Folds(TASK, FOLDS), repetition)
         for system in (0, 1):
             columns = np.r_[0 : case.own, (1 + system) * case.own : (2 + system) * case.own]
             pooled = np.zeros(case.rows)

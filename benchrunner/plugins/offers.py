@@ -110,7 +110,7 @@ class Offers(Mapping[str, V]):
         return self._in_folds(name) or self.offer_of(*self.split(name))
 
     def _in_folds(self, name: str) -> Offer[V] | None:
-        """Return the offer of a task in folds that a name such as `glue/rte@5` means; None for other names."""
+        """Return the offer of a task in folds that a name such as `mine/mood@5` means; None for other names."""
         plain, mark, folds = name.rpartition("@")
         offer = self.offer(plain) if mark and self.kind == "task" else None
         return offer and replace(offer, value=in_folds(offer.value, folds))  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import find_backbone
 from benchrunner.tasks.dev_halves import halves
+from benchrunner.tasks.folds import rows_in_folds
 from benchrunner.tasks.row_sample import dev_rows, training_rows
 from benchrunner.tasks.task import Task
 from benchrunner.training.feature_cache import files_read_whole
@@ -169,6 +170,8 @@ class Planner:
             while len(self._rows) >= CACHED_SPLITS:
                 self._rows.pop(next(iter(self._rows)))
             rows = task.load(split, self.workspace)
+            if task.folds:
+                rows = rows_in_folds(rows, task.folds, split)
             self._check_columns(task, rows)
             settings = self.workspace.settings
             is_dev = split in task.named("dev")

@@ -28,6 +28,7 @@ from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.problems.problem import Problem, are_equal
 from benchrunner.runs.folder import RunFolder, answer_lines, parse_answers, read_answers, write_prediction
 from benchrunner.runs.runner import Runner
+from benchrunner.tasks.folds import divided_rows
 from benchrunner.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -289,7 +290,7 @@ def _outputs_of_folds(fit: Fit, rows: Rows, runner: Runner) -> Any:
     assert task.folds
     outputs = []
     places = list[int]()
-    for training, numbers in zip(runner.planner.trainings(fit), task.folds.divided(rows, fit.seed), strict=True):
+    for training, numbers in zip(runner.planner.trainings(fit), divided_rows(rows, task.folds, fit.seed), strict=True):
         outputs.append(raw_outputs(training, rows.taken(numbers), runner))
         runner.forget_weights(training)
         places += _places_of_outputs(rows, numbers, task.problem)

@@ -18,7 +18,6 @@ from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.problems.problem import Problem
-from benchrunner.tasks.folds import Folds
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -116,6 +115,20 @@ class Scorer(ABC):
 
 
 @dataclass(frozen=True)
+class Folds:
+    """How a task is cross-validated, or which of its folds a fit is kept from."""
+
+    whole: Task
+    """The task whose training rows are divided."""
+    number: int
+    """Number of folds."""
+    division: int = 0
+    """Seed of the division."""
+    held_out: int = 0
+    """Number of the fold whose rows are not learned from, from 1; 0 if the fits of all folds answer together."""
+
+
+@dataclass(frozen=True)
 class Task:
     """A question about texts, with everything that is needed to fit a model to it and to score the answers."""
 
@@ -152,7 +165,7 @@ class Task:
     tests then speak of other articles instead of other questions; a note says where rows lack this column. Empty if
     rows are independent of each other."""
     folds: Folds | None = None
-    """The folds of a task that is cross-validated, which `TASK@5` makes of another task."""
+    """The folds of a task that is cross-validated, which `TASK@5` makes of another task; `load` reads all rows."""
 
     def __post_init__(self) -> None:
         is_text = isinstance(self.name, str)
@@ -238,8 +251,7 @@ class Task:
                 reasons.append(f"  - {reason}")
                 continue
             with PluginCode(f"The check of the rows of {self.name}, split '{split}',"):
-                rows = self._checked(rows, self.splits[split], workspace)
-                return self.folds.part(rows, split) if self.folds else rows
+                return self._checked(rows, self.splits[split], workspace)
         raise DataNotFound("\n".join([f"No data for {self.name}, split {split}:", *reasons]))
 
     @property

@@ -163,7 +163,7 @@ def test_wrong_input_is_refused(shell: Shell) -> None:
     assert "Did you mean select-on-half" in error
     for words in ((), ("--dry-run",)):
         error = shell.refused(*COMPARE, *shell.folders(), "--select-on-half", "--limit-dev", "1", *words)
-        assert "mine/mood: the split dev has 1 row(s) to score" in error and "use a larger --limit-dev." in error
+        assert "dev.tsv has 1 row(s), or groups" in error and "use a larger --limit-dev" in error
     code, _, error = shell(*COMPARE, *shell.folders(), "--select-on-half=yes")
     assert code == 2 and "ignored explicit argument" in error
     assert not list(Path(shell.folder / "runs").glob("*/record.json")), "nothing was fitted"

@@ -30,7 +30,7 @@ def test_the_interval_is_students_with_a_larger_error(folds: int) -> None:
     assert (interval.low, interval.high) == pytest.approx(expected)
 
 
-def test_single_cross_validations_are_tested_with_the_larger_error() -> None:
+def test_two_cross_validations_are_tested_with_this_error() -> None:
     a, b = RIGHT[0, 0].astype(float), RIGHT[1, 0].astype(float)
     compared = compare_sides(Side.of_restarts(scored(0, 5)), Side.of_restarts(scored(1, 5)))
     error = math.sqrt(1.8 * (a - b).var(ddof=1) / ROWS)

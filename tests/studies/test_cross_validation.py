@@ -17,7 +17,7 @@ from benchrunner.results import StudyOptions, compared, predict, read_study, run
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.significance.answers_of_cells import scored_answers
-from benchrunner.tasks.folds import in_folds
+from benchrunner.tasks.folds import divided_rows, in_folds
 from inline import mood, runner
 from kinds_of_tasks import task_of_kind
 
@@ -62,7 +62,7 @@ def test_answers_are_those_of_fits_of_the_other_folds(kind: str, tmp_path: Path)
     answers = predict(fit, "folds", made, settings={}).answers
     assert pooled.folds is not None
     expected = [None] * len(rows)
-    for fold, numbers in enumerate(pooled.folds.divided(rows, 1), start=1):
+    for fold, numbers in enumerate(divided_rows(rows, pooled.folds, 1), start=1):
         own = made.plugins.tasks.find(f"{task.name}@3.1.{fold}")
         alone = made.planner.plan(own, "words", seed=1)
         assert (

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from benchrunner import ACCURACY, RequestError, Rows, exact_match_of_groups
-from benchrunner.tasks.folds import Folds, in_folds
+from benchrunner.tasks.folds import divided_rows, in_folds, rows_in_folds
+from benchrunner.tasks.task import Folds
 from inline import mood, plugins
 
 LABELS = ["glad"] * 61 + ["sad"] * 40
@@ -21,19 +22,19 @@ def rows(count: int = 101, **columns: list[Any]) -> Rows:
 
 @pytest.mark.parametrize("number", [2, 5, 101])
 def test_every_row_is_held_out_once(number: int) -> None:
-    folds = Folds(mood(), number).divided(rows(), 0)
+    folds = divided_rows(rows(), Folds(mood(), number), 0)
     assert len(folds) == number and sorted(chain(*folds)) == list(range(101))
     assert max(map(len, folds)) - min(map(len, folds)) <= 1
     for fold in range(1, number + 1):
-        part = Folds(mood(), number, 0, fold)
-        learned, held_out = part.part(rows(), "train"), part.part(rows(), "folds")
+        own = Folds(mood(), number, 0, fold)
+        learned, held_out = (rows_in_folds(rows(), own, split) for split in ("train", "folds"))
         texts = [*learned.table.column("a").to_pylist(), *held_out.table.column("a").to_pylist()]
         assert sorted(texts) == sorted(rows().table.column("a").to_pylist())
 
 
 def test_labels_are_even_and_the_seed_draws_the_division() -> None:
-    first, second = (Folds(mood(), 5).divided(rows(), seed) for seed in (0, 1))
-    assert first == Folds(mood(), 5).divided(rows(), 0) != second
+    first, second = (divided_rows(rows(), Folds(mood(), 5), seed) for seed in (0, 1))
+    assert first == divided_rows(rows(), Folds(mood(), 5), 0) != second
     for fold in (*first, *second):
         counts = Counter(LABELS[row] for row in fold)
         assert counts["sad"] == 8 and counts["glad"] in (12, 13)
@@ -44,12 +45,12 @@ def test_no_cluster_and_no_group_is_divided() -> None:
     question = [(row + 2) // 4 if row % 8 in (2, 3, 4, 5) else 1_000 + row for row in range(96)]
     task = mood(clusters="article", metrics=(ACCURACY, exact_match_of_groups("question")))
     table = rows(96, article=article, question=question)
-    folds = Folds(task, 3).divided(table, 0)
+    folds = divided_rows(table, Folds(task, 3), 0)
     for column in (article, question):
         places = [{column[row] for row in fold} for fold in folds]
         assert sum(map(len, places)) == len(set(column))
     with pytest.raises(RequestError, match=r"mine/mood: train.tsv has 12 row\(s\), or groups .*too few for 13 folds"):
-        Folds(task, 13).divided(table, 0)
+        divided_rows(table, Folds(task, 13), 0)
 
 
 def test_a_name_with_folds_means_a_task_everywhere() -> None:
