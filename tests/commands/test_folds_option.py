@@ -51,3 +51,15 @@ def test_a_dry_run_counts_the_trainings(shell: Shell) -> None:
 def test_wrong_options_are_refused_before_any_fit(words: tuple[str, ...], said: str, shell: Shell) -> None:
     assert said in " ".join(shell.refused(*COMPARE, *shell.folders(), *words).split())
     assert not list((shell.folder / "runs").glob("*/fit.json"))
+
+
+def test_a_study_file_names_tasks_in_folds(shell: Shell) -> None:
+    file = shell.folder / "look.toml"
+    words = ("compare", "--study", str(file), *shell.folders(), "--quiet", "--device", "cpu", "--max-length", "16")
+    system, column = 'name = "tiny"\nbackbone = "words"', 'name = "mood"\ntask = "mine/mood@3"'
+    text = f'title = "look"\n[[system]]\n{system}\n[[column]]\n{column}\n'
+    file.write_text(text)
+    assert "is answered by one of 3 fits" in shell.done(*words)
+    assert "leave folds out" in shell.refused(*words, "--folds", "3")
+    file.write_text(text.replace("[[system]]", 'recipe = {folds = "3"}\n[[system]]'))
+    assert "recipe: a task is named in folds" in shell.refused(*words)

@@ -156,7 +156,7 @@ def test_nothing_is_said_to_favour_the_larger_grid(tmp_path: Path) -> None:
 
 def test_a_task_that_cannot_be_halved_is_refused_before_fits(tmp_path: Path) -> None:
     made = runner(tmp_path, register_methods=[Chancy()], register_tasks=[mood(method="chancy")])
-    with pytest.raises(RequestError, match="dev.tsv has 1 row"):
+    with pytest.raises(RequestError, match=r"dev\.tsv has 1 row"):
         compare_rates(made, select_on_half=True, limit_dev=1)
     assert not made.workspace.runs.exists()
 

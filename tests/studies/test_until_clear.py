@@ -206,7 +206,7 @@ def test_looks_that_are_none_are_refused(looks: tuple[int, ...]) -> None:
 
 
 def test_one_way_to_say_the_restarts() -> None:
-    with pytest.raises(RequestError, match="one of seeds, restarts and until-clear"):
+    with pytest.raises(RequestError, match="one of seeds, restarts, until-clear and folds"):
         StudyOptions(restarts=3, until_clear=(3, 6))
     below = StudyOptions(restarts=5)
     assert StudyOptions(until_clear=(3, 6)).over(below).restarts is None

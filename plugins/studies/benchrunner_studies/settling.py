@@ -78,6 +78,10 @@ class _Settling:
         self._fields_read = set[str]()
 
     def _read(self, recipe: Mapping[str, str], where: str) -> StudyOptions:
+        if "folds" in recipe:
+            raise RequestError(
+                f"{self._study.path}: {where}: a task is named in folds, as glue/rte@5, not by a recipe."
+            )
         return StudyOptions.from_texts(recipe, f"{self._study.path}: {where}", self._runner.plugins)
 
     def settled(self) -> Study:
