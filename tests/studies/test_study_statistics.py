@@ -37,7 +37,7 @@ def test_statistics_use_all_restarts_of_the_chosen_point(tmp_path: Path) -> None
     assert gold is not None
     answers = [predict(fit, "dev", made).answers for fit in cell.cell.candidates[1].fits]
     assert statistics.intervals[PLACE] == example_interval(ACCURACY, gold, answers)
-    assert result.figures[PLACE].over_restarts == restart_interval([8 / 24, 16 / 24, 24 / 24], limits=ACCURACY.limits)
+    assert result.figures[PLACE].over_restarts == restart_interval([8 / 24, 16 / 24, 24 / 24], limits=(0.0, 1.0))
     assert statistics.tests == {}
     assert len(statistics.trials[PLACE]) == 2, "a trial is a grid point with its restarts"
     assert statistics.absent == {}
