@@ -113,8 +113,9 @@ def test_different_numbers_of_grid_points_are_said(tmp_path: Path) -> None:
     other = replace(cell, cell=replace(cell.cell, system="other", candidates=cell.cell.candidates[1:]))
     study = compared(("words", "other"), (cell.cell.task,))
     both = replace(result, study=study, cells=(cell, other))
-    assert any("(words 2, other 1); the choice on dev favours" in note for note in footnotes(both))
-    assert not any("grid points" in note for note in footnotes(result))
+    [said] = [note for note in footnotes(both) if "the choice on dev favours" in note]
+    assert "words 2 grid points, 6 fits" in said and "other 1 grid point, 3 fits" in said
+    assert not any("different budgets" in note for note in footnotes(result))
 
 
 def test_restarts_that_collapse_are_counted_with_an_interval(tmp_path: Path) -> None:

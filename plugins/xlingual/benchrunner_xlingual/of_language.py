@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchrunner import DataError, Rows, Source, Workspace
 
@@ -32,3 +33,7 @@ class OfLanguage(Source):
             )
         lines = None if rows.lines is None else [rows.lines[row] for row in kept]
         return Rows(rows.table.take(kept).drop_columns([COLUMN]), rows.origin, lines, rows.notes)
+
+    def at(self, path: Path) -> Source | None:
+        source = self.source.at(path)
+        return None if source is None else OfLanguage(source, self.language)
