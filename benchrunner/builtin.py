@@ -47,7 +47,7 @@ def register_executors() -> Iterator[Executor]:
 @hookimpl
 def register_searches() -> Iterator[Search]:
     from benchrunner.fits.search import Search
-    from benchrunner.studies.lines import halving
+    from benchrunner.studies.searching.lines import halving
 
     yield Search("halving", "of trainings of several lengths, the best third goes on to the next length", halving)
 

@@ -85,7 +85,7 @@ def planned_or_printed(study: Study, runner: Runner, executor: Executor | None, 
 def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> int:
     """Print what a study would run; return the exit code."""
     from benchrunner.studies.dry_run import dry_run_study
-    from benchrunner.studies.until_clear import check_looks
+    from benchrunner.studies.searching.until_clear import check_looks
 
     check_looks(study, arguments.budget)
     jobs = arguments.jobs if arguments.executor in (None, "local") else 1  # unknown for other executors

@@ -18,8 +18,8 @@ from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.references import without_prefix
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell, LimitedRunners, different_fits
-from benchrunner.studies.lines import linked, shorter_recipes
 from benchrunner.studies.planning import check_splits, grid_and_seeds, naming, planned, rows_read
+from benchrunner.studies.searching.lines import linked, shorter_recipes
 from benchrunner.studies.study import Study
 from benchrunner.studies.system_commands import PROGRAM, estimate_command
 

@@ -13,7 +13,7 @@ from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import STEP_FIELDS, Grid, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting, LimitedRunners
-from benchrunner.studies.rungs import check_search, check_trials
+from benchrunner.studies.searching.rungs import check_search, check_trials
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
 

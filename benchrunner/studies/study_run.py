@@ -19,18 +19,18 @@ from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.budget import Budget
 from benchrunner.studies.cells import Cell, CellKey, CellResult, Figure, LimitedRunners, different_fits, selected_fit
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, NotedPredictions
 from benchrunner.studies.planning import check_data, fit_work, naming, planned
 from benchrunner.studies.result import Result
-from benchrunner.studies.rungs import Rungs
+from benchrunner.studies.searching.budget import Budget
+from benchrunner.studies.searching.rungs import Rungs
+from benchrunner.studies.searching.until_clear import check_looks, next_cells
 from benchrunner.studies.selection import Ranking, select
 from benchrunner.studies.study import Place, Study, System
 from benchrunner.studies.system_commands import PROGRAM, estimate_command, run_command
-from benchrunner.studies.until_clear import check_looks, next_cells
 from benchrunner.tasks.task import Term
 from benchrunner.training import step_log
 

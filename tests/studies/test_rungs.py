@@ -17,7 +17,7 @@ from benchrunner.studies.cells import Fitting
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.dry_run import dry_run_study
 from benchrunner.studies.dry_run_table import notes
-from benchrunner.studies.lines import shorter_recipes
+from benchrunner.studies.searching.lines import shorter_recipes
 from inline import mood, runner
 
 FREE = Recipe(lr=0.02, batch_size=8, schedule="constant", warmup=2.0)

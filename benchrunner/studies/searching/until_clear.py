@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from benchrunner.errors import RequestError
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.budget import Budget, cost_of
 from benchrunner.studies.cells import Cell, CellKey, CellResult, different_fits
 from benchrunner.studies.planning import with_next_look
 from benchrunner.studies.result import Result
+from benchrunner.studies.searching.budget import Budget, cost_of
 from benchrunner.studies.study import Study
 
 

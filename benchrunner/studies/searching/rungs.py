@@ -14,9 +14,9 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.offers import Offers
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.budget import Budget, cost_of
 from benchrunner.studies.cells import Candidate, Cell, CellKey, Fitting, different_fits
-from benchrunner.studies.lines import is_searched, lines_of, linked, next_rung, points_of
+from benchrunner.studies.searching.budget import Budget, cost_of
+from benchrunner.studies.searching.lines import is_searched, lines_of, linked, next_rung, points_of
 
 
 def check_trials(fitting: Fitting, searches: Offers[Search]) -> None:

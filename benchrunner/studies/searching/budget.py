@@ -11,7 +11,7 @@ from typing import final
 from benchrunner.errors import RequestError
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell
-from benchrunner.studies.lines import fit_epochs
+from benchrunner.studies.searching.lines import fit_epochs
 
 
 @final
