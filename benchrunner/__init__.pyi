@@ -75,7 +75,8 @@ from benchrunner.metrics.ranking import (
     mean_reciprocal_rank as mean_reciprocal_rank,
     roc_auc as roc_auc,
 )
-from benchrunner.parameters.recipes import NamedRecipe as NamedRecipe, Recipe as Recipe
+from benchrunner.parameters.grids import NamedRecipe as NamedRecipe
+from benchrunner.parameters.recipes import Recipe as Recipe
 from benchrunner.plugins.hookspecs import hookimpl as hookimpl
 from benchrunner.problems.choices import Candidates as Candidates, Choose as Choose
 from benchrunner.problems.marked_words import ClassifyWords as ClassifyWords

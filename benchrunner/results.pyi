@@ -10,7 +10,7 @@ from benchrunner.fits.search import Search as Search
 from benchrunner.io import output_places as output_places
 from benchrunner.io.files import remove_leftovers as remove_leftovers
 from benchrunner.parameters.declared import Declared as Declared, parameter as parameter
-from benchrunner.parameters.recipes import Grid as Grid
+from benchrunner.parameters.grids import Grid as Grid
 from benchrunner.plugins.diagnosis import diagnose as diagnose
 from benchrunner.plugins.discovery import discover as discover
 from benchrunner.plugins.listing import list_offers as list_offers

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.leaderboards.published import PublishedRow
-    from benchrunner.parameters.recipes import NamedRecipe
+    from benchrunner.parameters.grids import NamedRecipe
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.search import Search
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
-    from benchrunner.parameters.recipes import NamedRecipe
+    from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.tasks.task import Task
     from benchrunner.workspace import Workspace
 

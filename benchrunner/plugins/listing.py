@@ -14,8 +14,8 @@ from benchrunner.plugins.registry import Plugins
 
 if TYPE_CHECKING:
     from benchrunner.leaderboards.published import PublishedFigure
+    from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.parameters.parameter import Value
-    from benchrunner.parameters.recipes import NamedRecipe
 
 KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "searches", "recipes", "studies", "plugins")
 

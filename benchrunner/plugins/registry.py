@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
-from benchrunner.parameters.recipes import GRIDS, NamedRecipe
+from benchrunner.parameters.grids import GRIDS, NamedRecipe
 from benchrunner.plugin_code import PluginCode, reason
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, code_behind, library, top_package
 from benchrunner.plugins.loading import Loading

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.parameters.recipes import Grid, NamedRecipe
+from benchrunner.parameters.grids import Grid, NamedRecipe
 from benchrunner.studies.cells import Cell, Fitting, Selection
 from benchrunner.studies.study import TRAINING_ROWS, Column, Study, System, named_by_method, place_text, row_name
 from benchrunner.tasks.task import Task

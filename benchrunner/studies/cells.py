@@ -10,7 +10,8 @@ from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.io.decoding import WHEN_GIVEN
 from benchrunner.metrics import Score
-from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
+from benchrunner.parameters.grids import Grid, NamedRecipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.tasks.task import Task, Term

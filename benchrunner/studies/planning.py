@@ -10,7 +10,8 @@ from dataclasses import replace
 from benchrunner.errors import DataError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.methods.method import Method
-from benchrunner.parameters.recipes import STEP_FIELDS, Grid, Recipe
+from benchrunner.parameters.grids import Grid
+from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting, LimitedRunners
 from benchrunner.studies.searching.rungs import check_search, check_trials

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, final
 
 from benchrunner.errors import RequestError, closest_names
 from benchrunner.parameters.declared import Declared, parameter, parameters_of
+from benchrunner.parameters.grids import Grid
 from benchrunner.parameters.parameter import NamedValues, Parameter
-from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, STEPS, Grid, Recipe, check_fields
+from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, STEPS, Recipe, check_fields
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner

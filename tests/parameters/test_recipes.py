@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner.parameters.recipes import Grid, Recipe
+from benchrunner.parameters.grids import Grid
+from benchrunner.parameters.recipes import Recipe
 
 BAD: list[tuple[str, Any]] = [
     ("lr", -1e-5),

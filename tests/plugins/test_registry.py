@@ -16,7 +16,7 @@ from benchrunner import Split, TextTable, Workspace, hookimpl
 from benchrunner.command_line.main import main
 from benchrunner.engine import Backbone, BackboneFamily, Method
 from benchrunner.errors import CheckpointError, RequestError, UnknownName
-from benchrunner.parameters.recipes import GRIDS
+from benchrunner.parameters.grids import GRIDS
 from benchrunner.plugins.distributions import source_hash
 from benchrunner.results import Plugins, discover
 from benchrunner_kit.testing import TinyBackbone, tiny_family

@@ -8,7 +8,8 @@ from typing import Any
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.methods.method import Method
-from benchrunner.parameters.recipes import RECIPE_FIELDS, NamedRecipe
+from benchrunner.parameters.grids import NamedRecipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.studies.cells import ABSENT, CellResult
 from benchrunner.studies.comparison.conclusions import conclusions, grouped
 from benchrunner.studies.comparison.footnotes import footnotes
