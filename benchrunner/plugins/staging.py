@@ -68,7 +68,7 @@ METHOD = Kind("method", "register_methods", "benchrunner.methods.method", "Metho
 RECIPE = Kind(
     "recipe",
     "register_recipes",
-    "benchrunner.parameters.recipes",
+    "benchrunner.parameters.grids",
     "NamedRecipe",
     {"about": TEXT, "source": TEXT, "notes": TEXT},
     renames=True,
