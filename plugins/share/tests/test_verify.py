@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shared_folders import SharedFolder
+from shared_folders import SharedFolder, shared_folder
 
 from benchrunner import RequestError, Workspace
 from benchrunner.plugins.distributions import Plugin
+from benchrunner.results import Grid
 from benchrunner_share.verifying.comparing import value_differences
 from inline import plugins
 
@@ -238,6 +239,13 @@ def test_without_data_nothing_is_equal(folder: SharedFolder, tmp_path: Path) -> 
 def test_an_unknown_task_is_named_with_its_plugin(folder: SharedFolder) -> None:
     text = folder.unverified(plugins=plugins(register_tasks=[], register_leaderboards=[]))
     assert "There is no task 'mine/mood'." in text and "they need the plugin 'own (own)'" in text
+
+
+def test_a_search_is_not_repeated_and_this_is_said(tmp_path: Path) -> None:
+    searched = shared_folder(tmp_path, endings={1: None}, early_stop=1, grid=Grid({"lr": (4, 8), "epochs": (1, 2)}))
+    verified = searched.verification()
+    assert verified.is_equal
+    assert [remark for remark in verified.remarks if "the search was not repeated" in remark]
 
 
 def test_another_version_is_a_remark(folder: SharedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
