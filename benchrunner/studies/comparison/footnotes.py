@@ -165,13 +165,17 @@ def _favour(result: Result, column: Column, cells: Mapping[str, Cell], *, is_sam
 
 def _of_cells(result: Result) -> Iterator[Note]:
     """Yield each note about cells once, with all places that it is about."""
-    places = dict[tuple[str, str], list[tuple[str, str]]]()
+    systems = (*result.study.names, *result.study.arms)
+    places_of: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for column in result.study.columns:
-        for system in (*result.study.names, *result.study.arms):
-            for said, kind, name in _notes_at((system, column.name), column, result):
-                places.setdefault((said, kind), []).append((name, system))
-    for (said, kind), about in places.items():
-        yield Note(said, kind, _where(about, all_systems=len(result.study.names)))
+        for system in systems:
+            place = (system, column.name)
+            for said, kind, name in _notes_at(place, column, result):
+                note = (said, kind)
+                places_of.setdefault(note, []).append((name, system))
+    for (said, kind), places in places_of.items():
+        where = _where(places, all_systems=len(result.study.names))
+        yield Note(said, kind, where)
 
 
 def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[str, str, str]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -103,13 +102,16 @@ def _wikiann(split: str, seed: str) -> Iterator[tuple[str, str]]:
 
 
 def _sentence(language: str, draw: random.Random) -> str:
-    """Put a phrase between some words of the language."""
+    """Put a name between some words of the language, each word with its tag."""
     kind = draw.choice(list(NAMES))
     words = [(word, "O") for word in _some_words(language, draw)]
     place = draw.randint(0, len(words))
-    tags = itertools.chain([f"B-{kind}"], itertools.repeat(f"I-{kind}"))
-    words[place:place] = zip(draw.choice(NAMES[kind].split("|")).split(), tags, strict=False)
-    return _lines((f"{language}:{word}", tag) for word, tag in words)
+    first, *others = draw.choice(NAMES[kind].split("|")).split()
+    name = [(first, f"B-{kind}")]
+    for word in others:
+        name.append((word, f"I-{kind}"))
+    tagged = [*words[:place], *name, *words[place:]]
+    return _lines((f"{language}:{word}", tag) for word, tag in tagged)
 
 
 def _sib200(split: str, seed: str) -> Iterator[tuple[str, str]]:
