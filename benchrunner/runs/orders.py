@@ -281,9 +281,9 @@ class FitAnswer:
     """Name of the machine that ran the fit."""
 
     def record_in(self, runs: Path) -> Record:
-        """Return the record, after writing returned files to the runs folder; raise the error if there is one.
+        """Return the record of the fit that a worker ran, after writing the files that came with it to `runs`.
 
-        The error of another machine names the machine.
+        Raises the worker's error if there is one. An error from another machine begins with the machine's name.
         """
         if self.error is not None:
             raise self._located(self.error)

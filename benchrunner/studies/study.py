@@ -205,7 +205,7 @@ class Study:
 
     @property
     def select_on_half(self) -> bool:
-        """Whether one half of the rows of dev selects, and the other is scored."""
+        """Whether fits are selected on one half of the rows of each dev split, and scored on the other half."""
         return any(cell.fitting.select_on_half for cell in self.every_cell)
 
     @property

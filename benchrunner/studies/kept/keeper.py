@@ -144,7 +144,7 @@ def _kept_cells(study: Study) -> tuple[KeptCell, ...]:
 
 
 def check_name(name: str) -> str:
-    """Return the name of a study; raise a `RequestError` if it cannot be the name of a file."""
+    """Return `name` unchanged if a study may be kept under it; raise a `RequestError` if it cannot be a file's name."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", name) or len(name) > LONGEST_NAME:
         raise RequestError(
             f"A study's name has letters, digits and . _ + - only, begins with a letter or digit and is at most "

@@ -238,7 +238,7 @@ class KeptStudy:
 
     @property
     def select_on_half(self) -> bool:
-        """Whether one half of the rows of dev selected, and the other was scored."""
+        """Whether fits were selected on one half of the rows of each dev split, and scored on the other half."""
         return any(cell.fitting.select_on_half for cell in self.cells)
 
     def as_json(self) -> dict[str, Any]:

@@ -167,6 +167,6 @@ TABLE = (
 
 
 def tasks() -> Iterator[Task]:
-    """Yield the tasks in the order of the table."""
+    """Yield the tasks of minimal pairs, one for each row of `TABLE`."""
     for row in TABLE:
         yield row.task()

@@ -246,10 +246,10 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@\w[\w./-]*)?")
 
 @final
 class TransformersFamily(BackboneFamily):
-    """Every text model whose architecture the library transformers has.
+    """Finds backbones among the text models whose architecture the library transformers has.
 
-    The plugin `bert` is asked first, and takes every BERT; with the reference `transformers:MODEL` only this family is
-    asked.
+    For a checkpoint of a BERT, the plugin `bert` is asked before this family, and loads it. A user who writes
+    `transformers:MODEL` asks this family alone.
     """
 
     def listed(self) -> list[Backbone]:

@@ -120,7 +120,7 @@ def _adapt(path: Path, model: PreTrainedModel, vocabulary: int) -> None:
 
 
 def _embeddings(model: PreTrainedModel, vocabulary: int) -> nn.Embedding | None:
-    """Return the table that the model says, or else its first that is large enough for all tokens."""
+    """Return a model's input embeddings: the table that it names, or else its first with a row for each token."""
     try:
         said = model.get_input_embeddings()
     except (AttributeError, NotImplementedError, TypeError):
