@@ -271,7 +271,7 @@ class _Plan:
         recipes, seeds = grid_and_seeds(cell.fitting, task, method, all_rows)
         fits = []
         folds = task.folds.number if task.folds else 1
-        shorter = shorter_recipes(recipes, recipes[0].limit_train or all_rows, cell.fitting)
+        shorter = shorter_recipes(recipes, recipes[0].limit_train or all_rows, cell)
         for recipe in recipes[: cell.fitting.trials]:
             rows = rows_read(task, method, recipe, self._runner, shorter.get(recipe))
             goes_on = recipe in shorter

@@ -134,7 +134,7 @@ def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner, shorte
         return 0
     rows = _rows(task, recipe, runner)
     passes = recipe.passes(rows) - (0 if shorter is None else shorter.passes(rows)) if method.trains_in_steps else 1
-    return round(rows * passes) * (task.folds.number - 1 if task.folds else 1)
+    return round(rows * passes) * (task.folds.passes if task.folds else 1)
 
 
 def _rows(task: Task, recipe: Recipe, runner: Runner) -> int:

@@ -127,6 +127,11 @@ class Folds:
     held_out: int = 0
     """Number of the fold whose rows are not learned from, from 1; 0 if the fits of all folds answer together."""
 
+    @property
+    def passes(self) -> int:
+        """How often the fits of all folds together learn from each row, once in every epoch."""
+        return 1 if self.held_out else self.number - 1
+
 
 @dataclass(frozen=True)
 class Task:

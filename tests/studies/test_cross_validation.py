@@ -15,7 +15,10 @@ from benchrunner.methods.method import Method, Outcome
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.results import StudyOptions, compared, predict, read_study, run_study
 from benchrunner.runs.predicting import raw_outputs
+from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.dry_run import dry_run_study
+from benchrunner.studies.dry_run_table import notes
 from benchrunner.studies.significance.answers_of_cells import scored_answers
 from benchrunner.tasks.folds import divided_rows, in_folds
 from inline import mood, runner
@@ -127,3 +130,14 @@ def test_a_task_without_dev_has_a_way_out(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"mine/mood has no split of the role 'dev' .*--folds 5"):
         compared(("words",), (task,))
     assert run_study(compared(("words",), (in_folds(task, "3"),)), made).cells[0].selected is not None
+
+
+def test_fits_of_folds_train_alone_and_all_their_passes_count(tmp_path: Path) -> None:
+    """Of 48 rows, each of 4 folds learns from 36: three passes an epoch, and 1 + 2 epochs for two seeds."""
+    recipe = Recipe(lr=0.02, batch_size=8, schedule="constant", warmup=0.0)
+    made = runner(tmp_path, register_tasks=[mood(recipe=recipe)])
+    options = StudyOptions(recipe={"epochs": (1, 2)}, folds=(4, 2), early_stop=1)
+    study = options.study(("words",), (made.plugins.tasks.find("mood"),), made)
+    said = "\n".join(notes(dry_run_study(study, made)))
+    assert f"which read {48 * 3 * 3 * 2} rows" in said.replace(",", "") and "go on from" not in said
+    assert "2 grid points, 4 fits, 18 epochs" in "\n".join(footnotes(run_study(study, made)))

@@ -13,7 +13,7 @@ from benchrunner.engine import Job, Method, Outcome
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import Event
 from benchrunner.results import Grid, Result, Runner, StudyOptions, compared, read_study, run_study
-from benchrunner.studies.cells import Fitting
+from benchrunner.studies.cells import Cell
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.dry_run import dry_run_study
 from benchrunner.studies.dry_run_table import notes
@@ -100,7 +100,7 @@ def test_a_method_without_steps_is_not_searched(tmp_path: Path) -> None:
 def test_steps_and_epochs_together_are_one_line_by_length(tmp_path: Path) -> None:
     """With eight steps in an epoch, six steps of two epochs are shorter than one epoch."""
     recipes = [FREE.changed(epochs=epochs, max_steps=steps) for epochs in (1, 2) for steps in (6, None)]
-    shorter = shorter_recipes(recipes, 64, Fitting())
+    shorter = shorter_recipes(recipes, 64, Cell("words", mood()))
     lengths = [(recipe.passes(64), before.passes(64)) for recipe, before in shorter.items()]
     assert lengths == [(0.75, 0.75), (1.0, 0.75), (2.0, 1.0)]
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from benchrunner.fits.fit import Fit
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.studies.cells import Cell, Fitting, different_fits
+from benchrunner.studies.cells import Cell, different_fits
 
 KEPT_SHARE = 3
 """One of this number of lines goes on after a rung of successive halving (Li et al. 2020, whose eta this is)."""
@@ -74,13 +74,17 @@ def halving(points: Sequence[Recipe], scores: Mapping[Recipe, float]) -> Sequenc
     return [line[reached] for line in best[: max(1, len(lines) // KEPT_SHARE)]]
 
 
-def shorter_recipes(recipes: Iterable[Recipe], rows: int | None, fitting: Fitting) -> dict[Recipe, Recipe]:
-    """Map each recipe whose trainings, on so many rows, go on from those of a shorter one to this shorter recipe."""
+def shorter_recipes(recipes: Iterable[Recipe], rows: int | None, cell: Cell) -> dict[Recipe, Recipe]:
+    """Map each recipe whose trainings, on so many rows, go on from those of a shorter one to this shorter recipe.
+
+    Trials and the fits of folds train alone.
+    """
     from benchrunner.training.schedule import has_free_steps  # loads torch, which a list of searches does without
 
     before = dict[Recipe, Recipe]()
     shorter = dict[Recipe, Recipe]()
-    for recipe in () if fitting.trials else sorted(recipes, key=lambda recipe: _length(recipe, rows)):
+    trains_alone = cell.fitting.trials or cell.task.folds
+    for recipe in () if trains_alone else sorted(recipes, key=lambda recipe: _length(recipe, rows)):
         line = _of_any_length(recipe)
         if line in before and has_free_steps(recipe):
             shorter[recipe] = before[line]
@@ -95,7 +99,7 @@ def linked(cells: Sequence[Cell]) -> dict[str, Fit]:
         fits_of = dict[Recipe, dict[int, str]]()
         for point in cell.candidates:
             fits_of[point.recipe] = {fit.seed: fit.id for fit in point.fits}
-        for longer, shorter in shorter_recipes(fits_of, cell.candidates[0].rows, cell.fitting).items():
+        for longer, shorter in shorter_recipes(fits_of, cell.candidates[0].rows, cell).items():
             for seed in fits_of[longer].keys() & fits_of[shorter].keys():
                 after, before = fits_of[longer][seed], fits_of[shorter][seed]
                 fits[after] = replace(fits[after], shorter=before)
@@ -106,9 +110,11 @@ def linked(cells: Sequence[Cell]) -> dict[str, Fit]:
 def fit_epochs(cell: Cell) -> dict[str, float]:
     """Map ids of a cell's fits to their passes over the training data, without the steps that a fit takes over."""
     rows = cell.candidates[0].rows or 0
-    shorter = shorter_recipes((point.recipe for point in cell.candidates), rows, cell.fitting)
+    shorter = shorter_recipes((point.recipe for point in cell.candidates), rows, cell)
+    passes_of_folds = cell.task.folds.passes if cell.task.folds else 1
     epochs = dict[str, float]()
     for point in cell.candidates:
         taken_over = shorter[point.recipe].passes(rows) if point.recipe in shorter else 0
-        epochs |= dict.fromkeys((fit.id for fit in point.fits), point.recipe.passes(rows) - taken_over)
+        passes = passes_of_folds * (point.recipe.passes(rows) - taken_over)
+        epochs |= dict.fromkeys((fit.id for fit in point.fits), passes)
     return epochs
