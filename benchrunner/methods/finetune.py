@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.backbone import check_redrawn
+from benchrunner.errors import PluginError, closest_names
 from benchrunner.methods.method import Job, Method, Outcome
+from benchrunner.parameters.parameter import Parameter
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+    from torch import nn
 
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.methods.heads import Head
@@ -39,39 +42,64 @@ def linear_head(encoder: Encoder, job: Job) -> Head:
 @final
 @dataclass(frozen=True)
 class Finetune(Method):
-    """Trains the encoder and a head together. `fresh_head` makes the head; by default it is linear."""
+    """Trains the encoder and a head together. Its functions make other methods of it: see docs/plugins/methods.md."""
 
     name: str = "finetune"
     about: str = "train all weights with a linear layer on top"
     fresh_head: Callable[[Encoder, Job], Head] = linear_head
+    """Makes the head, with fresh weights."""
+    trained: Callable[[Encoder, Job], Iterable[str]] | None = None
+    """Names the weights of the encoder that are trained; its `fresh_modules` are always. None: all weights."""
+    extended: Callable[[Encoder, Job], nn.Module] | None = None
+    """Adds weights to the encoder and returns the module that owns them: they are trained, and kept beside the head."""
+    merge: Callable[[Any], None] | None = None
+    """Adds what the module of `extended` learned to the encoder's own weights: the encoder is then an ordinary one."""
     exports: bool = True
     recipe_fields: tuple[str, ...] = ("summary", "head_layer", *ENCODER_FIELDS)
     training_fields: tuple[str, ...] = ENCODER_FIELDS
+    parameters: tuple[Parameter, ...] = ()
+    recipe_defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def check_declared(self) -> None:
+        super().check_declared()
+        if self.exports and self.extended and not self.merge:
+            raise PluginError(
+                f"the method '{self.name}' keeps weights beside the encoder, which no other library reads: give it "
+                "`exports=False`, or `merge`, which adds them to the weights of the encoder"
+            )
 
     def fit(self, job: Job) -> Outcome:
         from benchrunner.methods import steps
-        from benchrunner.training.embedding_rows import WHOLE_TABLE, narrowed
+        from benchrunner.training.embedding_rows import WHOLE_TABLE, narrowed, trained_tables
 
         assert job.train is not None
         encoder = steps.load_trained_encoder(job, seed=job.fit.seed)
         recipe = job.fit.recipe
         redraw(encoder, recipe.redraw_layers, seed=job.fit.seed)
         head = self.make_head(encoder, job)
-        notes = [*encoder.notes, *steps.take_over_head(job, {"head": head})]
+        if self.trained is not None:
+            freeze(encoder, self.trained(encoder, job), self.name)
+        parts: dict[str, nn.Module] = {"head": head}
+        if self.extended is not None:
+            parts["extension"] = self.extended(encoder, job)
+        notes = [*encoder.notes, *steps.take_over_head(job, parts)]
         started = time.monotonic()
         features = steps.encode(job, job.train.table, encoder, training=True)
         encode_seconds = time.monotonic() - started
+        tables = trained_tables(encoder)
         rows_in_use = narrowed(encoder, features)
-        if len(rows_in_use) < len(encoder.word_embeddings):
+        if len(rows_in_use) < len(tables):
             notes.append(WHOLE_TABLE)
-        modules = {"encoder": encoder.to(job.computing.device), "head": head.to(job.computing.device)}
+        modules = {name: part.to(job.computing.device) for name, part in {"encoder": encoder, **parts}.items()}
         rates = {f"encoder.{name}": rate for name, rate in learning_rates(encoder, recipe.layer_decay)}
         model = partial(head, encoder)
         training = steps.train(job, model, modules, features, rates=rates, fixed_shapes=True)
         if training.diverged is None:
             for words in rows_in_use:
                 words.restore(training.decay_without_gradient(words.weight))
-            steps.save(job, encoder, {"head": head})
+            if self.merge is not None:
+                self.merge(parts.pop("extension"))
+            steps.save(job, encoder, parts)
         return steps.outcome(training, encode_seconds, notes)
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
@@ -80,9 +108,12 @@ class Finetune(Method):
         device = job.computing.device
         encoder = steps.load_fitted_encoder(job)
         head = self.make_head(encoder, job)
-        steps.load_learned(job.model, {"head": head})
-        encoder.to(device).eval()
-        head.to(device).eval()
+        parts: dict[str, nn.Module] = {"head": head}
+        if self.extended is not None and self.merge is None:
+            parts["extension"] = self.extended(encoder, job)
+        steps.load_learned(job.model, parts)
+        for part in (encoder, *parts.values()):
+            part.to(device).eval()
         features = steps.encode(job, table, encoder, training=False)
         outputs = steps.predict(job, partial(head, encoder), features, head.level)
         return job.problem.gather(outputs, features, table)
@@ -91,6 +122,22 @@ class Finetune(Method):
         """Make the head of a job, with fresh weights, and prepare the encoder for this kind of head."""
         encoder.prepare_for(job.problem.export_kind)
         return self.fresh_head(encoder, job)
+
+
+def freeze(encoder: Encoder, trained: Iterable[str], method: str) -> None:
+    """Let only the named weights of an encoder be trained, and those that its checkpoint lacks."""
+    encoder.requires_grad_(False)
+    for module in encoder.fresh_modules:
+        module.requires_grad_(True)
+    weights = dict(encoder.named_parameters())
+    for name in trained:
+        if name not in weights:
+            close = " or ".join(closest_names(name, weights)) or "one of encoder.named_parameters()"
+            raise PluginError(
+                f"The method '{method}' trains '{name}', which is no weight of {type(encoder).__name__}. "
+                f"Did you mean {close}?"
+            )
+        weights[name].requires_grad_(True)
 
 
 def learning_rates(encoder: Encoder, decay: float) -> Iterator[tuple[str, float]]:

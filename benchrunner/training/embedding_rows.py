@@ -68,17 +68,23 @@ class WordsInUse:
         self._embedding.weight = nn.Parameter(whole)
 
 
+def trained_tables(encoder: Encoder) -> list[nn.Embedding]:
+    """Return those of the encoder's `word_embeddings` whose weights are trained."""
+    return [table for table in encoder.word_embeddings if table.weight.requires_grad]
+
+
 def narrowed(encoder: Encoder, features: Features) -> list[WordsInUse]:
-    """Reduce the encoder's tables to the rows in use, except tables of which the encoder needs all rows.
+    """Reduce the encoder's trained tables to the rows in use, except tables of which the encoder needs all rows.
 
     The encoder's states of two units must be the same bits with either table. A different result means that the encoder
     reads the table in other ways than by calling it with `batch.tokens`.
     """
-    if not encoder.word_embeddings:
+    trained = trained_tables(encoder)
+    if not trained:
         return []
     tables = []
     whole = _states(encoder, features)
-    for embedding in encoder.word_embeddings:
+    for embedding in trained:
         words = WordsInUse(embedding, features)
         try:
             states = _states(encoder, features)

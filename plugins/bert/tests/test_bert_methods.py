@@ -21,6 +21,7 @@ from transformers import AutoTokenizer, BertForSequenceClassification, BertModel
 import benchrunner_bert
 from benchrunner import ACCURACY, Classify, Recipe, RowsFrom, Split, Task, Workspace
 from benchrunner.engine import Backbone, Dropout, Encoder, FlatBatch, OneBackbone, collate, randomness
+from benchrunner.methods.finetune import freeze
 from benchrunner.results import Computing, Fit, Runner, discover, export, predict
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner_bert.backbones import VOCABULARY
@@ -46,6 +47,7 @@ def batch(model: Bert) -> FlatBatch:
 
 def updated(model: Bert) -> LowRankUpdates:
     """Make updates of a model whose B is not zero, as after training."""
+    freeze(model, (), "lora")
     updates = LowRankUpdates(model, rank=RANK, alpha=ALPHA, seed=3)
     source = torch.Generator().manual_seed(1)
     for name, weight in updates.named_parameters():
@@ -113,7 +115,7 @@ def test_a_pooler_that_the_checkpoint_lacks_is_trained_whole(tmp_path: Path, has
         kept = {name: tensor for name, tensor in tensors.items() if not name.startswith("pooler.")}
         save_file(kept, tmp_path / "model.safetensors", metadata={"format": "pt"})
     model = read(tmp_path, seed=0)
-    LowRankUpdates(model, rank=RANK, alpha=ALPHA, seed=3)
+    freeze(model, (), "lora")
     trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
     assert trained == (set() if has_pooler else {"pooler.weight", "pooler.bias"})
 

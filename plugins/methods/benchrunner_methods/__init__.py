@@ -17,7 +17,7 @@ __all__ = ["register_backbones", "register_methods"]
 def register_methods() -> Iterator[Method]:
     from benchrunner.engine import Finetune
     from benchrunner_methods.frozen_features import FrozenFeatures
-    from benchrunner_methods.lora import Lora
+    from benchrunner_methods.lora import lora
     from benchrunner_methods.probing.probe import Probe
 
     yield Finetune(
@@ -27,7 +27,7 @@ def register_methods() -> Iterator[Method]:
         exports=False,
         recipe_fields=("bilstm_width", "layer_decay", "redraw_layers"),
     )
-    yield Lora()
+    yield lora()
     yield FrozenFeatures()
     about = "frozen encoder, its layers into a BiLSTM with attention between the texts of a pair"
     yield FrozenFeatures("features+attention", about, reader="attention")

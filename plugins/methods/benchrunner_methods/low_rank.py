@@ -85,18 +85,14 @@ class _Updated(nn.Module):
 
 
 class LowRankUpdates(nn.Module):
-    """Updates of all linear layers of an encoder, and of its bare matrices.
+    """Updates of all linear layers of an encoder whose weights are frozen, and of its bare matrices.
 
-    Making them freezes the encoder, except its fresh modules, which are trained whole and have no update. Layers that
-    share a weight share its update. `merge` adds the updates to the weights, after which the encoder is an ordinary
-    one.
+    Layers that share a weight share its update. `merge` adds the updates to the weights, after which the encoder is an
+    ordinary one.
     """
 
     def __init__(self, encoder: Encoder, *, rank: int, alpha: float, seed: int) -> None:
         super().__init__()
-        encoder.requires_grad_(False)
-        for module in encoder.fresh_modules:
-            module.requires_grad_(True)
         tables = {module.weight for module in encoder.modules() if isinstance(module, nn.Embedding)}
         self._hooks: list[RemovableHandle] = []
         self._update_of: dict[nn.Parameter, LowRank] = {}

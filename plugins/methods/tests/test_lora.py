@@ -19,6 +19,7 @@ from torch.nn import functional
 from benchrunner import Recipe, RequestError
 from benchrunner.engine import FlatBatch, StackedLinear, collate
 from benchrunner.features.randomness import generator
+from benchrunner.methods.finetune import freeze
 from benchrunner.methods.heads import LinearHead
 from benchrunner.results import Computing, Fit, Runner
 from benchrunner.runs.planner import Planner
@@ -72,9 +73,15 @@ def first_a(name: str, inputs: int) -> torch.Tensor:
     return torch.empty(RANK, inputs).uniform_(-bound, bound, generator=generator(SEED, "low-rank update", name))
 
 
+def fresh(encoder: TinyEncoder) -> LowRankUpdates:
+    """Freeze an encoder and make its updates, as before training."""
+    freeze(encoder, (), "lora")
+    return LowRankUpdates(encoder, rank=RANK, alpha=ALPHA, seed=SEED)
+
+
 def updated(encoder: TinyEncoder) -> LowRankUpdates:
     """Make updates of an encoder whose B is not zero, as after training."""
-    updates = LowRankUpdates(encoder, rank=RANK, alpha=ALPHA, seed=SEED)
+    updates = fresh(encoder)
     source = torch.Generator().manual_seed(1)
     for name, weight in updates.named_parameters():
         if name.endswith(".b"):
@@ -150,7 +157,7 @@ def test_training_equals_the_formula_and_keeps_all_other_weights(tmp_path: Path)
 
 def test_before_training_the_encoder_computes_what_it_did() -> None:
     encoder, plain = TinyEncoder(), TinyEncoder()
-    updates = LowRankUpdates(encoder, rank=RANK, alpha=ALPHA, seed=SEED)
+    updates = fresh(encoder)
     assert all(map(torch.equal, outputs(encoder), outputs(plain)))
     for name, update in zip(LINEAR, updates.updates, strict=True):
         torch.testing.assert_close(update.get_parameter("a").detach(), first_a(name, 12))
@@ -208,7 +215,7 @@ def test_layers_that_share_a_weight_share_its_update() -> None:
 
 def test_fresh_modules_are_trained_whole() -> None:
     encoder = Fresh()
-    updates = LowRankUpdates(encoder, rank=RANK, alpha=ALPHA, seed=SEED)
+    updates = fresh(encoder)
     assert len(updates.updates) == 1
     trained = {name for name, weight in encoder.named_parameters() if weight.requires_grad}
     assert trained == {"dense.weight", "dense.bias"}
@@ -218,7 +225,7 @@ def test_an_encoder_without_linear_layers_is_refused() -> None:
     encoder = TinyEncoder()
     del encoder.qkv, encoder.dense
     with pytest.raises(RequestError, match=r"has no linear layers.*Use --method finetune"):
-        LowRankUpdates(encoder, rank=RANK, alpha=ALPHA, seed=SEED)
+        fresh(encoder)
 
 
 def test_a_killed_fit_goes_on_exactly_from_what_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +247,7 @@ def test_a_killed_fit_goes_on_exactly_from_what_is_trained(tmp_path: Path, monke
         patch.setattr(Checkpoint, "save", save_and_die)
         with pytest.raises(KeyboardInterrupt):
             killed.run(fit)
-    weights = {f"updates.updates.{at}.{name}" for at in range(2) for name in "ab"}
+    weights = {f"extension.updates.{at}.{name}" for at in range(2) for name in "ab"}
     weights |= {"head.output.weight", "head.output.bias"}
     assert kept == [{f"{kind}/{name}" for kind in ("weight", "exp_avg", "exp_avg_sq") for name in weights}]
     assert killed.run(fit).status == "done"
@@ -283,7 +290,7 @@ def test_matrices_outside_linear_layers_are_updated(tmp_path: Path) -> None:
         list(encoder.state_dict()),
         {name: encoder.get_parameter(name).clone() for name in ("pair", "heads")},
     )
-    updates = LowRankUpdates(encoder, rank=RANK, alpha=ALPHA, seed=SEED)
+    updates = fresh(encoder)
     pair, heads = list(updates.updates)[-2:]
     assert torch.equal(encoder.pair, before["pair"]) and torch.equal(encoder.heads, before["heads"])
     assert not {id(weight) for weight in encoder.parameters()} & {id(weight) for weight in updates.parameters()}

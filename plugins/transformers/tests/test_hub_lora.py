@@ -11,7 +11,7 @@ from tiny_models import loaded, write_model
 from torch import nn
 
 from benchrunner.engine import Encoder, Features, FlatBatch, collate
-from benchrunner.methods.finetune import learning_rates
+from benchrunner.methods.finetune import freeze, learning_rates
 from benchrunner_methods.low_rank import LowRankUpdates
 
 TRAINED_WHOLE = {"bart": True, "roberta": True, "distilbert": True, "electra": True, "gpt2": False, "modernbert": True}
@@ -35,6 +35,7 @@ def test_merged_weights_compute_what_the_updates_did(tmp_path: Path, name: str) 
     batch = batch_of(encoder)
     with torch.no_grad():
         plain = encoder(batch)
+        freeze(encoder, (), "lora")
         updates = LowRankUpdates(encoder, rank=2, alpha=4.0, seed=1)
         assert torch.equal(encoder(batch), plain), "B is zero before training"
         for name, weight in updates.named_parameters():
@@ -57,6 +58,7 @@ def test_a_dense_layer_that_checkpoints_lack_is_part_of_the_head(tmp_path: Path,
     summary = {name for name in rates if name.startswith("summary_layers.")}
     assert bool(summary) == TRAINED_WHOLE[name]
     assert all(rates[name] == 1.0 for name in summary)
+    freeze(encoder, (), "lora")
     LowRankUpdates(encoder, rank=2, alpha=4.0, seed=1)
     assert {name for name, weight in encoder.named_parameters() if weight.requires_grad} == summary
     encoder.save(tmp_path / "saved")
