@@ -162,12 +162,9 @@ def parser(plugins: Plugins) -> Parser:
         description="Fine-tune, evaluate and submit language-model backbones.",
     )
     command_line.add_argument("--version", action="version", version=f"benchrunner {plugins.core.version}")
-    command_line.add_argument(
-        "--parse-only", action="store_true", help="only say whether the command that follows is understood"
-    )
-    command_line.add_argument(
-        "--estimate", dest="only_estimate", action="store_true", help="only say what the command that follows would do"
-    )
+    # Only study files ask for these two: whether a command of theirs is understood, and what it would do.
+    command_line.add_argument("--parse-only", action="store_true", help=argparse.SUPPRESS)
+    command_line.add_argument("--estimate", dest="only_estimate", action="store_true", help=argparse.SUPPRESS)
     commands: Commands = command_line.add_subparsers(metavar="COMMAND", required=True)
     add_commands(commands, plugins, prog=command_line.prog)
     if "demo" in commands.choices:

@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
         self._words = tuple(sys.argv[1:] if args is None else args)
         namespace, unknown = super().parse_known_args(self._words, namespace)
         if unknown:
-            self.error(f"these words have no meaning here: {' '.join(unknown)}")
+            self.error(f"too many words, or options that it does not have: {' '.join(unknown)}")
         return namespace, unknown
 
     def error(self, message: str) -> NoReturn:

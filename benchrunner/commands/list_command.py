@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_columns, print_json, print_table
 from benchrunner.console.printing import print_line
-from benchrunner.errors import RequestError
+from benchrunner.errors import UnknownName
 from benchrunner.plugins.distributions import advice_on_absent_plugins
 from benchrunner.plugins.listing import KINDS, Listed, list_offers
 
@@ -19,48 +21,82 @@ if TYPE_CHECKING:
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.leaderboards.published import PublishedRow
     from benchrunner.parameters.grids import NamedRecipe
+    from benchrunner.plugins.registry import Plugins
+
+_SHORT = 110
+"""Characters of the names of a kind, where all kinds are listed."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `list`."""
-    parser.add_argument("kind", nargs="?", choices=KINDS, help="only this kind")
+    parser.add_argument(
+        "kind", nargs="?", metavar="KIND", help=f"{', '.join(KINDS)}; or a word, which is searched in names and texts"
+    )
     parser.add_argument(
         "name",
         nargs="?",
         metavar="ITEM",
-        help="with 'leaderboards': published results of this leaderboard; with 'recipes': values of this recipe",
+        help="a leaderboard whose published results, or a recipe whose values, are shown; or a word that is searched",
     )
     options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what the plugins offer."""
-    if arguments.name is not None:
-        return _show_named(arguments)
-    chosen = list_offers(arguments.plugins, [arguments.kind] if arguments.kind else KINDS)
+    """Print what the plugins offer: all kinds in short, one kind, one value, or what a word is found in."""
+    kind, name = arguments.kind, arguments.name
+    if name is not None and kind == "leaderboards":
+        return _show_board(arguments, arguments.plugins.leaderboards.find(name))
+    if name is not None and kind == "recipes":
+        return _show_recipe(arguments, arguments.plugins.recipes.find(name))
+    offers = list_offers(arguments.plugins, [kind] if kind in KINDS else KINDS)
+    words = [word for word in (kind, name) if word is not None and word not in KINDS]
+    if words:
+        offers = _found(offers, " ".join(words))
     if arguments.json:
-        print_json(chosen)
-        return DONE
-    for kind, values in chosen.items():
+        print_json(offers)
+    elif arguments.kind is None:
+        _show_all_in_short(offers)
+    else:
+        _show(offers, arguments.plugins)
+    return DONE
+
+
+def _found(offers: Mapping[str, Sequence[Listed]], words: str) -> dict[str, list[Listed]]:
+    """Choose the values whose name or text has all these words."""
+    chosen = {}
+    for kind, values in offers.items():
+        matching = [listed for listed in values if listed.mentions(words)]
+        if matching:
+            chosen[kind] = matching
+    if not chosen:
+        raise UnknownName("kind, and nothing that mentions", words, KINDS)
+    return chosen
+
+
+def _show_all_in_short(offers: Mapping[str, Sequence[Listed]]) -> None:
+    """Print a line for each kind: how many values it has, and their names or suites."""
+    rows = []
+    for kind, values in offers.items():
+        numbers = Counter(listed.name.partition("/")[0] for listed in values)
+        names = [f"{name} ({count})" if count > 1 else name for name, count in numbers.items()]
+        in_short = shorten(", ".join(names), _SHORT, placeholder=" ...", break_on_hyphens=False)
+        rows.append((f"{kind:<12} {len(values):>3}", in_short or advice_on_absent_plugins()))
+    print_columns(rows)
+    print_line("'benchrunner list tasks' shows all of a kind, 'benchrunner list entail' what mentions a word.")
+
+
+def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
+    """Print a line for each value."""
+    for kind, values in offers.items():
         print_line(kind if values else f"{kind}: none. {advice_on_absent_plugins()}".rstrip())
         print_columns(line for listed in values for line in _lines(listed))
         if kind == "backbones":
             print_line("  ... and any folder or hub id (owner/name) with a checkpoint, and run:ID of a finished fit")
-            for family in arguments.plugins.families:
+            for family in plugins.families:
                 if family.prefix:
                     print_line(f"  ... and {family.prefix}:A,B, several of these as one backbone")
         if kind == "recipes":
             print_line("  Without --recipe, every backbone gets the same recipe, each task's own: a fair comparison.")
-    return DONE
-
-
-def _show_named(arguments: argparse.Namespace) -> int:
-    """Print everything about one leaderboard or one named recipe."""
-    if arguments.kind == "leaderboards":
-        return _show_board(arguments, arguments.plugins.leaderboards.find(arguments.name))
-    if arguments.kind == "recipes":
-        return _show_recipe(arguments, arguments.plugins.recipes.find(arguments.name))
-    raise RequestError(f"'list {arguments.kind}' takes no name: leave '{arguments.name}' out.")
 
 
 def _show_recipe(arguments: argparse.Namespace, recipe: NamedRecipe) -> int:

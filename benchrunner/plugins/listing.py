@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -42,6 +42,14 @@ class Listed:
     about: str
     problem: str = ""
     """A task's kind of question."""
+    metric: str = ""
+    """A task's headline metric."""
+    language: str = ""
+    """Language of a task's texts, where the task states it."""
+    licence: str = ""
+    """Licence of a task's data, where the task states it."""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Official numbers of rows of a task's splits."""
     method: str = ""
     """A task's own method."""
     method_reason: str = ""
@@ -60,6 +68,11 @@ class Listed:
         """The number of systems that a leaderboard lists published figures of."""
         return len({figure.row.name for figure in self.published})
 
+    def mentions(self, words: str) -> bool:
+        """Whether the value's name or text has all these words."""
+        text = f"{self.name} {self.about} {self.problem} {self.language}".lower()
+        return all(word in text for word in words.lower().split())
+
     def as_json(self) -> dict[str, Any]:
         """Return what is not empty, as JSON values."""
         return fields_json(self, defaults=False) if self.recipe is None else as_json(self.recipe)
@@ -72,7 +85,18 @@ def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, lis
 
 def _tasks(plugins: Plugins) -> Iterator[Listed]:
     for task in plugins.tasks.values():
-        yield Listed(task.name, task.about, task.problem.name, task.method, task.method_reason)
+        rows = {name: split.rows for name, split in task.splits.items() if split.rows is not None}
+        yield Listed(
+            task.name,
+            task.about,
+            problem=task.problem.name,
+            metric=task.metrics[0].name,
+            language=task.language,
+            licence=task.licence,
+            rows=rows,
+            method=task.method,
+            method_reason=task.method_reason,
+        )
 
 
 def _about(offers: Mapping[str, Any]) -> Iterator[Listed]:

@@ -169,6 +169,10 @@ class Task:
     """Column whose equal values mark rows that belong together, such as the questions about one article. Intervals and
     tests then speak of other articles instead of other questions; a note says where rows lack this column. Empty if
     rows are independent of each other."""
+    language: str = ""
+    """Language of the texts, as a code such as `en`; empty if the task does not say."""
+    licence: str = ""
+    """Licence of the data, in a few words; empty if the task does not say."""
     folds: Folds | None = None
     """The folds of a task that is cross-validated, which `TASK@5` makes of another task; `load` reads all rows."""
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from benchrunner import Workspace
+from benchrunner.plugins.listing import KINDS
 from benchrunner.results import discover
 from command_line import Shell
 from inline import SUBMIT, mood, own, pairs, plugin
@@ -225,7 +226,7 @@ def test_data_status_lists_found_and_missing_splits(shell: Shell) -> None:
 
 def test_without_plugins_commands_say_what_to_install(shell: Shell) -> None:
     shell.plugins = discover(installed=False)
-    assert "tasks: none" in shell("list")[1]
+    assert "tasks: none" in shell("list", "tasks")[1]
     assert "tasks and backbones come from plugins, so install some" in shell("doctor")[1]
     assert "There is no task 'mood'. No plugin offers a task: see 'benchrunner doctor'" in shell.refused("run", "mood")
     assert "there is no command 'demo'" in shell.refused("demo")
@@ -261,3 +262,22 @@ def test_the_demo_checks_the_device_before_it_writes(shell: Shell) -> None:
 def test_no_words_at_all_print_the_help(shell: Shell) -> None:
     out = shell.done()
     assert out.startswith("usage: benchrunner") and "compare" in out
+
+
+def test_list_alone_is_a_line_for_each_kind(shell: Shell) -> None:
+    lines = shell("list")[1].splitlines()
+    assert [line.split()[0] for line in lines[:-1]] == list(KINDS)
+    assert lines[0].split() == ["tasks", "2", "mine", "(2)"]
+    assert "'benchrunner list tasks' shows all of a kind" in lines[-1]
+
+
+def test_list_searches_names_and_texts_for_a_word(shell: Shell) -> None:
+    assert shell("list", "PAIRS")[1].splitlines()[0] == "tasks"
+    assert list(shell.json("list", "tasks", "pairs")) == ["tasks"]
+    assert [task["name"] for task in shell.json("list", "pairs", "mine")["tasks"]] == ["mine/pairs"]
+    assert "nothing that mentions 'taks'. Did you mean tasks?" in shell.refused("list", "taks")
+
+
+def test_list_says_metric_language_licence_and_rows_of_a_task(shell: Shell) -> None:
+    (task,) = shell.json("list", "tasks", "pairs")["tasks"]
+    assert task["metric"] and "licence" not in task

@@ -24,10 +24,10 @@ MISTYPED: dict[str, tuple[list[str], str]] = {
     "strange option": (["list", "--xyzzy"], "there is no option --xyzzy.\n"),
     "option of another command": (["list", "--tasks", "mood"], "there is no option --tasks."),
     "option of no command": (["--versoin"], "there is no option --versoin. Did you mean --version?"),
-    "short option": (["list", "-x"], "these words have no meaning here: -x.\n"),
+    "short option": (["list", "-x"], "too many words, or options that it does not have: -x.\n"),
     "choice": (["run", "mood", "--keep", "selcted"], "--keep must be one of selected, all, none, not 'selcted'. Did"),
     "strange choice": (["data", "look"], "argument action: there is no choice 'look'. Choose from status, fetch."),
-    "word too many": (["doctor", "please"], "these words have no meaning here: please.\n"),
+    "word too many": (["doctor", "please"], "too many words, or options that it does not have: please.\n"),
     "no whole number": (
         ["run", "mood", "--jobs", "1.5"],
         "--jobs must be a whole number from 1 to 1,024, not '1.5'.\n",

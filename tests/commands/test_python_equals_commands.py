@@ -76,8 +76,9 @@ def without_seconds(values: dict[str, Any]) -> dict[str, Any]:
 def list_is_equal(shell: Shell) -> None:
     offers = list_offers(shell.plugins)
     assert shell.json("list") == {kind: same_json(values) for kind, values in offers.items()}
-    out = shell("list")[1]
-    assert all(f"  {value.name} " in out for values in offers.values() for value in values)
+    for kind, values in offers.items():
+        out = shell("list", kind)[1]
+        assert all(f"  {value.name} " in out for value in values)
 
 
 def doctor_is_equal(shell: Shell) -> None:

@@ -18,7 +18,11 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
     ("words", "code", "texts"),
     [
         (["--help"], 0, ["compare", "Tasks, backbones and further commands are plugins. Not installed: benchrunner-"]),
-        (["list"], 0, ["tasks: none. Not installed: benchrunner-audit, benchrunner-babylm,", "finetune", "majority"]),
+        (
+            ["list"],
+            0,
+            ["tasks          0  Not installed: benchrunner-audit,", "finetune, majority"],
+        ),
         (["doctor"], 0, ["plugins: none", "Not installed: benchrunner-audit, benchrunner-babylm,"]),
         (["new", "task", "mood"], 2, ["there is no command 'new'. It comes with benchrunner-kit."]),
         (["report", "first"], 2, ["there is no command 'report'. It comes with benchrunner-report."]),

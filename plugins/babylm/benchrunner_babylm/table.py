@@ -107,6 +107,7 @@ class Row:
             recipe=self.recipe,
             suite=suite,
             demo_files=partial(demo.write, self.name),
+            language="en",
         )
 
     def _split(self, role: Role, file: str, rows: int | None) -> Split:

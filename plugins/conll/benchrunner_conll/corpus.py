@@ -51,6 +51,10 @@ class Corpus:
     suite: Suite | None = None
     demo_files: Callable[[int, Path], None] | None = None
     """Writes a small data set in the layout of the files: (seed, folder)."""
+    language: str = ""
+    """Language of the sentences, as a code such as `en`."""
+    licence: str = ""
+    """Licence of the files, in a few words."""
 
     def __post_init__(self) -> None:
         wrong = [kind for kind in self.types if kind == iob_tags.OUTSIDE or kind[:2] in ("B-", "I-")]
@@ -83,6 +87,8 @@ class Corpus:
             scorer=ConllEval(self.labels),
             demo_files=self.demo_files,
             clusters="document",
+            language=self.language,
+            licence=self.licence,
         )
 
     def file(self, *paths: str) -> WordColumns:
@@ -146,5 +152,7 @@ CONLL2003 = Corpus(
     rows={"train": 14_041, "dev": 3_250, "test": 3_453},
     suite=Suite("conll"),
     demo_files=demo.write,
+    language="en",
+    licence="research agreement of Reuters",
 )
 """Named entities in English (Tjong Kim Sang and De Meulder 2003). The test file has labels, which are read."""

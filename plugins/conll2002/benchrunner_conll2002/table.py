@@ -18,8 +18,9 @@ ROOTS = ("conll2002/", "conll-2002/", "CoNLL-2002/", "ner/data/", "data/", "")
 TYPES = ("PER", "ORG", "LOC", "MISC")
 ROWS = {"esp": (8_323, 1_915, 1_517), "ned": (15_806, 2_895, 5_195)}
 """Language -> the official numbers of sentences of train, testa and testb."""
-NAMES = {"esp": ("spanish", "Spanish", "sentence"), "ned": ("dutch", "Dutch", "window")}
-"""Language -> the task's name, the language's name, and the context: only the Dutch files say where documents begin."""
+NAMES = {"esp": ("es", "spanish", "Spanish", "sentence"), "ned": ("nl", "dutch", "Dutch", "window")}
+"""Language -> its usual code, the task's name, the language's name, and the context: only the Dutch files say where
+documents begin."""
 ENCODINGS = ("utf-8", "latin-1")
 """The organizers' files are in Latin-1; some copies are in UTF-8, which a text in Latin-1 never is by chance."""
 SUITE = Suite("conll2002")
@@ -71,7 +72,7 @@ METRICS = (_metric("f1", 1, 2), _metric("precision", 2), _metric("recall", 1))
 def tasks() -> Iterator[Task]:
     """Yield the Spanish and the Dutch task."""
     parts: tuple[tuple[str, Role, str], ...] = (("train", "train", "train"), ("dev", "dev", "testa"))
-    for code, (name, language, context) in NAMES.items():
+    for code, (short, name, language, context) in NAMES.items():
         files = (*parts, ("test", "test", "testb"))
         yield Task(
             name=f"conll2002/{name}",
@@ -85,6 +86,7 @@ def tasks() -> Iterator[Task]:
             recipe=Recipe(max_length=128, context=context),
             suite=SUITE,
             demo_files=partial(demo.write, code),
+            language=short,
         )
 
 

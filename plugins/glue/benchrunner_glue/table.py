@@ -88,6 +88,7 @@ class Row:
     """The dev splits that select, where a task has several."""
     clusters: str = ""
     """The task's column whose equal values mark rows about one text."""
+    licence: str = ""
 
     def task(self) -> Task:
         """Make the task of this row."""
@@ -106,6 +107,8 @@ class Row:
             demo_files=partial(_write_demo, self.name),
             select_on=self.select_on,
             clusters=self.clusters,
+            language="en",
+            licence=self.licence,
         )
 
     def _file(self, split: str, part: Part) -> TextTable:
@@ -144,15 +147,17 @@ def _columns(texts: tuple[str, ...], label: str | None) -> dict[str, str]:
 TABLE = (
     Row("cola", "CoLA", "Is the sentence acceptable English?", ("sentence",), "label",
         Classify(("unacceptable", "acceptable")), (MATTHEWS,), _three(8_551, 1_043, 1_063),
-        spelled={"0": "unacceptable", "1": "acceptable"}, names=("source", "label", "star", "sentence")),
+        spelled={"0": "unacceptable", "1": "acceptable"},
+        names=("source", "label", "star", "sentence"), licence="research use"),
     Row("sst2", "SST-2", "Is what the review says positive or negative?", ("sentence",), "label",
         Classify(("negative", "positive")), (ACCURACY,), _three(67_349, 872, 1_821),
         spelled={"0": "negative", "1": "positive"}),
     Row("mrpc", "MRPC", "Do the two sentences from the news mean the same?", ("#1 String", "#2 String"), "Quality",
         Classify(("not_equivalent", "equivalent")), (f1("equivalent"), ACCURACY), _three(3_668, 408, 1_725),
-        spelled={"0": "not_equivalent", "1": "equivalent"}, hub_texts=("sentence1", "sentence2")),
+        spelled={"0": "not_equivalent", "1": "equivalent"}, hub_texts=("sentence1", "sentence2"),
+        licence="research use"),
     Row("stsb", "STS-B", "How similar are the two sentences, from 0 to 5?", ("sentence1", "sentence2"), "score",
-        Regress(0, 5), (SPEARMAN, PEARSON), _three(5_749, 1_500, 1_379)),
+        Regress(0, 5), (SPEARMAN, PEARSON), _three(5_749, 1_500, 1_379), licence="research use"),
     Row("qqp", "QQP", "Do the two questions ask the same?", ("question1", "question2"), "is_duplicate",
         Classify(("not_duplicate", "duplicate")), (f1("duplicate"), ACCURACY), _three(363_846, 40_430, 390_965),
         spelled={"0": "not_duplicate", "1": "duplicate"}, counted="id", breaks=True),
@@ -168,7 +173,8 @@ TABLE = (
         }, clusters="a",
         select_on=("dev_matched",)),  # as for BERT's figures: Devlin et al. 2019, Table 6 and GLUE's MNLI-m
     Row("qnli", "QNLI", "Does the sentence hold the answer to the question?", ("question", "sentence"), "label",
-        Classify(("entailment", "not_entailment")), (ACCURACY,), _three(104_743, 5_463, 5_463)),
+        Classify(("entailment", "not_entailment")), (ACCURACY,), _three(104_743, 5_463, 5_463),
+        licence="CC BY-SA 4.0"),
     Row("rte", "RTE", "Does the first text entail the second?", ("sentence1", "sentence2"), "label",
         Classify(("entailment", "not_entailment")), (ACCURACY,), _three(2_490, 277, 3_000)),
     Row("wnli", "WNLI", "Is the pronoun replaced by the right noun?", ("sentence1", "sentence2"), "label",

@@ -99,6 +99,7 @@ class Row:
             demo_files=partial(demo.write, self.name),
             columns=("ending", "paradigm", "phenomenon", "item"),
             clusters=self.clusters,
+            language="en",
         )
 
 

@@ -25,14 +25,16 @@ class RunDetails:
     """None if the fit is not finished."""
     predictions: tuple[tuple[Prediction, Record], ...]
     """Each prediction with its record, by task and split, the newest last."""
+    rows: tuple[int, ...]
+    """The number of rows that each prediction answers."""
     path: Path
     sizes: Sizes
 
     def as_json(self) -> dict[str, Any]:
         """Return the details as JSON values."""
         predictions = []
-        for prediction, record in self.predictions:
-            predictions.append({**decoding.as_json(prediction), "record": record})
+        for (prediction, record), rows in zip(self.predictions, self.rows, strict=True):
+            predictions.append({**decoding.as_json(prediction), "rows": rows, "record": record})
         return {"id": self.fit.id, **vars(self), "fit": _whole_fit(self), "predictions": predictions}
 
 
@@ -61,10 +63,18 @@ def run_details(runs: Path, reference: str) -> RunDetails:
     record = folder.record()
     dated = sorted(folder.predictions(), key=lambda entry: (entry[0].task, entry[0].split, *entry[1:]))
     predictions = []
+    rows = []
     for prediction, _, path in dated:
         if (scored := folder.prediction_record(path.name)) is not None:
             predictions.append((prediction, scored))
-    return RunDetails(fit, record, tuple(predictions), folder.path, sizes_of(folder.path))
+            rows.append(_answered_rows(path))
+    return RunDetails(fit, record, tuple(predictions), tuple(rows), folder.path, sizes_of(folder.path))
+
+
+def _answered_rows(prediction: Path) -> int:
+    """Count the answers in a prediction's folder."""
+    with (prediction / "answers.jsonl").open("rb") as answers:
+        return sum(1 for _ in answers)
 
 
 def diff_runs(runs: Path, left: str, right: str) -> RunDifference:

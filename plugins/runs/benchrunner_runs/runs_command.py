@@ -194,13 +194,13 @@ def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, s
         yield "numerics", _joined(record.numerics) or "-"
         for note in record.notes:
             yield "note", note
-    for prediction, predicted in details.predictions:
+    for (prediction, predicted), rows in zip(details.predictions, details.rows, strict=True):
         figures = dict[str, str]()
         for name, score in predicted.scores.items():
             figures[name] = "absent" if score.value is None else f"{score.value:.4f}"
         scores = _joined(figures) or "no labels to score with"
         flags = f" ({', '.join(predicted.flags)})" if predicted.flags else ""
-        yield f"prediction of {prediction.place}", scores + flags
+        yield f"prediction of {prediction.place}", f"{scores}{flags}, {rows:,} rows (data {prediction.data[:16]})"
     yield "size", _joined({kind: size_text(size) for kind, size in details.sizes.of_kinds.items() if size})
     yield "selected by", ", ".join(studies) or "no kept study"
 

@@ -72,7 +72,8 @@ def test_show_and_diff_print_what_their_json_has(runs: Runs) -> None:
     left, right = made_run(runs.folder), made_run(runs.folder, seed=1, recipe=Recipe(lr=1e-5))
     shown = runs("show", left)[1]
     assert all(
-        part in shown for part in ("mine/mood", "accuracy 0.5000", "threads 1", "no kept study", "weights 100 B")
+        part in shown
+        for part in ("mine/mood", "accuracy 0.5000", "9 rows (data rrr", "threads 1", "no kept study", "weights 100 B")
     )
     assert runs.json("show", left)["id"] == left
     out = runs("diff", left, right)[1]
@@ -111,7 +112,7 @@ def test_a_wrong_request_is_one_sentence(words: list[str], message: str, runs: R
     ("words", "message"),
     [
         ("show", "benchrunner runs show: the following arguments are required: RUN."),
-        ("prune a", "benchrunner runs prune: these words have no meaning here: a."),
+        ("prune a", "benchrunner runs prune: too many words, or options that it does not have: a."),
         ("--force", "benchrunner runs: there is no option --force."),
         ("show a --task b", "benchrunner runs show: there is no option --task."),
         ("lits", "benchrunner runs: there is no action 'lits'. Did you mean list?"),

@@ -41,6 +41,8 @@ def tasks() -> Iterator[Task]:
         scorer=AnsweredScorer(),
         demo_files=_demo_files,
         clusters="article",
+        language="en",
+        licence="CC BY-SA 4.0",
     )
     yield Task(
         name="squad/2.0",
@@ -56,6 +58,8 @@ def tasks() -> Iterator[Task]:
         scorer=AnsweredOrNoneScorer(),
         demo_files=partial(demo.write, "v2.0"),
         clusters="article",
+        language="en",
+        licence="CC BY-SA 4.0",
     )
     for name, domain in (("wiki", "wikipedia"), ("web", "web")):
         yield _trivia_task(f"triviaqa/{name}", domain, TRIVIAQA, 400)
@@ -90,4 +94,5 @@ def _trivia_task(name: str, domain: str, suite: Suite, tokens: int) -> Task:
         recipe=RECIPE,
         suite=suite,
         clusters="question",
+        language="en",
     )

@@ -82,6 +82,7 @@ class Row:
     """Further splits by name."""
     clusters: str = ""
     """Column whose equal values mark rows about one text."""
+    licence: str = ""
 
     def task(self, suite: Suite) -> Task:
         """Make the task of this row."""
@@ -107,6 +108,8 @@ class Row:
             demo_files=partial(demo.write, self.name),
             columns=self.kept,
             clusters=self.clusters,
+            language="en",
+            licence=self.licence,
         )
 
     def _split(self, part: Part, *, is_labelled: bool) -> Split:
@@ -128,11 +131,13 @@ NUMBERS = ("passage", "question", "answer")
 # fmt: off
 TABLE = (
     Row("boolq", "BoolQ", "Does the passage answer the question with yes?", Classify(YES_OR_NO),
-        {"a": "passage", "b": "question", "idx": "idx"}, (ACCURACY,), (9_427, 3_270, 3_245), labels=BOOLEANS),
+        {"a": "passage", "b": "question", "idx": "idx"}, (ACCURACY,), (9_427, 3_270, 3_245), labels=BOOLEANS,
+        licence="CC BY-SA 3.0"),
     Row("cb", "CB", "Is the author committed to the embedded clause?", Classify(CB_LABELS),
         PAIR, (ACCURACY, f1_macro(CB_LABELS)), (250, 56, 250)),
     Row("copa", "COPA", "Which of two sentences is the cause or the effect?", Choose(2),
-        {"a": "first", "choices": "choices", "idx": "idx"}, (ACCURACY,), (400, 100, 500), reading.copa),
+        {"a": "first", "choices": "choices", "idx": "idx"}, (ACCURACY,), (400, 100, 500), reading.copa,
+        licence="BSD 2-Clause"),
     Row("multirc", "MultiRC", "Is this an answer to the question about the passage?", Classify(YES_OR_NO),
         {"a": "first", "b": "second", **{name: name for name in NUMBERS}}, (MULTIRC_F1, MULTIRC_EXACT),
         (27_243, 4_848, 9_693), reading.multirc, kept=NUMBERS, labels=ONE_OR_ZERO,
@@ -147,9 +152,10 @@ TABLE = (
         }),
     Row("wic", "WiC", "Does the word mean the same in both sentences?", ClassifyWords(YES_OR_NO),
         {"a": "first", "b": "second", "marks": "marks", "idx": "idx"}, (ACCURACY,), (5_428, 638, 1_400), reading.wic,
-        labels=BOOLEANS),
+        labels=BOOLEANS, licence="CC BY-NC 4.0"),
     Row("wsc", "WSC", "Does the pronoun stand for the noun?", ClassifyWords(YES_OR_NO),
-        {"a": "first", "marks": "marks", "idx": "idx"}, (ACCURACY,), (554, 104, 146), reading.wsc, labels=BOOLEANS),
+        {"a": "first", "marks": "marks", "idx": "idx"}, (ACCURACY,), (554, 104, 146), reading.wsc, labels=BOOLEANS,
+        licence="CC BY 4.0"),
 )
 # fmt: on
 

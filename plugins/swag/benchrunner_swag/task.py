@@ -62,4 +62,6 @@ SWAG = Task(
     metrics=(ACCURACY,),
     recipe=Recipe(batch_size=16, epochs=3, lr=2e-5, max_length=128),  # Devlin et al. 2019, 4.4
     demo_files=demo.write,
+    language="en",
+    licence="MIT",
 )

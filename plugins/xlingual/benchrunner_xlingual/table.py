@@ -128,6 +128,7 @@ XNLI = Transfer(
     rows=dict.fromkeys(XNLI_LANGUAGES, (392_702, 2_490, 5_010)),
     clusters="a",
     demo_files=partial(_write_demo, "xnli"),
+    licence="CC BY-NC 4.0",
 )
 """Conneau et al. 2018. Three hypotheses share each premise, so premises are clusters."""
 
@@ -171,6 +172,7 @@ SIB200 = Transfer(
     recipe=Recipe(batch_size=32, epochs=20, lr=1e-5, max_length=164),
     rows=dict.fromkeys(SIB200_LANGUAGES, (701, 99, 204)),
     demo_files=partial(_write_demo, "sib200"),
+    licence="CC BY-SA 4.0",
 )
 """Adelani et al. 2024; the recipe is that of their code/xlmr_zero.sh (16 rows, two steps accumulated)."""
 

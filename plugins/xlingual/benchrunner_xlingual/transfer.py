@@ -40,6 +40,8 @@ class Transfer:
     """Column whose equal values mark rows that belong together."""
     demo_files: Callable[[int, Path], None] | None = None
     """Writes a small data set in the layout of the files: (seed, folder)."""
+    licence: str = ""
+    """Licence of the data, in a few words."""
 
     def __post_init__(self) -> None:
         if len(set(self.languages)) != len(self.languages):
@@ -66,6 +68,8 @@ class Transfer:
             demo_files=self.demo_files,
             select_on=(f"dev_{self.train_language}",),
             clusters=self.clusters,
+            language=self.train_language[:2],
+            licence=self.licence,
         )
 
     @property
