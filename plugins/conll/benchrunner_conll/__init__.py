@@ -21,15 +21,18 @@ A `Corpus` describes tagged phrases in column files and makes a task:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchrunner import Task, hookimpl
-from benchrunner_conll.column_scorer import ConllEval
-from benchrunner_conll.corpus import CONLL2003, Corpus
-from benchrunner_conll.tag_metrics import metrics
+from benchrunner import hookimpl, named_by_stub
 
-__all__ = ["CONLL2003", "ConllEval", "Corpus", "metrics", "register_tasks"]
+if TYPE_CHECKING:
+    from benchrunner import Task
+
+__getattr__, __all__ = named_by_stub(__name__, __file__)
 
 
 @hookimpl
 def register_tasks() -> Iterator[Task]:
+    from benchrunner_conll.corpus import CONLL2003
+
     yield CONLL2003.task()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchrunner import Task, hookimpl
-from benchrunner_swag.task import SWAG
+from benchrunner import hookimpl, named_by_stub
 
-__all__ = ["SWAG", "register_tasks"]
+if TYPE_CHECKING:
+    from benchrunner import Task
+
+__getattr__, __all__ = named_by_stub(__name__, __file__)
 
 
 @hookimpl
 def register_tasks() -> Iterator[Task]:
+    from benchrunner_swag.task import SWAG
+
     yield SWAG

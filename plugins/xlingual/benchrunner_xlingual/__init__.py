@@ -15,14 +15,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchrunner import Task, hookimpl
-from benchrunner_xlingual.table import PAWSX, SIB200, WIKIANN, XNLI, tasks
-from benchrunner_xlingual.transfer import Transfer
+from benchrunner import hookimpl, named_by_stub
 
-__all__ = ["PAWSX", "SIB200", "WIKIANN", "XNLI", "Transfer", "register_tasks"]
+if TYPE_CHECKING:
+    from benchrunner import Task
+
+__getattr__, __all__ = named_by_stub(__name__, __file__)
 
 
 @hookimpl
 def register_tasks() -> Iterator[Task]:
+    from benchrunner_xlingual.table import tasks
+
     yield from tasks()

@@ -1,0 +1,3 @@
+"""The public names of `benchrunner_glue`, each with its module."""
+
+from benchrunner_glue.table import GLUE as GLUE
