@@ -63,7 +63,12 @@ def _whole_groups(chosen: Rows, rows: Rows, metric: Metric, sample: str) -> Rows
 
 
 def groups_of_rows(rows: Rows, columns: Sequence[str]) -> list[str]:
-    """Return for each row what tells its group from others: rows of a group have equal values in these columns."""
+    """Return for each row what tells its group from others: rows of a group have equal values in these columns.
+
+    A split that lacks a column, whose rows the metric does not score, has groups of one row.
+    """
+    if not set(columns) <= set(rows.table.column_names):
+        return [str(row) for row in range(len(rows))]
     return [repr(values) for values in rows.table.select(columns).to_pylist()]
 
 

@@ -100,6 +100,8 @@ def test_a_limit_of_dev_rows_cuts_no_group() -> None:
     assert chosen.limit == 5
     assert chosen.notes == ("scored on whole groups, 5 rows, among the first 8 of 9 rows only (--limit-dev)",)
     assert len(dev_rows(rows, mood(), 8, "first")) == 8
+    other = Rows(rows.table.drop_columns("question"), "a split that the metric does not score")
+    assert len(dev_rows(other, task, 8, "first")) == 8
     with pytest.raises(RequestError, match="The first 1 rows hold no whole group of rows that exact_match scores"):
         dev_rows(rows, task, 1, "first")
     with pytest.raises(RequestError, match="parts the groups of rows of exact_match"):
