@@ -250,12 +250,20 @@ class Span(Problem):
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
         """Return "no answer" if a training row has no answer, else the whole context."""
+        output = self._no_answer()
+        if not self.unanswerable or all(self.gold(table) or []):
+            output[1] = (0.0, BEYOND, BEYOND)
+        return output
+
+    def fallback_output(self) -> np.ndarray | None:
+        """Return "no answer", where questions may have none."""
+        return self._no_answer() if self.unanswerable else None
+
+    def _no_answer(self) -> np.ndarray:
         from benchrunner.problems.span_candidates import NONE, SCORE, empty_list
 
         output = empty_list(self.n_best)
         output[NONE, SCORE] = 0.0
-        if not self.unanswerable or all(self.gold(table) or []):
-            output[1] = (0.0, BEYOND, BEYOND)
         return output
 
 

@@ -4,6 +4,7 @@ What the core's tests work with: no network, and of the installed plugins those 
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,7 +35,7 @@ from benchrunner import (
     hookimpl,
 )
 from benchrunner.results import Computing, Plugins, Runner, discover
-from benchrunner_submit import Labels, Table
+from benchrunner_submit import Labels, Number, Table
 
 ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=2, batch_size=8, bilstm_width=32)
@@ -97,6 +98,13 @@ def board() -> Leaderboard:
     kind = Table(("id", "mood"), Labels({"glad": "1", "sad": "0"}))
     file = BoardFile("moods.tsv", "mine/mood", "test", ROWS["test"], kind)
     return Leaderboard("moods", "The board of moods", "https://example.org", "moods.zip", (file,))
+
+
+def wide_board() -> Leaderboard:
+    """Wants the grades of five pairs, too, whose data is nowhere."""
+    grades = BoardFile("grades.tsv", "mine/pairs", "test", 5, Table(("id", "grade"), Number(low=0, high=5)))
+    texts = replace(board().files[0], name="texts.tsv")
+    return replace(board(), name="wide", title="The wide board", archive="wide.zip", files=(texts, grades))
 
 
 def plugin(**hooks: Any) -> SimpleNamespace:

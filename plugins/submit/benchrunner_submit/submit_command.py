@@ -12,7 +12,9 @@ from benchrunner.results import command_line, output_places
 
 if TYPE_CHECKING:
     from benchrunner import Leaderboard
-    from benchrunner.results import comparison
+    from benchrunner.results import Runner, StudyOptions, comparison
+    from benchrunner_submit.submission_files.manifests import Manifest
+    from benchrunner_submit.submissions.rehearsal import Rehearsal
     from benchrunner_submit.submissions.submission import Submission
 
 
@@ -30,6 +32,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", nargs="+", metavar="TASK", help="answer only these tasks; the rest must be filled")
     parser.add_argument(
         "--fill", choices=("majority",), help="answer missing tasks by the majority; the manifest says so"
+    )
+    parser.add_argument(
+        "--partial",
+        action="store_true",
+        help="leave out the files of missing tasks: for boards that take parts, and to see what there is; the name of "
+        "the archive and the manifest say so",
+    )
+    parser.add_argument(
+        "--rehearse",
+        action="store_true",
+        help="try everything on a few rows, of --data or generated, in minutes: fits, answers, files, check; the "
+        "archive is marked, so that nobody hands it in",
     )
     parser.add_argument(
         "--out", type=Path, default=Path(), metavar="PATH", help="the archive, or a folder for it (default: .)"
@@ -53,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = dataclasses.replace(options.study_options(arguments), select_on_half=select_on_half)
     if chosen.folds is not None:
         raise RequestError("A submission is answered by a fit to all rows: leave --folds out.")
+    if arguments.rehearse:
+        return _rehearsed(arguments, board, runner, chosen)
     with output.reserved_for_json(arguments.json):
         submission = write_submission(
             board,
@@ -62,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             ensemble=runs,
             tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
             fill=arguments.fill is not None,
+            partial=arguments.partial,
             options=chosen,
             executor=options.executor(arguments),
             show_progress=not arguments.quiet,
@@ -73,6 +90,50 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(submission, published)
     return output.FAILED if submission.faults else output.DONE
+
+
+def _rehearsed(arguments: argparse.Namespace, board: Leaderboard, runner: Runner, chosen: StudyOptions) -> int:
+    """Write a rehearsal; exit code 1 if the leaderboard or missing data would stop the real submission."""
+    from benchrunner_submit.submissions.rehearsal import rehearse_submission
+
+    options, output = command_line.options, command_line.output
+    if arguments.backbone is None:
+        raise RequestError("Finished runs need no rehearsal, since nothing is fitted: leave --rehearse out.")
+    for name in ("fill", "partial"):
+        if getattr(arguments, name):
+            raise RequestError(f"A rehearsal leaves out what is missing, and says so: leave --{name} out.")
+    with output.reserved_for_json(arguments.json):
+        rehearsal = rehearse_submission(
+            board,
+            arguments.out,
+            runner,
+            backbone=arguments.backbone,
+            tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
+            options=chosen,
+            executor=options.executor(arguments),
+            show_progress=not arguments.quiet,
+        )
+    if arguments.json:
+        output.print_json(rehearsal)
+    else:
+        _print_rehearsal(rehearsal)
+    return output.FAILED if rehearsal.faults or rehearsal.stops else output.DONE
+
+
+def _print_rehearsal(rehearsal: Rehearsal) -> None:
+    count, board = len(rehearsal.manifest.files), rehearsal.board
+    for fault in rehearsal.faults:
+        print_line(fault)
+    if not rehearsal.faults:
+        files = "1 file has" if count == 1 else f"{count} files have"
+        print_line(f"{rehearsal.path}: {files} the form that {board.title} asks for, but for the number of rows.")
+    print_line(f"It is a rehearsal, which must not be handed in: {rehearsal.manifest.marks.rehearsal}.")
+    if rehearsal.stops:
+        print_line("This would stop the real submission:")
+        for stop in rehearsal.stops:
+            print_line(f"  - {stop}")
+    if board.note:
+        print_line(board.note)
 
 
 def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> tuple[list[str], bool | None]:
@@ -122,8 +183,14 @@ def _print(submission: Submission, published: comparison.PublishedChoice) -> Non
             manifest = "its manifest was not written, since it needs a file for its neighbour"
         for remark in submission.manifest.remarks:
             print_line(remark)
-        form = "has the form that is wanted by" if submission.manifest.remarks else "is ready for"
-        print_line(f"{submission.path} {form} {board.name}; {manifest}.")
+        print_line(f"{submission.path} {_verdict(submission.manifest)} {board.name}; {manifest}.")
         print_line(f"The leaderboard: {board.url}")
     if board.note:
         print_line(board.note)
+
+
+def _verdict(manifest: Manifest) -> str:
+    """Say of a submission without faults whether all of it is there, and answered by models of all rows."""
+    if manifest.marks.missing:
+        return "holds what there is for"
+    return "has every file, but read the remarks above before you hand it in to" if manifest.remarks else "is ready for"

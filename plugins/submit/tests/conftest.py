@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Shell
+from inline import board, mood, pairs, plugins, wide_board
 
 
 @pytest.fixture
@@ -16,4 +17,6 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.setenv("HF_HUB_OFFLINE", "")  # so that what --offline sets is removed after the test
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.chdir(tmp_path)
-    return Shell(tmp_path, capsys)
+    shell = Shell(tmp_path, capsys)
+    shell.plugins = plugins(register_tasks=[mood(), pairs()], register_leaderboards=[board(), wide_board()])
+    return shell

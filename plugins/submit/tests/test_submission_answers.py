@@ -4,17 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import RequestError
+from benchrunner import EXACT_MATCH, BoardFile, JsonTable, Leaderboard, RequestError, Span, Split, Task
 from benchrunner.results import Grid, Runner, compared, run_study
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner_kit.testing import tiny_family
-from benchrunner_submit import write_submission
+from benchrunner_submit import JsonMap, write_submission
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import read_manifest
 from benchrunner_submit.submission_files.writing import write_answers
 from benchrunner_submit.submissions import submission_answers
-from benchrunner_submit.submissions.submission_answers import answers, missing
+from benchrunner_submit.submissions.gaps import fill_in, find_gaps
+from benchrunner_submit.submissions.submission_answers import answers
 from chancy import ACCURACY
 from inline import board, runner
 from made_results import lines
@@ -52,16 +53,40 @@ def test_a_refusal_without_data_says_why_the_hub_gave_none(tmp_path: Path) -> No
         write_submission(board(), tmp_path, made, backbone="tiny/words")
 
 
-def test_missing_tasks_are_given_a_reason_and_filled_by_majority(tmp_path: Path) -> None:
+def test_gaps_are_given_a_reason_and_filled_by_majority(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    task = made.plugins.tasks.find("mood")
-    assert missing(board(), [task], ["mine/mood"], made, unchosen="not among --tasks") == {}
-    assert missing(board(), [task], [], made, unchosen="not among --tasks") == {"mine/mood": "not among --tasks"}
-    filled = answers(board(), None, {"mine/mood": "not among --tasks"}, made)
+    mood = ("mine/mood", "test")
+    assert find_gaps(board(), ["mine/mood"], made, unchosen="not among --tasks") == {}
+    gaps = {mood: "not among --tasks"}
+    assert find_gaps(board(), [], made, unchosen="not among --tasks") == gaps
+    filled, unfilled = fill_in(board(), gaps, made)
     (only,) = filled.values()
-    assert (only.method, only.filled) == ("majority", "not among --tasks; the training majority")
+    assert (only.method, only.filled, unfilled) == ("majority", "not among --tasks; the training majority", {})
     (tmp_path / "data" / "mood" / "test.tsv").unlink()
     made = Runner(made.plugins, made.workspace)
-    assert missing(board(), [task], ["mine/mood"], made, unchosen="not among --tasks") == {
-        "mine/mood": "no data for its split test"
+    assert find_gaps(board(), ["mine/mood"], made, unchosen="") == {mood: "no data for its split test"}
+
+
+def test_no_answer_fills_questions_that_may_have_none(tmp_path: Path) -> None:
+    """No training rows are needed for it, but the ids of the rows are."""
+    asked = tmp_path / "data" / "asked.jsonl"
+    asked.parent.mkdir()
+    asked.write_text('{"id": "x", "q": "Who?", "c": "Anna sang."}\n{"id": "y", "q": "What?", "c": "A song."}\n')
+    columns = {"id": "id", "question": "q", "context": "c"}
+    splits = {
+        "train": Split("train", (JsonTable("absent.jsonl", columns),)),
+        "test": Split("test", (JsonTable("asked.jsonl", columns),)),
     }
+    gap = {("mine/asked", "test"): "no data for its split train"}
+    files = (BoardFile("answers.json", "mine/asked", "test", 2, JsonMap("id")),)
+    asking = Leaderboard("asks", "Asks", "https://example.org", "asks.zip", files)
+    for unanswerable in (True, False):
+        task = Task("mine/asked", "Who?", Span(unanswerable=unanswerable), splits, (EXACT_MATCH,))
+        filled, unfilled = fill_in(asking, gap, runner(tmp_path, register_tasks=[task], register_leaderboards=[]))
+        if unanswerable:
+            assert filled["mine/asked", "test"].values == ["", ""]
+        else:
+            assert "it cannot be filled: there are no training rows to count" in unfilled["mine/asked", "test"]
+    asked.unlink()
+    _, unfilled = fill_in(asking, gap, runner(tmp_path, register_tasks=[task], register_leaderboards=[]))
+    assert "answers.json has id of each row, which only the data tell" in unfilled["mine/asked", "test"]

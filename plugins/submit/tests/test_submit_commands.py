@@ -2,11 +2,14 @@
 
 import json
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
+from benchrunner import BoardFile, Split, TextTable
 from command_line import Shell
+from inline import board, mood, plugins
 
 HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -38,32 +41,72 @@ def test_a_wrong_request_is_answered_with_what_to_do(name: str, shell: Shell) ->
     assert not list(shell.folder.glob("runs/*/record.json"))
 
 
-def test_a_submission_with_missing_tasks_is_refused_or_filled(shell: Shell) -> None:
+def test_a_submission_without_any_data_is_refused(shell: Shell) -> None:
     (shell.folder / "data" / "mood" / "dev.tsv").unlink()
     submit = ("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet")
-    error = shell.refused(*submit)
-    assert "A submission to moods needs every task, and these are missing:\n  - mine/mood: no data for its spl" in error
-    assert "\nNothing was fitted" in error and "hub" not in error
+    for way in ([], ["--fill", "majority"], ["--partial"]):
+        error = shell.refused(*submit, *way)
+        assert (
+            "No file of a submission to moods would hold answers of a model:\n  - mine/mood: no data for its" in error
+        )
+        assert "\nNothing was fitted or written. Give the data with --data DIR; " in error and "hub" not in error
     offline = shell.refused(*submit, "--offline")
     assert "\nThe hub gave no data: it is not asked with --offline.\nNothing was fitted" in offline
+    assert not list(shell.folder.glob("*.zip"))
+
+
+def test_a_submission_with_gaps_is_refused_with_the_remedies(shell: Shell) -> None:
+    submit = ("submit", "wide", "--backbone", "words", *shell.folders(), "--quiet")
+    error = shell.refused(*submit)
+    assert "needs every task, and these are missing:\n  - mine/pairs: no data for its split train\n" in error
+    assert all(remedy in error for remedy in ("--data DIR", "--partial", "--fill majority", "--rehearse"))
+    error = shell.refused(*submit, "--tasks", "mood")
+    assert "mine/pairs: not among --tasks\n" in error and "Name all tasks in --tasks" in error
+    error = shell.refused("submit", "wide", "--ensemble", shell.fitted(), *shell.folders())
+    assert "none of the finished runs is of this task\n" in error and "Give a finished run of each" in error
+
+
+def test_gaps_are_filled(shell: Shell) -> None:
+    submit = ("submit", "wide", "--backbone", "words", *shell.folders(), "--quiet")
     out = shell.done(*submit, "--fill", "majority")
-    assert "moods.tsv is filled: no data for its split dev; the training majority" in out
-    doubt = "1 of 1 files is filled by the majority, not by a model: moods.tsv."
-    assert f"{doubt}\nmoods.zip has the form that is wanted by moods; moods.zip.json says where" in out
-    code, out, _ = shell("check", "moods.zip")
-    assert (code, out.splitlines()) == (
-        0,
-        [
-            "moods.zip has the form of a valid moods submission, but:",
-            f"  - {doubt}",
-            "  - The file has the same answer in every row: moods.tsv ('0').",
-        ],
-    )
-    (shell.folder / "moods.zip.json").unlink()
-    code, out, _ = shell("check", "moods.zip", "--json")
-    checked = json.loads(out)
-    remarks = ["The file has the same answer in every row: moods.tsv ('0')."]
-    assert (code, checked["valid"], checked["remarks"]) == (0, True, remarks)
+    assert "grades.tsv is filled: no data for its split train; no training rows to count, so '" in out
+    doubt = "1 of 2 files is filled in, not answered by a model: grades.tsv."
+    assert f"{doubt}\nwide.zip has every file, but read the remarks above before you hand it in to wide; " in out
+    code, out, _ = shell("check", "wide.zip", "--board", "wide")
+    assert code == 0 and out.startswith(f"wide.zip has the form of a valid wide submission, but:\n  - {doubt}\n")
+    (shell.folder / "wide.zip.json").unlink()
+    checked = shell.json("check", "wide.zip", "--board", "wide")
+    assert checked["valid"] and doubt not in checked["remarks"] and len(checked["remarks"]) == 1
+
+
+def test_a_part_of_a_submission_is_marked_as_incomplete(shell: Shell) -> None:
+    submit = ("submit", "wide", "--backbone", "words", *shell.folders(), "--quiet")
+    out = shell.done(*submit, "--partial")
+    remark = "Incomplete: 1 of 2 files is missing: grades.tsv."
+    assert f"{remark}\nwide-partial.zip holds what there is for wide; " in out
+    assert zipfile.ZipFile("wide-partial.zip").namelist() == ["texts.tsv"]
+    manifest = json.loads((shell.folder / "wide-partial.zip.json").read_text())
+    assert manifest["marks"]["missing"] == {"grades.tsv": "no data for its split train"}
+    check = ("check", "wide-partial.zip", "--board", "wide")
+    code, out, _ = shell(*check)
+    assert code == 1 and "grades.tsv is missing; every file must be there." in out
+    assert f"  - {remark}\n" in shell.done(*check, "--counts-from-manifest")
+    assert "wide.zip has" in shell.done(*submit, "--partial", "--fill", "majority"), "everything could be filled"
+
+
+def test_a_missing_test_file_leaves_its_own_file_out_alone(shell: Shell) -> None:
+    two = BoardFile("late.tsv", "mine/mood", "late", 20, board().files[0].kind)
+    late = replace(board(), name="late", archive="late.zip", files=(*board().files, two))
+    task = mood()
+    task = replace(task, splits={**task.splits, "late": Split("test", (TextTable("mood/late.tsv", {"a": "text"}),))})
+    shell.plugins = plugins(register_tasks=[task], register_leaderboards=[late])
+    submit = ("submit", "late", "--backbone", "words", *shell.folders(), "--quiet")
+    assert "  - late.tsv: no data for its split late of mine/mood\n" in shell.refused(*submit)
+    shell.done(*submit, "--partial")
+    assert zipfile.ZipFile("late-partial.zip").namelist() == ["moods.tsv"]
+    shell.done(*submit, "--fill", "majority")
+    origins = json.loads((shell.folder / "late.zip.json").read_text())["files"]
+    assert [bool(origin["fit"]) for origin in origins] == [True, False] and origins[1]["dev"] == {}
 
 
 def test_the_manifest_says_how_the_answers_were_made(shell: Shell) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from benchrunner import BoardFile, Leaderboard, Pair, RequestError, file_faults, quoted
 from benchrunner_submit.submission_files.archives import Entry, Unreadable, is_single, opened
-from benchrunner_submit.submission_files.manifests import Manifest, archive_digest
+from benchrunner_submit.submission_files.manifests import REHEARSAL, Manifest, archive_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +30,8 @@ def find_faults(
 ) -> list[str]:
     """List the faults of a submission, an archive, a folder or one file of it, in a sentence each.
 
-    With a manifest, its row counts replace the official counts, and the archive must be the one that it describes.
+    With a manifest, its row counts replace the official counts, the files that it names as missing are not asked for,
+    a rehearsal is no fault, and the archive must be the one that it describes.
     `tables` are the rows that the files answer, as far as they are available; `unchecked` names what needs them.
     """
     faults = list[str]()
@@ -37,8 +39,13 @@ def find_faults(
     if manifest is not None:
         faults += _manifest_faults(board, path, manifest)
         counts = {} if faults else manifest.counts
+    known = None if faults else manifest
+    if known is not None:
+        board = replace(board, files=tuple(file for file in board.files if file.name not in known.marks.missing))
     try:
         with opened(path) as entries:
+            if any(entry.name == REHEARSAL for entry in entries) and not (known and known.marks.rehearsal):
+                faults.append(f"{REHEARSAL}: this is a rehearsal. Hand in what 'submit' writes without --rehearse.")
             assigned, faults_of_names = _assigned(board, path, entries)
             faults += faults_of_names
             for file in board.files:
@@ -144,7 +151,9 @@ Assigned = tuple[dict[str, Entry], list[str]]
 
 def _assigned(board: Leaderboard, path: Path, entries: list[Entry]) -> Assigned:
     """Assign the entries of a submission to the board's files, as far as their names tell."""
-    return _assign_single(board, entries[0]) if is_single(path) else _assign(board, path.name, entries)
+    if is_single(path):
+        return _assign_single(board, entries[0])
+    return _assign(board, path.name, [entry for entry in entries if entry.name != REHEARSAL])
 
 
 def _assign_single(board: Leaderboard, entry: Entry) -> Assigned:

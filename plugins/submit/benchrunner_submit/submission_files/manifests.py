@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, final
@@ -15,6 +15,8 @@ from benchrunner_submit.submission_files.archives import MAX_BYTES, MAX_FILES
 
 FORMAT = 2
 """Version of the manifest's format."""
+REHEARSAL = "REHEARSAL.txt"
+"""File inside of a rehearsal: no leaderboard has it, so that none takes a rehearsal for a submission."""
 
 
 @final
@@ -49,6 +51,17 @@ class FileOrigin:
 
 @final
 @dataclass(frozen=True)
+class Marks:
+    """What keeps a submission from being whole or real; both are empty for one that is to be handed in."""
+
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """File of the leaderboard that was left out -> the reason."""
+    rehearsal: str = ""
+    """What a rehearsal was made of."""
+
+
+@final
+@dataclass(frozen=True)
 class Manifest:
     """Where the files of an archive come from. It is a file beside the archive, because servers refuse extra files."""
 
@@ -58,6 +71,7 @@ class Manifest:
     files: tuple[FileOrigin, ...]
     date: str
     """When the archive was written, in UTC, such as 2025-01-31T12:00:00+00:00."""
+    marks: Marks = field(default_factory=Marks)
 
     @property
     def has_official_counts(self) -> bool:
@@ -86,11 +100,17 @@ class Manifest:
             if file.limit_dev is not None:
                 few_dev.append(f"{file.file} ({file.limit_dev:,} rows)")
         remarks = {
-            "filled by the majority, not by a model": filled,
+            "filled in, not answered by a model": filled,
             "by models of limited training rows": few_train,
             "by models that limited dev rows selected": few_dev,
         }
         sentences = list[str]()
+        if self.marks.rehearsal:
+            sentences.append(f"A rehearsal, which must not be handed in: {self.marks.rehearsal}.")
+        if missing := self.marks.missing:
+            verb = "is" if len(missing) == 1 else "are"
+            count = f"{len(missing)} of {len(self.files) + len(missing)} files {verb} missing"
+            sentences.append(f"Incomplete: {count}: {file_faults.first_names(list(missing))}.")
         for remark, files in remarks.items():
             if files:
                 share = f"{len(files)} of {len(self.files)} files {'is' if len(files) == 1 else 'are'}"
@@ -99,8 +119,12 @@ class Manifest:
 
     def content(self) -> dict[str, Any]:
         """Return the content of the manifest's file: the fields, after a summary of them for people who read it."""
-        counts = {"official_counts": self.has_official_counts, "filled_files": len(self.filled)}
-        return {"format": FORMAT, **counts, "remarks": self.remarks, **decoding.as_json(self)}
+        summary = {
+            "official_counts": self.has_official_counts,
+            "filled_files": len(self.filled),
+            "missing_files": len(self.marks.missing),
+        }
+        return {"format": FORMAT, **summary, "remarks": self.remarks, **decoding.as_json(self)}
 
 
 def manifest_path(archive: Path) -> Path:
@@ -123,7 +147,7 @@ def read_manifest(archive: Path) -> Manifest:
     return decoding.from_json(Manifest, fields, path, RequestError)
 
 
-_SUMMARY = ("format", "official_counts", "filled_files", "remarks")
+_SUMMARY = ("format", "official_counts", "filled_files", "missing_files", "remarks")
 """Keys of a manifest's file that are no fields of `Manifest`."""
 
 

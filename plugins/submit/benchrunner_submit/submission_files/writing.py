@@ -13,7 +13,14 @@ from pathlib import Path
 from benchrunner import Answers, BoardFile, Leaderboard, Pair, RequestError
 from benchrunner.engine import write_atomically, write_folder_atomically, write_json
 from benchrunner.results import output_places
-from benchrunner_submit.submission_files.manifests import FileOrigin, Manifest, archive_digest, manifest_path
+from benchrunner_submit.submission_files.manifests import (
+    REHEARSAL,
+    FileOrigin,
+    Manifest,
+    Marks,
+    archive_digest,
+    manifest_path,
+)
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The first moment that the zip format can store."""
@@ -61,22 +68,30 @@ def turn_at(path: Path) -> Iterator[None]:
 
 
 def write_with_manifest(
-    board: Leaderboard, answers: Mapping[Pair, Answers], path: Path, *, counts: Mapping[str, int] | None = None
+    board: Leaderboard,
+    answers: Mapping[Pair, Answers],
+    path: Path,
+    *,
+    counts: Mapping[str, int] | None = None,
+    marks: Marks | None = None,
 ) -> Manifest:
     """Write the archive or folder at the path that `submission_path` chose, and its manifest; return the manifest.
 
-    Another process may write to the same place: call this inside `turn_at`.
+    A rehearsal has a file more, so that every server refuses it. Another process may write to the same place: call this
+    inside `turn_at`.
     """
     files = _contents(board, answers, counts or {})
+    marks = marks or Marks()
+    packed = {**files, REHEARSAL: f"{marks.rehearsal}\n".encode()} if marks.rehearsal else files
     try:
         manifest_path(path).unlink(missing_ok=True)  # the manifest of an earlier archive must not stay beside this one
         if board.is_folder:
-            write_folder_atomically(path, lambda part: _fill(part, files))
+            write_folder_atomically(path, lambda part: _fill(part, packed))
         else:
-            write_atomically(path, lambda part: _pack(part, files))
+            write_atomically(path, lambda part: _pack(part, packed))
         origins = [_origin(file, answers[file.pair], files[file.name]) for file in board.files]
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        manifest = Manifest(board.name, archive_digest(path), tuple(origins), date)
+        manifest = Manifest(board.name, archive_digest(path), tuple(origins), date, marks)
         write_json(manifest_path(path), manifest.content())
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}.") from None
@@ -105,9 +120,11 @@ def _pack(path: Path, files: Mapping[str, bytes]) -> None:
 def submission_path(board: Leaderboard, path: Path) -> Path:
     """Choose the path to write: the given path, or the board's usual name inside of a given folder.
 
-    Raises a `RequestError` if nothing can be written there; call it before hours of fitting.
+    Where the board takes an archive, a new name without an ending is that of a folder. Raises a `RequestError` if
+    nothing can be written there; call it before hours of fitting.
     """
-    if path.is_dir() and not _is_earlier_submission(board, path):
+    is_new_folder = not (board.is_folder or path.suffix or path.exists())
+    if is_new_folder or (path.is_dir() and not _is_earlier_submission(board, path)):
         path /= board.archive.removesuffix("/")
     if board.is_folder and path.exists() and not _is_earlier_submission(board, path):
         raise RequestError(f"{path} exists and is no earlier submission to {board.title}: name another place.")
@@ -120,7 +137,7 @@ def _is_earlier_submission(board: Leaderboard, folder: Path) -> bool:
     if not board.is_folder or not folder.is_dir():
         return False
     names = {file.name for file in folder.iterdir()}
-    return bool(names) and names <= {file.name for file in board.files}
+    return bool(names) and names <= {REHEARSAL, *(file.name for file in board.files)}
 
 
 def _contents(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mapping[str, int]) -> dict[str, bytes]:

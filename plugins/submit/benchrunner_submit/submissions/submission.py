@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import Answers, Leaderboard, Pair, RequestError, Score, Task, Term, Workspace
+from benchrunner import Answers, Leaderboard, Pair, RequestError, Score, Task, Term
 from benchrunner.results import (
     Executor,
     Fit,
@@ -23,17 +23,10 @@ from benchrunner.results import (
     watched,
 )
 from benchrunner_submit.submission_files.checking import find_faults
-from benchrunner_submit.submission_files.manifests import Manifest
+from benchrunner_submit.submission_files.manifests import Manifest, Marks
 from benchrunner_submit.submission_files.writing import submission_path, turn_at, write_with_manifest
-from benchrunner_submit.submissions import submission_figures
-from benchrunner_submit.submissions.submission_answers import (
-    answers,
-    check_counts,
-    ensembles_of,
-    missing,
-    selected,
-    together,
-)
+from benchrunner_submit.submissions import gaps, submission_figures
+from benchrunner_submit.submissions.submission_answers import answers, ensembles_of, selected, together
 from benchrunner_submit.submissions.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
 
 _WITHOUT_FITTING = ("precision", "keep", "select_on_half")
@@ -82,6 +75,7 @@ def write_submission(
     ensemble: Sequence[str] = (),
     tasks: Iterable[Task] | None = None,
     fill: bool = False,
+    partial: bool = False,
     options: StudyOptions | None = None,
     executor: Executor | None = None,
     show_progress: bool = False,
@@ -91,8 +85,9 @@ def write_submission(
     """Fit what is not fitted, answer every test split, and write the archive or folder with its manifest.
 
     Give either `backbone`, which is fitted to the board's tasks, or `ensemble`: finished runs, of which those of one
-    task answer together. Tasks that are not among `tasks` (default: all) or that have no data are missing: with `fill`
-    the majority answers them and the manifest says so, else a `RequestError` lists them before anything is fitted.
+    task answer together. Answers to tasks that are not among `tasks` (default: all) or that have no data are missing:
+    with `fill` the majority answers, and with `partial` their files are left out; the manifest says so. Without both,
+    and where no file would hold answers of a model, a `RequestError` lists them before anything is fitted.
     Without `official_counts` in the workspace's settings, files have as many rows as their splits, as demo data needs.
     `path` is the archive, or a folder that gets an archive with the board's usual name. `on_result` is called with the
     study's result before the test splits are answered. `published` are the published figures that stand beside the
@@ -103,43 +98,52 @@ def write_submission(
     select_on_half = options.select_on_half or False
     if ensemble and select_on_half:
         runner = cells.LimitedRunners(runner).of(cells.Fitting(select_on_half=True))
-    _check_source(backbone, ensemble, options, executor)
+    check_source(backbone, ensemble, options, executor)
     board.check_takes_files()
-    path = submission_path(board, path)
+    submission_path(board, path)  # a place that cannot be written to is an error before the data are read
     asked = None if tasks is None else [task.name for task in tasks]
     fitted = [find_run(runner.workspace.runs, run).fit().task for run in ensemble]
     board = board.with_tasks([*(asked or ()), *fitted])
     ensembles = ensembles_of(board, ensemble, runner)
-    absent = _missing(board, asked, ensembles, runner)
-    if absent and not fill:
-        raise _incomplete(board, absent, runner.workspace)
-    answered = [runner.plugins.tasks.find(name) for name in _task_names(board) if name not in absent]
+    missing = gaps_of(board, asked, ensembles, runner)
+    answered = [runner.plugins.tasks.find(name) for name in gaps.answered(board, missing)]
+    if not answered:
+        raise gaps.gaps_refused(board, missing, runner.workspace, answered=False)
+    filled = dict[Pair, Answers]()
+    if fill:
+        filled, missing = gaps.fill_in(board, missing, runner)
+    if missing and not partial:
+        raise gaps.gaps_refused(board, missing, runner.workspace, filled=fill)
     has_official_rows = runner.workspace.settings.official_counts
-    if has_official_rows:
-        check_counts(board, answered, runner)
+    if has_official_rows and (wrong := gaps.wrong_counts(board, {*filled, *missing}, runner)):
+        raise gaps.wrong_counts_refused(board, wrong)
+    left_out = {file.name: missing[file.pair] for file in board.files if file.pair in missing}
+    part = gaps.without(board, missing)
+    path = submission_path(part, path)
     result: Result | None = None
     source = together(ensembles, runner)
-    if backbone is not None and answered:
+    if backbone is not None:
         study = options.study((backbone,), answered, runner)
         result = run_study(study, runner, executor=executor, show_progress=show_progress)
         on_result(result)
         runner = result.cells[0].runner or runner  # thresholds are those of the dev rows that the study scores
-        _predict(board, result, runner, show=show_progress)
-        source = selected(board, result.cells, runner)
-    values = answers(board, source, absent, runner)
+        _predict(part, filled, result, runner, show=show_progress)
+        source = selected(part, result.cells, runner)
+    values = answers(part, source, filled, runner)
     scores = scores_of_runs(ensembles, runner) if result is None else scores_of_result(result)
     for pair, value in values.items():
         limit_dev = options.limit_dev if value.fit and not value.filled else None
-        dev = _dev_scores(pair[0], scores)
+        dev = {} if value.filled else _dev_scores(pair[0], scores)
         values[pair] = replace(value, dev=dev, limit_dev=limit_dev, select_on_half=select_on_half and bool(dev))
-    manifest, faults = _written(board, path, values, has_official_rows=has_official_rows)
+    marks = Marks(missing=left_out)
+    manifest, faults = written_and_checked(part, path, values, marks, has_official_rows=has_official_rows)
     published = published or comparison.choose_published(runner.plugins.leaderboards.values())
     figures = dev_figures(answered, scores, published)
     return Submission(board, path, manifest, faults, result, figures, select_on_half)
 
 
-def _written(
-    board: Leaderboard, path: Path, values: Mapping[Pair, Answers], *, has_official_rows: bool
+def written_and_checked(
+    board: Leaderboard, path: Path, values: Mapping[Pair, Answers], marks: Marks, *, has_official_rows: bool
 ) -> tuple[Manifest, tuple[str, ...]]:
     """Write a submission with its manifest; return the manifest, and the faults that the leaderboard would find."""
     tables = {pair: value.table for pair, value in values.items() if value.table is not None}
@@ -148,7 +152,7 @@ def _written(
         for item in board.files:
             counts[item.name] = len(values[item.pair].values)
     with output_places.file_for(path) as file, turn_at(file):
-        manifest = write_with_manifest(board, values, file, counts=counts)
+        manifest = write_with_manifest(board, values, file, counts=counts, marks=marks)
         checked_by = None if has_official_rows else manifest
         faults = tuple(find_faults(board, file, manifest=checked_by, tables=tables))
     return manifest, faults
@@ -163,7 +167,7 @@ def _dev_scores(task: str, scores: Mapping[Term, Score]) -> dict[str, float]:
     return values
 
 
-def _check_source(
+def check_source(
     backbone: str | None, ensemble: Sequence[str], options: StudyOptions, executor: Executor | None
 ) -> None:
     """Raise a `RequestError` unless a backbone or runs are given; runs take no options that say how to fit."""
@@ -183,45 +187,30 @@ def _check_source(
         )
 
 
-def _incomplete(board: Leaderboard, absent: Mapping[str, str], workspace: Workspace) -> RequestError:
-    lines = "\n".join(f"  - {name}: {reason.splitlines()[0]}" for name, reason in absent.items())
-    reason = "it is not asked with --offline" if workspace.settings.offline else workspace.hub.known_failure
-    hub = f"The hub gave no data: {reason}.\n" if reason else ""
-    return RequestError(
-        f"A submission to {board.name} needs every task, and these are missing:\n{lines}\n"
-        f"{hub}Nothing was fitted. Give their data, or '--fill majority' to answer them by the majority."
-    )
-
-
-def _task_names(board: Leaderboard) -> list[str]:
-    return list(dict.fromkeys(task for task, _ in board.wanted))
-
-
-def _missing(
+def gaps_of(
     board: Leaderboard, asked: Collection[str] | None, ensembles: Mapping[str, Sequence[str]], runner: Runner
-) -> dict[str, str]:
-    """Map the board's tasks that cannot be answered to the reason; `asked` are the tasks that the user names."""
-    board_tasks = _task_names(board)
+) -> dict[Pair, str]:
+    """Map what cannot be answered to the reason; `asked` are the tasks that the user names, None for all."""
+    board_tasks = gaps.task_names(board)
     chosen = list(ensembles) or board_tasks
-    unchosen = "not among --ensemble"
+    unchosen = gaps.NO_RUN
     if asked is not None:
         if not set(asked) & set(board_tasks):
             listed = ", ".join(board_tasks)
             raise RequestError(f"{board.name} takes no answers to {', '.join(asked)}, but to {listed}.")
         chosen = [name for name in chosen if name in asked]
-        unchosen = "not among --ensemble and --tasks" if ensembles else "not among --tasks"
-    tasks = [runner.plugins.tasks.find(name) for name in board_tasks]
-    return missing(board, tasks, chosen, runner, unchosen=unchosen)
+        unchosen = f"{gaps.NO_RUN}, or it is not among --tasks" if ensembles else gaps.NOT_ASKED
+    return gaps.find_gaps(board, chosen, runner, unchosen=unchosen)
 
 
-def _predict(board: Leaderboard, result: Result, runner: Runner, *, show: bool) -> None:
+def _predict(board: Leaderboard, filled: Collection[Pair], result: Result, runner: Runner, *, show: bool) -> None:
     """Answer the test splits with progress. Runs keep their answers, so that they are only read afterwards."""
     splits: list[tuple[Fit, list[str]]] = []
     work: list[tuple[Fit, float]] = []
     for cell in result.cells:
         fit, task = cell.selected, cell.cell.task
         if fit is not None:
-            wanted = [split for name, split in board.wanted if name == task.name]
+            wanted = [split for name, split in board.wanted if name == task.name and (name, split) not in filled]
             splits.append((fit, wanted))
             if show:
                 rows = sum(len(runner.planner.rows(task, split)) for split in wanted)

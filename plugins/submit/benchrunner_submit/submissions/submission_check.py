@@ -99,7 +99,8 @@ def _remarks(board: Leaderboard, path: Path, faults: Sequence[str]) -> list[str]
     remarks = [] if manifest is None else manifest.remarks
     if constant:
         each = file_faults.first_names([f"{name} ({quoted(answer, 30)})" for name, answer in constant.items()])
-        count = f"{len(constant)} of {len(board.files)} files" if len(board.files) > 1 else "The file"
+        wanted = len(board.files) - (0 if manifest is None else len(manifest.marks.missing))
+        count = f"{len(constant)} of {wanted} files" if wanted > 1 else "The file"
         verb = "has" if len(constant) == 1 else "have"
         remarks.append(f"{count} {verb} the same answer in every row: {each}.")
     return remarks
