@@ -6,7 +6,7 @@ import importlib.metadata
 from collections.abc import Iterable
 
 from benchrunner.errors import BenchrunnerError
-from benchrunner.plugins.distributions import Plugin, installed_version, source_hash
+from benchrunner.plugins.distributions import Plugin, check_requirements, installed_version, source_hash
 from benchrunner.plugins.hookspecs import GROUP
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
@@ -25,6 +25,8 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
         for point in sorted(points, key=lambda point: (point.name, point.value)):
             try:
                 with loading.plugin(point.name):
+                    if point.dist is not None:
+                        check_requirements(point.dist)
                     module = point.load()
                     distribution = point.dist.name if point.dist is not None else point.name
                     plugin = Plugin(point.name, distribution, installed_version(distribution, module))

@@ -17,6 +17,7 @@ from functools import cache, partial
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+from benchrunner.errors import PluginError
 from benchrunner.io.seals import file_checksum
 
 DISTRIBUTION = "benchrunner"
@@ -50,6 +51,21 @@ def installed_version(distribution: str, plugin: object) -> str:
     if not any(map(_may_change, installed)):
         return version
     return f"{version}+source.{source_hash(plugin, _top_names(installed))}"
+
+
+def check_requirements(installed: importlib.metadata.Distribution) -> None:
+    """Raise a `PluginError` if a plugin's distribution needs other versions of this project's than those installed."""
+    from packaging.specifiers import SpecifierSet
+
+    for text in installed.requires or ():  # what an extra needs ends with a marker
+        needed = re.fullmatch(rf"({DISTRIBUTION}(?:-\w+)*)(?:\[.*\])? *\(?([<>=!~][^;()]*)\)?", text)
+        if needed is not None and _is_installed(needed[1]):
+            version = importlib.metadata.version(needed[1])
+            if not SpecifierSet(needed[2]).contains(version, prereleases=True):
+                raise PluginError(
+                    f"{installed.name} {installed.version} needs {text}, and {needed[1]} {version} is installed. "
+                    f"'pip install --upgrade {needed[1]} {installed.name}' installs versions that suit each other"
+                )
 
 
 def _may_change(installed: importlib.metadata.Distribution) -> bool:

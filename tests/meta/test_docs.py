@@ -13,7 +13,7 @@ from benchrunner.command_line.main import parser
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
 from benchrunner_studies.reading import read_study_file
-from distributions import HOMES, ROOT, package
+from distributions import HOMES, ROOT, package, project
 from documents import blocks, named_files, prose, shown_commands
 from generated_docs import PART, PARTS, commands, documentation, generated, origin, pages
 
@@ -29,7 +29,18 @@ def test_generated_parts_are_new(page: Path) -> None:
 
 def test_every_generator_is_used_once() -> None:
     kinds = [match[2] for page in pages() for match in PART.finditer(page.read_text(encoding="utf-8"))]
-    assert sorted(kinds) == sorted(PARTS)
+    assert sorted(kind for kind in kinds if kind != "install") == sorted(PARTS)
+    assert kinds.count("install") == len(HOMES) - 1
+
+
+@pytest.mark.parametrize("home", HOMES[1:], ids=lambda home: package(home).name)
+def test_a_read_me_needs_no_checkout(home: Path) -> None:
+    """It is also shown by package indexes, where there are no other files of the repository."""
+    text = (home / "README.md").read_text(encoding="utf-8")
+    assert text.count("<!-- install: ") == 1
+    assert not re.findall(r"pip install -[er].*|in a checkout.*|`(?:docs|tests|plugins|leaderboards)/.*", text)
+    for page in re.findall(rf"{project(ROOT)['urls']['Documentation']}([^)#\s]+)", text):
+        assert (ROOT / "docs" / page).with_suffix(".md").is_file() and page.endswith(".html"), page
 
 
 def test_every_public_name_is_documented() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import forked
 from benchrunner.plugins.discovery import discover
-from distributions import HOMES, ROOT
+from distributions import HOMES, ROOT, project
 from documents import blocks, shown_commands
 
 README = ROOT / "README.md"
@@ -38,12 +38,19 @@ def test_the_requirements_name_all_distributions() -> None:
     assert homes == {str(home.relative_to(ROOT)) for home in HOMES[1:]}
 
 
-@pytest.mark.parametrize(("which", "file"), [("demo", "requirements.txt"), ("test", "requirements-dev.txt")])
-def test_both_install_commands_are_one_line(which: str, file: str) -> None:
+def test_the_extra_standard_is_what_the_requirements_name() -> None:
+    homes = {re.sub(r"^-e |\[.*\]$", "", line): line for line in listed("requirements.txt")[2:]}
+    wanted = {project(ROOT / home)["name"] + line.removeprefix(f"-e {home}") for home, line in homes.items()}
+    standard = project(ROOT)["optional-dependencies"]["standard"]
+    assert [text.split(">=")[0] for text in standard] == sorted(wanted)
+
+
+@pytest.mark.parametrize(("which", "what"), [("demo", '"benchrunner[standard]"'), ("test", "-r requirements-dev.txt")])
+def test_both_install_commands_are_one_line(which: str, what: str) -> None:
     shown = re.search(rf"<!-- {which} command -->\n```sh\n(.*)\n```", README.read_text(encoding="utf-8"))
     assert shown, f"the README has no {which} command"
     program = {"demo": "benchrunner demo", "test": "pytest -n auto --dist loadfile"}[which]
-    assert shown[1] == f"python3 -m venv .venv && .venv/bin/pip install -r {file} && .venv/bin/{program}"
+    assert shown[1] == f"python3 -m venv .venv && .venv/bin/pip install {what} && .venv/bin/{program}"
 
 
 def test_the_lines_of_python_run(

@@ -1,12 +1,11 @@
 """The distributions: their metadata, and what their wheels hold and do."""
 
 import json
-import os
-import shutil
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
-import venv
 import zipfile
 from email.message import Message
 from email.parser import BytesParser
@@ -14,19 +13,23 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from setuptools import PEP420PackageFinder
 
+from built import build, modules
 from distributions import HOMES, ROOT, normalized, package, project
+from documents import shown_commands
+from release import released, series
+from small_environments import SmallEnvironment
 
 NAMES = [project(home)["name"] for home in HOMES]
-LEFT_BEHIND = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
 
 
 def test_all_distributions_describe_themselves_alike() -> None:
     core = project(ROOT)
     for home in HOMES:
         table = project(home)
-        for key in ("version", "authors", "license", "license-files", "requires-python", "classifiers"):
+        for key in ("authors", "license", "license-files", "requires-python"):
             assert table[key] == core[key], f"{home}: {key}"
         assert table["description"] and table["keywords"] == sorted(table["keywords"], key=str.lower), home
         assert (home / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes(), home
@@ -40,60 +43,71 @@ def test_folders_of_users_beside_the_core_are_not_installed(tmp_path: Path) -> N
     assert sorted(PEP420PackageFinder.find(str(tmp_path), **patterns)) == ["benchrunner", "benchrunner.io"]
 
 
-def test_the_version_of_the_core_is_written_once_more_in_code() -> None:
-    import benchrunner
-
-    assert benchrunner.__version__ == project(ROOT)["version"]
-
-
-def test_every_plugin_needs_a_core_of_this_series() -> None:
-    for home in HOMES[1:]:
-        [core] = [text for text in project(home)["dependencies"] if Requirement(text).name == "benchrunner"]
-        assert core == "benchrunner>=0.1,<0.2", home
+def test_a_release_has_written_all_that_is_shared() -> None:
+    for file, text in released(str(project(ROOT)["version"])):
+        assert file.read_text(encoding="utf-8") == text, f"{file} is old: run python tests/support/release.py"
 
 
-def test_the_extra_all_names_every_distribution() -> None:
-    wanted = [Requirement(text) for text in project(ROOT)["optional-dependencies"]["all"]]
-    assert [requirement.name for requirement in wanted] == sorted(NAMES[1:])
-    assert {str(requirement.specifier) for requirement in wanted} == {"<0.2,>=0.1"}
+@pytest.mark.parametrize(
+    ("version", "suits", "fits_not"),
+    [
+        ("0.1.0", ["0.1.0", "0.1.9"], ["0.0.9", "0.2.0"]),
+        ("1.4.2", ["1.0", "1.9"], ["2.0"]),
+        ("0.2.0rc1", ["0.2.0rc1"], []),
+    ],
+)
+def test_a_version_suits_its_series(version: str, suits: list[str], fits_not: list[str]) -> None:
+    taken = SpecifierSet(series(version))
+    assert [known for known in (*suits, *fits_not) if taken.contains(known, prereleases=True)] == suits
+
+
+def test_a_new_version_is_written_everywhere() -> None:
+    texts = dict(released("0.7.1"))
+    assert 'version = "0.7.1"' in texts[ROOT / "plugins" / "glue" / "pyproject.toml"]
+    assert '"benchrunner-report>=0.7,<0.8"' in texts[ROOT / "plugins" / "share" / "pyproject.toml"]
+    assert '"{name}>=0.7,<0.8"' in texts[ROOT / "plugins/kit/benchrunner_kit/scaffolds/writing.py"]
+    old = re.compile(rf'version(__)?( =|:) "?{project(ROOT)["version"]}\b')
+    assert not [path for path, text in texts.items() if old.search(text)]
+
+
+def test_every_distribution_is_an_extra_and_in_all() -> None:
+    extras = project(ROOT)["optional-dependencies"]
+    taken = series(project(ROOT)["version"])
+    assert [Requirement(text).name for text in extras["all"]] == sorted(NAMES[1:])
+    for name in NAMES[1:]:
+        assert extras[name.removeprefix("benchrunner-")] == [f"{name}{taken}"]
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a wheel of each distribution, built from copies, so that the checkout stays clean."""
-    away = tmp_path_factory.mktemp("wheels")
-    sources = []
-    for home, name in zip(HOMES, NAMES, strict=True):
-        source = away / "sources" / name
-        source.mkdir(parents=True)
-        for file in ("pyproject.toml", "LICENSE", project(home)["readme"], *modules(home)):
-            shutil.copy(home / file, source)
-        shutil.copytree(package(home), source / package(home).name, ignore=LEFT_BEHIND)
-        sources.append(source)
-    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation")
-    done = subprocess.run([*pip, "--wheel-dir", away / "built", *sources], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return away / "built"
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the source archive and the wheel of each distribution."""
+    folder = tmp_path_factory.mktemp("index")
+    build(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
-def environment(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new virtual environment with the wheels, which sees the running environment's other packages."""
-    home = tmp_path_factory.mktemp("environment")
-    venv.create(home, with_pip=False)
-    pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python", "install", "--quiet", "--no-index")
-    done = subprocess.run([*pip, "--no-deps", *wheels.glob("*.whl")], capture_output=True, text=True)
+def wheels(index: Path) -> dict[str, Path]:
+    """The wheel of each distribution, by the distribution's name."""
+    return {normalized(str(metadata(wheel)["Name"])): wheel for wheel in index.glob("*.whl")}
+
+
+@pytest.fixture(scope="module")
+def installed(index: Path, tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
+    """An environment where the README's command installed from the folder; it has all other packages already."""
+    made = SmallEnvironment(tmp_path_factory.mktemp("installed"), ())
+    [command] = re.findall(r"\.venv/bin/pip (install .*?) &&", (ROOT / "README.md").read_text(encoding="utf-8"))[:1]
+    pip_install(made, index, *shlex.split(command)[1:])
+    return made
+
+
+def pip_install(environment: SmallEnvironment, index: Path, *words: str) -> str:
+    """Install from a folder with the pip of the running environment; return what pip says."""
+    python = environment.folder / "venv" / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--find-links", index)
+    done = subprocess.run([*pip, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    [site] = home.glob("lib/python*/site-packages")
-    shared = [path for path in sys.path if Path(path).name == "site-packages"]
-    (site / "running.pth").write_text("".join(f"{path}\n" for path in shared), encoding="utf-8")
-    return home
-
-
-def modules(home: Path) -> list[str]:
-    """The files of a distribution's modules that lie outside of its package."""
-    table = tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8"))
-    return [f"{name}.py" for name in table["tool"]["setuptools"].get("py-modules", [])]
+    return done.stdout
 
 
 def metadata(wheel: Path) -> Message:
@@ -103,9 +117,8 @@ def metadata(wheel: Path) -> Message:
 
 
 @pytest.mark.slow
-def test_a_wheel_holds_its_license_and_its_whole_package(wheels: Path) -> None:
-    built = {normalized(str(metadata(wheel)["Name"])): wheel for wheel in wheels.glob("*.whl")}
-    assert sorted(built) == sorted(NAMES)
+def test_a_wheel_holds_its_license_and_its_whole_package(wheels: dict[str, Path]) -> None:
+    assert sorted(wheels) == sorted(NAMES)
     for home, name in zip(HOMES, NAMES, strict=True):
         folder = package(home)
         files = {
@@ -113,40 +126,80 @@ def test_a_wheel_holds_its_license_and_its_whole_package(wheels: Path) -> None:
             for file in folder.rglob("*")
             if file.is_file() and "__pycache__" not in file.parts
         }
-        with zipfile.ZipFile(built[name]) as archive:
+        with zipfile.ZipFile(wheels[name]) as archive:
             held = {entry for entry in archive.namelist() if ".dist-info/" not in entry}
             [license] = [entry for entry in archive.namelist() if entry.endswith(".dist-info/licenses/LICENSE")]
             assert archive.read(license) == (ROOT / "LICENSE").read_bytes()
         assert held == files.union(modules(home)), name
-        head = metadata(built[name])
+        head = metadata(wheels[name])
         assert (head["Author"], head["License-Expression"]) == ("The benchrunner authors", "Apache-2.0")
         assert head["Description-Content-Type"] == "text/markdown"
+        assert f"Homepage, {project(ROOT)['urls']['Homepage']}" in head.get_all("Project-URL", [])
 
 
 @pytest.mark.slow
-def test_the_command_line_works_from_wheels_alone(environment: Path, tmp_path: Path) -> None:
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(("BENCHRUNNER_", "PYTHON"))}
-    variables |= {"BENCHRUNNER_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
+def test_twine_finds_no_fault(index: Path) -> None:
+    pytest.importorskip("twine", reason="'pip install twine' brings it")
+    command = [sys.executable, "-m", "twine", "check", "--strict", *index.iterdir()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.count("PASSED") == 2 * len(HOMES), done.stdout
 
-    def told(program: str, *words: str) -> str:
-        command = [environment / "bin" / program, *words]
-        done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", sorted(project(ROOT)["optional-dependencies"].keys() - {"dev"}))
+def test_every_extra_installs_from_an_index(extra: str, index: Path, wheels: dict[str, Path], tmp_path: Path) -> None:
+    told = pip_install(SmallEnvironment(tmp_path, ()), index, "--dry-run", f"benchrunner[{extra}]")
+    brought = {name for name in wheels if re.search(rf"\b{name}-\d", told.splitlines()[-1])}
+    wanted = {f"benchrunner-{extra}"} & wheels.keys()
+    if extra == "all":
+        wanted = set(wheels)
+    assert brought >= {"benchrunner", *wanted}, told
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_work_from_an_index(installed: SmallEnvironment) -> None:
+    code, written = installed("doctor", "--json")
+    assert code == 0 and json.loads(written)["set_aside"] == [], written
+    standard = {Requirement(text).name for text in project(ROOT)["optional-dependencies"]["standard"]}
+    assert {text.split("(")[1].split()[0] for text in json.loads(written)["plugins"]} == standard
+    code, written = installed("demo", "--tasks", "rte")
+    assert code == 0 and "Done in" in written, written
+    tried = 0
+    for command in shown_commands(ROOT / "README.md"):
+        if command.startswith("benchrunner compare mine"):
+            for name, here in {"mine bert/base-uncased": "bert/random-tiny", "--tasks glue": "--tasks rte"}.items():
+                command = command.replace(name, here)
+            words = shlex.split(command)[1:]
+            code, written = installed(*words, *("--data", "benchrunner-demo/data", "--dry-run"))
+            assert code == 0, written
+            tried += 1
+    assert tried == 3
+
+
+@pytest.mark.slow
+def test_the_command_line_works_from_wheels_alone(installed: SmallEnvironment) -> None:
     code = "import importlib, sys; print(*(importlib.import_module(name).__file__ for name in sys.argv[1:]), sep='\\n')"
-    for file in told("python", "-c", code, *(package(home).name for home in HOMES)).splitlines():
-        assert Path(file).is_relative_to(environment), "a package of the checkout was imported"
-    listed = json.loads(told("benchrunner", "list", "--json"))
-    assert {plugin["name"] for plugin in listed["plugins"]} >= {package(home).name[12:] for home in HOMES[1:]}
-    assert listed["leaderboards"] and listed["studies"]
-    assert "--corpus" in told("benchrunner", "pretrain", "--help")
-
+    python = installed.folder / "venv" / "bin" / "python"
+    names = [package(home).name for home in HOMES if project(home)["name"] in _distributions(python)]
+    done = subprocess.run(
+        [python, "-c", code, *names], cwd=installed.folder, capture_output=True, text=True, check=True
+    )
+    for file in done.stdout.splitlines():
+        assert Path(file).is_relative_to(installed.folder), "a package of the checkout was imported"
     code = "import pathlib; from benchrunner.results import discover\n"
     code += "discover().tasks.find('glue/rte').demo_files(0, pathlib.Path('data'))"
-    told("python", "-c", code)
+    subprocess.run([python, "-c", code], cwd=installed.folder, check=True)
     fit = ("--backbone", "bert/novels", "--data", "data", "--epochs", "1", "--limit-train", "32", "--device", "cpu")
-    [cell] = json.loads(told("benchrunner", "run", "rte", *fit, "--json"))["cells"]
+    returned, written = installed("run", "rte", *fit, "--json", "--quiet")
+    assert returned == 0, written
+    [cell] = json.loads(written)["cells"]
     [accuracy] = cell["scores"]
     assert 0 <= accuracy["best_on_dev"]["value"] <= 1
-    assert told("benchrunner", "predict", cell["selected"], "data/RTE/test.tsv").count("entailment") == 100
+    assert installed("predict", cell["selected"], "data/RTE/test.tsv")[1].count("entailment") == 100
+
+
+def _distributions(python: Path) -> set[str]:
+    """Name the distributions of this project that an environment has."""
+    code = "import importlib.metadata as m; print(*(d.name for d in m.distributions()))"
+    told = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
+    return {normalized(name) for name in told.split()} & set(NAMES)

@@ -29,6 +29,37 @@ def test_a_checkout_on_the_path_does_not_change_the_version(tmp_path: Path, monk
     assert alone.startswith("1.0+source.")
 
 
+@pytest.mark.parametrize(
+    ("needed", "told"),
+    [
+        ("benchrunner", ""),
+        ("benchrunner>=0.0.1", ""),
+        ("benchrunner>=99; extra == 'more'", ""),
+        ("benchrunner-absent>=99", ""),
+        ("benchrunnerless>=99", ""),
+        ("benchrunner<0.0.1", "needs benchrunner<0.0.1, and benchrunner "),
+        ("benchrunner-kit[x] (>=99)", "needs benchrunner-kit[x] (>=99), and benchrunner-kit "),
+        ("benchrunner>=oops", "Invalid specifier"),
+    ],
+)
+def test_a_plugin_for_other_versions_is_set_aside(
+    needed: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "late-1.2.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: late\nVersion: 1.2\nRequires-Dist: {needed}\n")
+    (folder / "entry_points.txt").write_text("[benchrunner]\nlate = late_plugin\n")
+    (tmp_path / "late_plugin.py").write_text(
+        "from benchrunner import hookimpl\n\n\n@hookimpl\ndef register_tasks():\n    return []\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    plugins = discover()
+    reasons = [part.reason for part in plugins.set_aside if part.plugin == "late"]
+    assert ("late" in [plugin.name for plugin in plugins.loaded]) == (not told), reasons
+    if told:
+        assert len(reasons) == 1 and told in reasons[0], reasons
+
+
 def module_of(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, **files: str) -> ModuleType:
     """Write Python files to a folder on the path, and import one of them."""
     for stem, text in files.items():

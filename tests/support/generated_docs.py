@@ -147,6 +147,22 @@ def hooks() -> str:
     return text
 
 
+def install(page: Path) -> str:
+    """Say how the distribution of a README is installed from an index, and where more is written."""
+    home = page.parent
+    name, extras = str(project(home)["name"]), project(home).get("optional-dependencies", {})
+    text = f'```sh\npip install "benchrunner[{name.removeprefix("benchrunner-")}]"\n```\n\n'
+    links = project(ROOT)["urls"]
+    text += f"This brings the core of [benchrunner]({links['Homepage']}), which fine-tunes, evaluates and compares\n"
+    text += (
+        "language-model encoders, too. `benchrunner[standard]` has what most users need, with tasks and models, and\n"
+    )
+    text += f"`benchrunner[all]` every plugin. Python 3.11 or newer; [documentation]({links['Documentation']}).\n"
+    if extras:
+        text += f"\nFurther packages: {', '.join(f'`{name}[{extra}]`' for extra in extras)}.\n"
+    return text
+
+
 def surface() -> str:
     """List all names for authors of tasks and leaderboards."""
     return _names(benchrunner)
@@ -293,15 +309,20 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 
 
+def made(kind: str, page: Path) -> str:
+    """Make a part of a page anew."""
+    return install(page) if kind == install.__name__ else PARTS[kind]()
+
+
 def generated(page: Path) -> Iterator[tuple[str, str, str]]:
     """Give every generated part of a page: its kind, its text, and what the text should be."""
     for match in PART.finditer(page.read_text(encoding="utf-8")):
-        yield match[2], match[3], PARTS[match[2]]()
+        yield match[2], match[3], made(match[2], page)
 
 
 def write(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    page.write_text(PART.sub(lambda match: match[1] + PARTS[match[2]]() + match[4], text), encoding="utf-8")
+    page.write_text(PART.sub(lambda match: match[1] + made(match[2], page) + match[4], text), encoding="utf-8")
 
 
 if __name__ == "__main__":

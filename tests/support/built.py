@@ -1,0 +1,51 @@
+"""All distributions as wheels and source archives: `python tests/support/built.py FOLDER` builds them.
+
+No network is needed: the running environment has setuptools. The sources are copied, so that the checkout stays clean.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from distributions import HOMES, package, project, settings
+
+LEFT_BEHIND = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
+_BUILD = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+
+
+def modules(home: Path) -> list[str]:
+    """List the files of a distribution's modules that lie outside of its package."""
+    return [f"{name}.py" for name in settings(home)["tool"]["setuptools"].get("py-modules", [])]
+
+
+def copy_sources(home: Path, folder: Path) -> None:
+    """Copy what a distribution is built from."""
+    folder.mkdir(parents=True)
+    for file in ("pyproject.toml", "LICENSE", project(home)["readme"], *modules(home)):
+        shutil.copy(home / file, folder)
+    shutil.copytree(package(home), folder / package(home).name, ignore=LEFT_BEHIND)
+
+
+def build_wheels(sources: list[Path], folder: Path) -> None:
+    """Build a wheel of each folder of sources, or of each source archive."""
+    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation")
+    subprocess.run([*pip, "--wheel-dir", folder, *sources], check=True)
+
+
+def build(folder: Path) -> None:
+    """Build the source archive and the wheel of each distribution; the wheel is built from the archive."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as away:
+        for home in HOMES:
+            source = Path(away) / project(home)["name"]
+            copy_sources(home, source)
+            subprocess.run(
+                [sys.executable, "-c", _BUILD, folder.resolve()], cwd=source, check=True, capture_output=True
+            )
+    build_wheels(sorted(folder.glob("*.tar.gz")), folder)
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))
