@@ -19,11 +19,13 @@ def pins() -> dict[str, str]:
 
 
 def needed() -> set[str]:
-    """List every package that our distributions need on this machine, directly or not, with all their extras."""
+    """List every package that our distributions need on this machine, directly or not, with all extras but `docs`."""
     queue: list[tuple[str, str]] = []
     for home in HOMES:
-        extras = project(home).get("optional-dependencies", {}).values()
-        queue += [(text, "") for group in (project(home)["dependencies"], *extras) for text in group]
+        extras = {
+            name: texts for name, texts in project(home).get("optional-dependencies", {}).items() if name != "docs"
+        }
+        queue += [(text, "") for group in (project(home)["dependencies"], *extras.values()) for text in group]
     ours = {project(home)["name"] for home in HOMES}
     visited: set[tuple[str, str]] = set()
     while queue:
