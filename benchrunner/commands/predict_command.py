@@ -106,7 +106,7 @@ def _print_scores(answered: Answered) -> None:
     for note in answered.rows.notes:
         print_note(f"{answered.rows.origin}: {note}")
     for name, score in answered.scores.items():
-        scale = next(metric.scale for metric in answered.task.metrics if metric.name == name)
+        scale = answered.task.metric(name).scale
         value = f"absent: {score.reason}" if score.value is None else f"{score.value * scale:.2f}"
         print_note(f"{answered.task.name} {name} {value}")
 

@@ -98,6 +98,8 @@ class Metric:
     """Whether rows with equal values in `columns` are scored together, so that a limit of rows must not part them."""
     lowest: float = field(default=0.0, compare=False)
     """Smallest value of a metric of the scale 100, whose largest is 1. No part of the identity of predictions."""
+    lower_is_better: bool = field(default=False, compare=False)
+    """True for errors, such as a distance from gold. No part of the identity of predictions."""
 
     @classmethod
     def of_rows(cls, name: str, row_value: Callable[[Any, Any], float], **fields: Any) -> Metric:
@@ -125,6 +127,10 @@ class Metric:
     def limits(self, score: float) -> tuple[float, float] | None:
         """Return the smallest and the largest value; None if they are not known, or if a score is not between them."""
         return (self.lowest, 1.0) if self.scale == 100 and self.lowest <= score <= 1 else None
+
+    def gain(self, score: float) -> float:
+        """Return a score so that more is better: as it is, or negative where lower is better."""
+        return -score if self.lower_is_better else score
 
     def value(self, gold: Column, predicted: Column) -> float:
         """Compute the figure; raises `Undefined` where the figure has no value."""

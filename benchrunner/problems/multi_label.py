@@ -148,7 +148,7 @@ class MultiLabel(SentenceProblem):
             score = metric.score(gold, answers, table)
             if score.value is None:
                 continue
-            rank = (score.value, -abs(threshold - self.threshold))
+            rank = (metric.gain(score.value), -abs(threshold - self.threshold))
             if rank > best_rank:
                 best_rank = rank
                 chosen = {"threshold": threshold}

@@ -23,7 +23,7 @@ from benchrunner.io.files import read_regular_file, write_atomically, write_fold
 from benchrunner.io.identity import identity
 from benchrunner.io.json_files import JSON_LIMIT
 from benchrunner.io.seals import check_seal, read_sealed, seal_files
-from benchrunner.metrics import Score
+from benchrunner.metrics import Metric, Score
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.problems.problem import Problem, are_equal
 from benchrunner.runs.folder import RunFolder, answer_lines, parse_answers, read_answers, write_prediction
@@ -149,28 +149,34 @@ def judged(
     notes = rows.notes
     flags = tuple[str, ...]()
     if baseline is not None:
-        flags = flags_of(answers, task.problem, scores, baseline)
+        flags = flags_of(answers, task.problem, scores, baseline, task.metrics[0])
         notes += tuple(_tuned_notes(prediction, task))
     return Record(prediction.id, "done", "", scores, flags, timings, notes=notes)
 
 
 def flags_of(
-    answers: Sequence[Any], problem: Problem | None, scores: Mapping[str, Score], baseline: Baseline
+    answers: Sequence[Any],
+    problem: Problem | None,
+    scores: Mapping[str, Score],
+    baseline: Baseline,
+    headline: Metric | None = None,
 ) -> tuple[str, ...]:
     """Return the flags of answers. Answers without a problem are plain texts; without scores, no baseline is asked."""
     flags = list[str]()
     if are_equal(answers) if problem is None else problem.is_constant(answers):
         flags.append(CONSTANT)
-    if scores and _no_better(scores, baseline()):
+    if scores and headline is not None and _no_better(headline, scores, baseline()):
         flags.append(NO_BETTER)
     return tuple(flags)
 
 
-def _no_better(scores: Mapping[str, Score], baseline: Mapping[str, Score]) -> bool:
+def _no_better(metric: Metric, scores: Mapping[str, Score], baseline: Mapping[str, Score]) -> bool:
     """Compare the headline metrics. If the baseline has no figure, as in correlations, any figure above 0 is better."""
-    name, score = next(iter(scores.items()))
-    floor = baseline[name].value or 0.0
-    return score.value is None or score.value <= floor
+    value = scores[metric.name].value
+    floor = baseline[metric.name].value
+    if value is None or (floor is None and not metric.lower_is_better and value <= 0):
+        return True
+    return floor is not None and metric.gain(value) <= metric.gain(floor)
 
 
 def _tuned_notes(prediction: Prediction, task: Task) -> Iterator[str]:
@@ -313,7 +319,8 @@ def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     if len(outputs) != expected:
         raise FitError(f"{method.name} gave {len(outputs)} outputs, where {expected} were expected for {rows.origin}")
     width = job.problem.head.width
-    is_plain = type(job.problem).gather is Problem.gather  # its raw outputs are those of a head
+    # Raw outputs are those of a head, unless the problem changes them.
+    is_plain = type(job.problem).gather is Problem.gather and not job.problem.owns_weights
     if is_plain and getattr(outputs, "ndim", 0) == 2 and outputs.shape[1] != width:
         raise FitError(f"{method.name} gave {outputs.shape[1]} numbers for each row, where {width} were expected")
     return outputs

@@ -62,10 +62,11 @@ def crossings(
     has_interval = len(ours[0].draws) >= FEWEST_RESTARTS
     scores = []
     values = []
+    sign = ours[0].fits[0].metric.gain(1.0)
     for our, their in zip(ours, theirs, strict=True):
-        scores.append(our.scores - their.scores)
+        scores.append(sign * (our.scores - their.scores))
         if has_interval:
-            values.append(our.pseudo_values - their.pseudo_values)
+            values.append(sign * (our.pseudo_values - their.pseudo_values))
     freedom = _freedom((*ours, *theirs))
     tested = []
     for place, weights in _between(places):

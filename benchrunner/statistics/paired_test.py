@@ -40,7 +40,7 @@ METHODS: Mapping[Claim, Method] = {"arms": "rows and pre-trainings", "backbones"
 @final
 @dataclass(frozen=True)
 class Comparison:
-    """The difference between the mean scores of `a` and `b`, and whether it is more than chance. Positive: `a` wins."""
+    """The difference between the mean scores of `a` and `b`, and whether it is more than chance."""
 
     difference: float
     """Mean score of `a` less mean score of `b`, on the scale of the metric's values."""
@@ -68,6 +68,13 @@ class Comparison:
     """Confidence of the interval from `low` to `high`."""
     parts: tuple[Part, ...] = field(default=(), repr=False, compare=False)
     """The parts of the variance of the difference; none if no answer differs."""
+    lower_is_better: bool = False
+    """Whether the metric is an error, so that a negative difference says that `a` is better."""
+
+    @property
+    def gain(self) -> float:
+        """By how much `a` is better than `b`."""
+        return -self.difference if self.lower_is_better else self.difference
 
     @property
     def detectable(self) -> float:
@@ -181,6 +188,11 @@ class Side:
             scores = [fit.score for fit in draw]
             means.append(np.mean(scores))
         return np.array(means)
+
+    @property
+    def gain(self) -> float:
+        """The mean score of the draws, so that more is better."""
+        return self.fits[0].metric.gain(float(self.scores.mean()))
 
     @cached_property
     def pseudo_values(self) -> np.ndarray:
@@ -302,6 +314,7 @@ def compare_sides(
         pre_trainings=(a.pre_trainings, b.pre_trainings),
         confidence=confidence,
         parts=tuple(parts),
+        lower_is_better=a.fits[0].metric.lower_is_better,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from benchrunner.data.rows import Rows
@@ -36,7 +36,7 @@ class RightAnswers:
     rule: str
     """The rule in one sentence, for people."""
     metric: Metric | None
-    """The metric whose scores of single rows are the grades. Without a metric, the grade of a number is its distance
+    """The metric whose gains of single rows are the grades. Without a metric, the grade of a number is its distance
     from gold below zero, and that of any other answer is 1 if it equals gold, else 0."""
     _grade: Callable[[Any, Any], float]
     """Takes gold and an answer."""
@@ -67,21 +67,28 @@ class RightAnswers:
 def right_answers(task: Task, gold: Sequence[Any], table: pa.Table | None = None) -> RightAnswers:
     """Choose the rule for the rows of a task. `table` has the rows, for metrics that read columns.
 
-    If a metric of the task scores single rows, an answer is right if no answer scores higher. Else a number is right
+    If a metric of the task scores single rows, an answer is right if no answer scores better. Else a number is right
     if it is close to gold, and any other answer if it equals gold.
     """
     for metric in task.metrics:
         if metric.per_row and metric.computed_from == ANSWERS:
-            rule = f"An answer is right if its {metric.name} is the highest possible."
+            extreme = "lowest" if metric.lower_is_better else "highest"
+            rule = f"An answer is right if its {metric.name} is the {extreme} possible."
             rows = gold_rows(metric, gold, table)
             best = map(task.problem.best_answer, gold)
-            return RightAnswers(rows, rule, metric, metric.per_row, list(map(metric.per_row, rows, best)))
+            grade = partial(_gain_of_row, metric)
+            return RightAnswers(rows, rule, metric, grade, list(map(grade, rows, best)))
     if gold and all(isinstance(value, float) for value in gold):
         limit = TOLERANCE * (max(gold) - min(gold))
         rule = f"An answer is right if it is at most {limit:.3g} away from gold, {TOLERANCE:.0%} of the range of gold."
         return RightAnswers(gold, rule, None, lambda value, answer: -abs(value - answer), [-limit] * len(gold))
     rule = "An answer is right if it equals gold."
     return RightAnswers(gold, rule, None, lambda value, answer: float(value == answer), [1.0] * len(gold))
+
+
+def _gain_of_row(metric: Metric, gold: Any, answer: Any) -> float:
+    assert metric.per_row is not None
+    return metric.gain(metric.per_row(gold, answer))
 
 
 @final

@@ -250,6 +250,7 @@ class Figure:
     """Ids of the fits that answered together; empty if each answered alone."""
     limits: tuple[float, float] | None = field(default=None, metadata=WHEN_GIVEN)
     """See `Metric.limits`."""
+    lower_is_better: bool = field(default=False, metadata=WHEN_GIVEN)
 
     @classmethod
     def single(cls, value: float) -> Figure:
@@ -260,6 +261,10 @@ class Figure:
     def absent(cls, reason: str) -> Figure:
         """Make a figure without a value."""
         return cls(Score(None, reason), Score(None, reason))
+
+    def gain(self, value: float) -> float:
+        """Return a value of the figure so that more is better."""
+        return -value if self.lower_is_better else value
 
     @property
     def over_restarts(self) -> Interval | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean, stdev
 from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
@@ -59,11 +59,11 @@ def select(
 
 def _optimism_note(cell: Cell, optimism: float) -> str:
     """Say what the choice on dev adds to the mean of the selected grid point."""
-    name = cell.selection.metric_of(cell.task)
-    scale = next(metric.scale for metric in cell.task.metrics if metric.name == name)
+    metric = cell.task.metric(cell.selection.metric_of(cell.task))
+    changes, without = ("lowers", "higher") if metric.lower_is_better else ("raises", "lower")
     return (
-        f"dev chose among {len(cell.candidates)} grid points, which raises the mean by about {scale * optimism:.1f}: "
-        "chosen for each restart by the others, it is that much lower"
+        f"dev chose among {len(cell.candidates)} grid points, which {changes} the mean by about "
+        f"{metric.scale * optimism:.1f}: chosen for each restart by the others, it is that much {without}"
     )
 
 
@@ -98,7 +98,7 @@ class Ranking:
         of_first = scores[: sum(fit.seed in cell.fitting.first_seeds for fit in fits)] or scores
         if not scores:
             return -math.inf
-        return max(of_first) if cell.selection.rule == "best" else statistics.fmean(of_first)
+        return max(of_first) if cell.selection.rule == "best" else fmean(of_first)
 
     def optimism(self, cell: Cell) -> float | None:
         """Estimate how much the mean of the selected grid point gains from being selected by its own restarts.
@@ -114,26 +114,26 @@ class Ranking:
         is_whole = all(len(of_point) == restarts and -math.inf not in of_point for of_point in scores)
         if cell.selection.rule == "best" or len(scores) < 2 or restarts < 2 or not is_whole:
             return None
-        means = [statistics.fmean(of_point) for of_point in scores]
+        means = [fmean(of_point) for of_point in scores]
         left_out = []
         for restart in range(restarts):
             others = [sum(of_point) - of_point[restart] for of_point in scores]
             left_out.append(scores[others.index(max(others))][restart])
-        return max(means) - statistics.fmean(left_out)
+        return max(means) - fmean(left_out)
 
     def of_fit(self, cell: Cell, fit: Fit) -> float:
-        """Return the score by which fits are compared: the mean over the dev splits that select.
+        """Return the score by which fits are compared: the mean over the dev splits that select, as `Metric.gain`.
 
         Minus infinity if one of these splits has no score.
         """
-        metric = cell.selection.metric_of(cell.task)
+        metric = cell.task.metric(cell.selection.metric_of(cell.task))
         scores = []
         for split in cell.selection.splits_of(cell.task):
-            value = self._predictions.predict(fit, split, selecting=True).record.scores[metric].value
+            value = self._predictions.predict(fit, split, selecting=True).record.scores[metric.name].value
             if value is None:
                 return -math.inf
             scores.append(value)
-        return statistics.fmean(scores)
+        return metric.gain(fmean(scores))
 
 
 def _flagged(cell: Cell, fits: Sequence[Fit], predictions: Predictions) -> dict[str, int]:
@@ -173,9 +173,9 @@ def _figure(best: Score, scores: Sequence[Score], metric: Metric) -> Figure:
     """Summarize the restarts. The mean is absent if any restart has no score: the mean of the others is too good."""
     values = tuple(score.value for score in scores if score.value is not None)
     reasons = [score.reason for score in scores if score.value is None]
-    if reasons:
-        mean = Score(None, f"{len(reasons)} of {len(scores)} restarts: {reasons[0]}")
-        return Figure(best, mean, values=values, scale=metric.scale)
-    average = statistics.fmean(values)
-    deviation = statistics.stdev(values) if len(values) > 1 else None
-    return Figure(best, Score(average), deviation, values, metric.scale, limits=metric.limits(average))
+    mean = Score(None, f"{len(reasons)} of {len(scores)} restarts: {reasons[0]}") if reasons else Score(fmean(values))
+    figure = Figure(best, mean, values=values, scale=metric.scale, lower_is_better=metric.lower_is_better)
+    if mean.value is None:
+        return figure
+    deviation = stdev(values) if len(values) > 1 else None
+    return replace(figure, deviation=deviation, limits=metric.limits(mean.value))

@@ -331,9 +331,10 @@ def _of_ensemble(cell: CellResult, term: Term) -> Figure:
         return Figure.absent(first_line(error))
     if score.value is None:
         return Figure.absent(score.reason)
-    scale = next(metric.scale for metric in task.metrics if metric.name == term.metric)
+    metric = task.metric(term.metric)
+    single = Figure.single(score.value)
     ids = tuple(fit.id for fit in members)
-    return replace(Figure.single(score.value), scale=scale, members=ids)
+    return replace(single, scale=metric.scale, members=ids, lower_is_better=metric.lower_is_better)
 
 
 def _of_log(system: System, key: str) -> Figure:

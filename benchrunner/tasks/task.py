@@ -263,6 +263,10 @@ class Task:
                 return self._checked(rows, self.splits[split], workspace)
         raise DataNotFound("\n".join([f"No data for {self.name}, split {split}:", *reasons]))
 
+    def metric(self, name: str) -> Metric:
+        """Return the metric of the task that has this name."""
+        return next(metric for metric in self.metrics if metric.name == name)
+
     @property
     def scores_extra_figures(self) -> bool:
         """Whether a metric is computed from the problem's extra figures, such as probabilities."""

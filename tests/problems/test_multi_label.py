@@ -105,6 +105,8 @@ def test_the_threshold_with_the_best_score_is_chosen() -> None:
     assert MOODS.decode(outputs, table, chosen) == MOODS.gold(table)
     # Probabilities of right labels are 0.378 or more, of wrong labels 0.182 or less: 0.37 is nearest to 0.5.
     assert chosen == {"threshold": 0.37}
+    errors = Metric("errors", lambda gold, answers: 1 - ACCURACY.value(gold, answers), lower_is_better=True)
+    assert MOODS.tune(outputs, table, errors) == chosen
 
 
 def test_equal_scores_leave_the_threshold_as_it_is() -> None:

@@ -243,6 +243,9 @@ def exactly(gold: list[str], answer: str) -> float:
 
 
 EXACT = Metric("exact", lambda gold, said: 0.0, per_row=exactly)
+WRONG = Metric(
+    "wrong", lambda gold, said: 0.0, per_row=lambda gold, said: 1 - exactly(gold, said), lower_is_better=True
+)
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=1, max_size=30))
@@ -258,6 +261,7 @@ def test_the_tuned_threshold_is_as_good_as_the_best_of_all(given: list[tuple[int
         return sum(exactly(*pair) for pair in zip(gold, answers, strict=True))
 
     tuned = MAYBE.tune(raw, data, EXACT)
+    assert MAYBE.tune(raw, data, WRONG) == tuned
     assert total(tuned["tau"]) == max(total(cut / 2) for cut in range(-9, 10))
 
 

@@ -133,9 +133,9 @@ def _sentence(result: Result, system: str, first: str, tests: Mapping[str, Syste
             difference = test.comparison.difference * scale
             name = _named(result.study.title_of(column), test, scale)
             every[name] = difference
-            if test.is_clear and difference > 0:
+            if test.is_clear and test.comparison.gain > 0:
                 better[name] = difference
-            elif test.is_clear and difference < 0:
+            elif test.is_clear:
                 worse[name] = difference
     kind = result.study.column_kind
     count = f"{len(tests)} {kind}{'s' * (len(tests) > 1)}"

@@ -250,7 +250,7 @@ def task_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
             continue
         task = tasks[column.task]
         term = column.term(task)
-        scale = next(metric.scale for metric in task.metrics if metric.name == term.metric)
+        scale = task.metric(term.metric).scale
         figures = [_parts(result, (system, column.name), marks) for system in study.names]
         yield Row(
             _row_name(task, term.split, study),

@@ -24,6 +24,7 @@ def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, show
     """Yield the lines below a table: conclusions and the legend first."""
     yield from conclusions(result)
     yield from Marks.of(result).legend()
+    yield from _directions(result)
     yield from _about(result.study)
     yield from caption(result, shown)
     yield from cost_notes(result)
@@ -34,6 +35,17 @@ def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, show
     yield from footnotes(result, published, every_note=shown.every_note)
     for system, words in result.submissions.items():
         yield f"submission of {system}, without fitting again: benchrunner {shlex.join(words)}"
+
+
+def _directions(result: Result) -> Iterator[str]:
+    """Name the metrics of the table whose lower values are better."""
+    metrics = dict[str, None]()
+    for task in result.study.tasks:
+        for column in result.study.columns:
+            if column.task == task.name and task.metric(column.term(task).metric).lower_is_better:
+                metrics[column.term(task).metric] = None
+    if metrics:
+        yield f"lower is better: {', '.join(metrics)}"
 
 
 def _about(study: Study) -> Iterator[str]:

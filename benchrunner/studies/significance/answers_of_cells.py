@@ -15,7 +15,7 @@ def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
     if cell.runner is None or cell.predictions is None:
         raise Undefined("the result has no runner, so that answers cannot be read")
     task, runner = cell.cell.task, cell.runner
-    metric = next(metric for metric in task.metrics if metric.name == term.metric)
+    metric = task.metric(term.metric)
     rows = runner.planner.rows(task, term.split)
     gold = task.problem.gold(rows.table)
     if gold is None:

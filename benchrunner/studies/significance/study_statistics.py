@@ -106,7 +106,7 @@ class StudyStatistics:
         standings = set[Standing]()
         for (system, _, column), test in self.tests.items():
             if (system, column) == place and test.is_clear:
-                standings.add("better" if test.comparison.difference > 0 else "worse")
+                standings.add("better" if test.comparison.gain > 0 else "worse")
         return standings.pop() if len(standings) == 1 else "mixed" if standings else ""
 
     def mark(self, place: Place) -> str:
@@ -142,7 +142,7 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
     for column, place, cell in _figures_of_fits(study, cells):
         term = column.term(cell.cell.task)
         if column.is_tested:
-            trials[place] = tuple(expected_best(list(_trial_scores(cell, term))))
+            trials[place] = tuple(_expected_best(cell, term))
         if not _has_interval(cell, column, term):
             continue
         try:
@@ -292,7 +292,7 @@ def _ranks(
     clear = set()
     for (system, other, name), test in tests.items():
         if name == column.name and test.is_clear:
-            clear.add((system, other) if test.comparison.difference > 0 else (other, system))
+            clear.add((system, other) if test.comparison.gain > 0 else (other, system))
     return ranks(names, clear)
 
 
@@ -303,7 +303,7 @@ def _mean_ranks(sides: Mapping[Place, Side], of_columns: Mapping[str, Mapping[st
     intervals = []
     for column, of_column in of_columns.items():
         if of_column and of_column.keys() == everyone:
-            scores.append({name: float(sides[name, column].scores.mean()) for name in of_column})
+            scores.append({name: sides[name, column].gain for name in of_column})
             intervals.append(of_column)
     return mean_ranks(scores, intervals)
 
@@ -345,9 +345,9 @@ def _chance(cell: CellResult, other: CellResult, column: Column) -> Chance | Non
     """Estimate the chance that a new fit of a cell beats one of another system's cell; None for single fits."""
     sides = []
     for side in (cell, other):
-        values = side.figures[column.term(side.cell.task)].values
+        figure = side.figures[column.term(side.cell.task)]
         lost = len(side.chosen_fits) - len(side.restarts)
-        sides.append([*values, *[-math.inf] * lost])
+        sides.append([*map(figure.gain, figure.values), *[-math.inf] * lost])
     ours, theirs = sides
     return chance_of_better(ours, theirs) if min(len(ours), len(theirs)) > 1 else None
 
@@ -367,6 +367,13 @@ def _has_interval(cell: CellResult, column: Column, term: Term) -> bool:
     if term not in cell.figures or cell.figures[term].mean.value is None:
         return False
     return column.is_tested or term.split in cell.cell.task.named("dev")
+
+
+def _expected_best(cell: CellResult, term: Term) -> Iterator[float]:
+    """Yield the best score to expect of 1, 2, ... trials."""
+    metric = cell.cell.task.metric(term.metric)
+    gains = map(metric.gain, _trial_scores(cell, term))
+    return map(metric.gain, expected_best(list(gains)))
 
 
 def _trial_scores(cell: CellResult, term: Term) -> Iterator[float]:

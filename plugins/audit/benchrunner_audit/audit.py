@@ -175,7 +175,9 @@ def _audited_answers(path: Path, question: Question, seen: _Seen) -> AuditedFile
         flags += [Flag(OUTSIDE, f"{len(faults):,} of {len(texts):,} rows")] if question.labels else []
         return AuditedFile(path, len(texts), tuple(flags), fault=faults[0])
     scores = _scores(path, question, answers)
-    names = predicting.flags_of(answers, question.problem, question.comparable(scores), lambda: question.majority)
+    headline = question.task.metrics[0] if question.task is not None else None
+    known = question.comparable(scores)
+    names = predicting.flags_of(answers, question.problem, known, lambda: question.majority, headline)
     flags = [Flag(name) for name in names]
     if predicting.CONSTANT not in names:  # such files lack labels, and are equal, without being copied
         flags += _unused(answers, question.labels)

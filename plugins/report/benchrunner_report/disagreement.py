@@ -40,6 +40,8 @@ class Disagreement:
     """The rule by which an answer is right, or better than another."""
     unit: str
     """What grades are, see `Grading.unit`; empty for right and wrong."""
+    sign: int
+    """-1 where grades are errors below zero, which pages show above zero; else 1."""
     systems: tuple[str, ...]
     columns: tuple[str, ...]
     """Names of the texts of a row."""
@@ -63,7 +65,7 @@ class Disagreement:
     @property
     def as_json(self) -> dict[str, Any]:
         """The rows with what the page's script must know of the task."""
-        return {"name": self.task, "columns": self.columns, "unit": self.unit, "rows": self.rows}
+        return {"name": self.task, "columns": self.columns, "unit": self.unit, "sign": self.sign, "rows": self.rows}
 
 
 def disagreement(rows: AnsweredRows, grading: Grading, *, most_bytes: int = ALL_BYTES) -> Disagreement:
@@ -104,6 +106,7 @@ def disagreement(rows: AnsweredRows, grading: Grading, *, most_bytes: int = ALL_
         split=rows.split,
         rule=grading.rule,
         unit=grading.unit,
+        sign=-1 if grading.scale < 0 else 1,
         systems=tuple(rows.answers),
         columns=tuple(columns),
         rows=tuple(chosen),

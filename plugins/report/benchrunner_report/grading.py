@@ -8,6 +8,9 @@ from typing import Any, final
 
 from benchrunner.results import AnsweredRows
 
+DISTANCE = "from gold"
+"""The unit of grades that are distances."""
+
 
 @final
 @dataclass(frozen=True)
@@ -21,14 +24,14 @@ class Grading:
     rule: str
     """The rule in one sentence, for people."""
     scale: float
-    """Factor by which pages multiply grades; below zero where they show distances."""
+    """Factor by which pages multiply grades; below zero where less is better."""
 
     @property
     def title(self) -> str:
         """What means of grades are, with the factor of pages."""
         if not self.unit:
             return "% of answers that are right"
-        return "mean distance from gold" if self.scale < 0 else f"mean {self.unit} of single rows"
+        return "mean distance from gold" if self.unit == DISTANCE else f"mean {self.unit} of single rows"
 
     def mean(self, system: str, rows: Any = slice(None)) -> float:
         """Return the mean grade of a system over its restarts and some rows, as pages show it."""
@@ -53,6 +56,7 @@ def graded(rows: AnsweredRows) -> Grading:
     if not is_graded:
         return Grading(right, "", rule.rule, 100.0)
     if rule.metric is None:
-        return Grading(grades, "from gold", "A number is the better the closer it is to gold.", -1.0)
-    words = f"An answer is the better the higher its {rule.metric.name} is."
-    return Grading(grades, rule.metric.name, words, rule.metric.scale)
+        return Grading(grades, DISTANCE, "A number is the better the closer it is to gold.", -1.0)
+    direction = "lower" if rule.metric.lower_is_better else "higher"
+    words = f"An answer is the better the {direction} its {rule.metric.name} is."
+    return Grading(grades, rule.metric.name, words, rule.metric.gain(rule.metric.scale))

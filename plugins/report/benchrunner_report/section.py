@@ -79,7 +79,7 @@ class Section:
     @property
     def scale(self) -> float:
         """Factor by which tables multiply the figures."""
-        return next(metric.scale for metric in self.task.metrics if metric.name == self.term.metric)
+        return self.task.metric(self.term.metric).scale
 
     @property
     def majority(self) -> float | None:
@@ -105,7 +105,7 @@ def _filled(section: Section, *, most_bytes: int) -> Section:
     """Add what is read from logs, predictions and data."""
     term = section.term
     split = term.split if term.split in section.task.named("dev") else section.task.named("dev")[0]
-    metric = next(metric for metric in section.task.metrics if metric.name == term.metric)
+    metric = section.task.metric(term.metric)
     section = replace(section, curves=tuple(_curves(section)), grid=tuple(_grid(section, split, metric)))
     try:
         rows = AnsweredRows.kept(section.cells, split)

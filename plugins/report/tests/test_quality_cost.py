@@ -121,3 +121,18 @@ def test_quantities_of_one_system_alone_are_not_drawn() -> None:
 )
 def test_numbers_beside_ticks_are_short(value: float, text: str) -> None:
     assert short(value) == text
+
+
+def test_fewer_errors_are_the_better_quality() -> None:
+    few, many = choice("few", 2, 100), choice("many", 5, 200)
+    few, many = replace(few, lower_is_better=True), replace(many, lower_is_better=True)
+    assert names_of(front([few, many])) == ["few"]
+
+
+def test_scores_and_errors_together_have_no_quality() -> None:
+    made = with_costs(("a", "b"), a=1.0, b=2.0)
+    errors = []
+    for number, cell in enumerate(made.cells):
+        figures = {term: replace(figure, lower_is_better=number % 2 == 0) for term, figure in cell.figures.items()}
+        errors.append(replace(cell, figures=figures))
+    assert list(cost_cards(made)) and not list(cost_cards(replace(made, cells=tuple(errors))))

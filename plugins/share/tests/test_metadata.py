@@ -13,9 +13,10 @@ import yaml
 from huggingface_hub.repocard_data import model_index_to_eval_results
 from shared_folders import SharedFolder
 
-from benchrunner import HubTable, Split, Task
-from benchrunner.results import compared, run_study
+from benchrunner import ACCURACY, HubTable, Metric, Split, Task
+from benchrunner.results import Grid, compared, run_study
 from benchrunner_share.share import share_study
+from benchrunner_share.verifying.verify import verify_folder
 from chancy import Chancy
 from inline import mood, runner
 
@@ -194,3 +195,23 @@ def test_every_eval_ever_takes_the_evaluation(name: str, request: pytest.Fixture
     assert (matthews["metric_config"]["min_score"], matthews["metric_config"]["max_score"]) == (-1.0, 1.0)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft7Validator(EVERY_EVAL_EVER).validate({**evaluation, "extra": 1})
+
+
+def test_shared_folders_say_that_fewer_errors_are_better(tmp_path: Path) -> None:
+    def is_wrong(gold: str, answer: str) -> float:
+        return float(gold != answer)
+
+    errors = Metric.of_rows("errors", is_wrong, lower_is_better=True)
+    task = mood(method="chancy", metrics=(errors, ACCURACY))
+    made = runner(tmp_path, register_methods=[Chancy()], register_tasks=[task])
+    result = run_study(compared(("words",), (task,), Grid({"lr": (4, 8)}), seeds=(0, 1)), made)
+    share_study(result, tmp_path / "shared", made, report=False)
+    study = json.loads((tmp_path / "shared/study.json").read_text())
+    by_name = {metric["name"]: metric for metric in study["tasks"]["mine/mood"]["metrics"]}
+    assert by_name["errors"]["lower_is_better"] and "lower_is_better" not in by_name["accuracy"]
+    evaluation = json.loads((tmp_path / "shared/every_eval_ever/words.json").read_text())
+    said = {one["metric_config"]["metric_id"]: one["metric_config"] for one in evaluation["evaluation_results"]}
+    assert {name: config["lower_is_better"] for name, config in said.items()} == {"errors": True, "accuracy": False}
+    assert verify_folder(tmp_path / "shared", made.plugins, made.workspace).is_equal
+    scores = study["result"]["cells"][0]["scores"][0]
+    assert study["result"]["cells"][0]["chosen"]["lr"] == 8 and scores["best"] == min(scores["restarts"])

@@ -38,6 +38,13 @@ class Choice:
     """Place of the system in the study, which decides on its marker."""
     quality: float
     cost: comparison.Cost
+    lower_is_better: bool = False
+    """Whether the quality is an error."""
+
+    @property
+    def gain(self) -> float:
+        """The quality, so that more is better."""
+        return -self.quality if self.lower_is_better else self.quality
 
     @property
     def price(self) -> float:
@@ -47,8 +54,8 @@ class Choice:
 
     def dominates(self, other: Choice) -> bool:
         """Whether this system is as good and as cheap as another one, and better or cheaper."""
-        is_as_good = self.quality >= other.quality and self.price <= other.price
-        return is_as_good and (self.quality, self.price) != (other.quality, other.price)
+        is_as_good = self.gain >= other.gain and self.price <= other.price
+        return is_as_good and (self.gain, self.price) != (other.gain, other.price)
 
 
 def cost_cards(result: Result, column: str = "") -> Iterator[Card]:
@@ -57,37 +64,46 @@ def cost_cards(result: Result, column: str = "") -> Iterator[Card]:
     Quality is the figure of the column with this name, or the mean over all columns of tasks; a system without one of
     these figures is left out.
     """
-    quality, label = _quality(result, column)
+    quality, label, lower_is_better = _quality(result, column)
     names = result.study.names
     for number, (quantity, unit) in enumerate(dict.fromkeys((cost.quantity, cost.unit) for cost in result.costs)):
         choices = []
         for cost in result.costs:
             is_shown = (cost.quantity, cost.unit) == (quantity, unit) and cost.system in quality
             if is_shown and cost.value is not None and cost.value > 0:
-                choices.append(Choice(cost.system, names.index(cost.system), quality[cost.system], cost))
+                place = names.index(cost.system)
+                choices.append(Choice(cost.system, place, quality[cost.system], cost, lower_is_better))
         if len(choices) > 1:
             about = "line: systems that no other beats in both; pale: another is as good in both, and better in one"
             yield Card(f"Quality and {quantity}", about, [_drawing(choices, label, f"quality-{number}")])
 
 
-def _quality(result: Result, column: str) -> tuple[dict[str, float], str]:
-    """Return the quality of each system that has all figures, and what the axis says."""
+def _quality(result: Result, column: str) -> tuple[dict[str, float], str, bool]:
+    """Return the quality of each system that has all figures, what the axis says, and whether lower is better.
+
+    Scores and errors together have no mean: there is no quality then.
+    """
     tasks = {own.name: own.title for own in result.study.columns if own.task}
     if column and column not in tasks:
         raise UnknownName("column", column, tasks, where="of tasks in this study")
     chosen = [column] if column else list(tasks)
     quality = {}
+    directions = set[bool]()
     for system in result.study.names:
         shown = []
         for name in chosen:
             figure = result.figures[system, name]
+            directions.add(figure.lower_is_better)
             value = figure.shown(figure.mean.value)
             if value is not None:
                 shown.append(value)
         if shown and len(shown) == len(chosen):
             quality[system] = statistics.fmean(shown)
     label = tasks[chosen[0]] if len(chosen) == 1 else f"mean over {len(chosen)} columns"
-    return quality, f"{label}, points"
+    if len(directions) > 1:
+        return {}, label, False
+    lower_is_better = directions == {True}
+    return quality, f"{label}, points{' (lower is better)' * lower_is_better}", lower_is_better
 
 
 def front(choices: Sequence[Choice]) -> list[Choice]:

@@ -177,7 +177,8 @@ def _shown_tests(result: Result) -> dict[Tested, Any]:
     best = dict[str, str]()
     for system, column in statistics.ranks:
         top = best.setdefault(column, system)
-        if (figures[system, column].mean.value or 0) > (figures[top, column].mean.value or 0):
+        own, leading = figures[system, column], figures[top, column]
+        if own.gain(own.mean.value or 0) > leading.gain(leading.mean.value or 0):
             best[column] = system
     shown = {}
     for (system, other, column), test in statistics.tests.items():

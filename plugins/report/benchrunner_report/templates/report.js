@@ -75,7 +75,7 @@
     made.append(node("span", marks[shapeOf(system)], `shape s${system % data.shapes}`), " ", node("bdi", data.systems[system]));
     return made;
   };
-  const gradeOf = (task, grade) => (task.unit === "from gold" ? `${Math.abs(grade)} from gold` : `${task.unit} ${grade}`);
+  const gradeOf = (task, grade) => (task.unit === "from gold" ? `${task.sign * grade} from gold` : `${task.unit} ${task.sign * grade}`);
   const given = (task, [answer, times, grade]) => {
     const line = node("div", undefined, task.unit ? "" : grade ? "right" : "wrong");
     if (!task.unit) line.append(grade ? "✓ " : "✗ ", node("span", grade ? "right: " : "wrong: ", "hidden"));

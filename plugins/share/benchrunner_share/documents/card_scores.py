@@ -20,6 +20,7 @@ class CardScore:
     is_headline: bool
     is_detail: bool
     """Whether tables leave the metric out, see `benchrunner.Metric`."""
+    lower_is_better: bool
     scale: float
     """Factor for display, see `benchrunner.Metric`."""
     mean: float
@@ -94,6 +95,7 @@ def _of_cell(cell: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Ca
             metric=score["metric"],
             is_headline=score["metric"] == task["metrics"][0]["name"],
             is_detail=metrics[score["metric"]]["detail"],
+            lower_is_better=metrics[score["metric"]].get("lower_is_better", False),
             scale=metrics[score["metric"]]["scale"],
             mean=score["mean"],
             best=score["best"],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner import Filtered, HubTable, Reshaped, Rows, Score, Split, Task
+from benchrunner import Filtered, HubTable, Metric, Reshaped, Rows, Score, Split, Task
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Prediction, Record, Result
 
@@ -115,12 +115,17 @@ def task_json(task: Task, counts: Mapping[str, int]) -> dict[str, Any]:
     return {
         "problem": task.problem.name,
         "kind": None if kind is None else kind.name,
-        "metrics": [{"name": metric.name, "scale": metric.scale, "detail": metric.detail} for metric in task.metrics],
+        "metrics": [_of_metric(metric) for metric in task.metrics],
         "splits": {
             name: {"role": task.splits[name].role, "hub": _hub_data_set(task.splits[name], rows)}
             for name, rows in counts.items()
         },
     }
+
+
+def _of_metric(metric: Metric) -> dict[str, Any]:
+    direction = {"lower_is_better": True} if metric.lower_is_better else {}
+    return {"name": metric.name, "scale": metric.scale, "detail": metric.detail, **direction}
 
 
 def _hub_data_set(split: Split, rows: int) -> dict[str, str | None] | None:

@@ -68,7 +68,7 @@ def _result(score: CardScore) -> dict[str, Any]:
             "evaluation_description": f"{score.metric} on {score.split}, {score.remark}",
             "metric_id": score.metric,
             "metric_name": score.metric,
-            "lower_is_better": False,
+            "lower_is_better": score.lower_is_better,
             "score_type": "continuous",
             "min_score": lowest,
             "max_score": highest,
