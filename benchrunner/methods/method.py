@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +19,7 @@ from benchrunner.parameters.recipes import RECIPE_FIELDS, SPECIAL, STEP_FIELDS, 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+    from torch import nn
 
     from benchrunner.backbones.backbone import Backbone
     from benchrunner.data.rows import Rows
@@ -57,6 +59,12 @@ class Job:
     """Values of all parameters that the method declares, by name: those of the fit's recipe, else the defaults."""
     last_state: Path | None = None
     """Folder for the state that a longer fit goes on from; None if no fit does."""
+
+    @cached_property
+    def own_layers(self) -> dict[str, nn.Module]:
+        """The layers that the problem owns, as a part of what is learned; empty if it has none."""
+        layers = self.problem.own_layers(self.fit.seed)
+        return {} if layers is None else {"problem": layers}
 
 
 @dataclass(frozen=True)

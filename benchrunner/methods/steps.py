@@ -74,7 +74,7 @@ def take_over_head(job: Job, learned: Mapping[str, nn.Module]) -> list[str]:
     """Load the head of the finished fit that is the backbone, if its problem is the same; return notes that say so."""
     if job.head is None:
         return []
-    load_learned(job.head, learned)
+    load_learned(job.head, {**learned, **job.own_layers})
     return [HANDED_ON]
 
 
@@ -107,9 +107,10 @@ def train(
     CUDA graphs may compute the model, if the job asks for them: the model then reads only tensors of a batch, and a
     batch raises `NotStatic` if other values are read.
     """
+    own = {name: layers.to(job.computing.device) for name, layers in job.own_layers.items()}
     training = Training(
-        model=model,
-        modules=modules,
+        model=_with_own_layers(job, model),
+        modules={**modules, **own},
         features=features,
         problem=job.problem,
         recipe=job.fit.recipe,
@@ -126,6 +127,19 @@ def train(
     return training
 
 
+def _with_own_layers(job: Job, model: Model) -> Model:
+    """Let a model give what the layers that the problem owns make of a head's outputs, in fp32."""
+
+    def outputs(batch: FlatBatch) -> torch.Tensor:
+        given = model(batch)
+        with torch.autocast(given.device.type, enabled=False):
+            for layers in job.own_layers.values():
+                given = layers(given.float())
+        return given
+
+    return outputs if job.own_layers else model
+
+
 def save(job: Job, encoder: Encoder, learned: Mapping[str, nn.Module]) -> None:
     """Write the encoder and the modules that were learned on top of it to the job's model folder.
 
@@ -133,7 +147,7 @@ def save(job: Job, encoder: Encoder, learned: Mapping[str, nn.Module]) -> None:
     for in `head.json`. Raises `Diverged` if a weight that was learned on top is not a finite number.
     """
     tensors: dict[str, torch.Tensor] = {}
-    for part, module in learned.items():
+    for part, module in {**learned, **job.own_layers}.items():
         weights = module.cpu().state_dict()
         named = [(f"{part}.{name}", tensor) for name, tensor in weights.items()]
         check_weights(named, "the learned weights")
@@ -151,6 +165,8 @@ def save(job: Job, encoder: Encoder, learned: Mapping[str, nn.Module]) -> None:
 
 def load_learned(folder: Path, learned: Mapping[str, nn.Module]) -> None:
     """Load the weights that `save` wrote into the learned modules; raise `Diverged` if one is not a finite number."""
+    if not learned:
+        return
     tensors = load_file(folder / HEAD)
     check_weights(tensors.items(), f"the weights in {folder / HEAD}")
     for part, module in learned.items():
@@ -186,9 +202,12 @@ def predict(
     features: Features,
     level: Literal["sequence", "token"],
 ) -> np.ndarray:
-    """Compute the head's outputs for all features, in their order."""
+    """Compute the outputs for all features, in their order: the head's, seen by the layers that the problem owns."""
+    load_learned(job.model, job.own_layers)
+    for layers in job.own_layers.values():
+        layers.to(job.computing.device).eval()
     return inference.predict(
-        model,
+        _with_own_layers(job, model),
         features,
         torch.device(job.computing.device),
         level=level,

@@ -13,7 +13,7 @@ from benchrunner.io.identity import class_name, description_of
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.backbones.export_kind import ExportKind
@@ -107,6 +107,19 @@ class Problem(ABC):
     @abstractmethod
     def head(self) -> HeadShape:
         """The outputs that the problem needs from a head."""
+
+    def own_layers(self, seed: int) -> nn.Module | None:
+        """Make layers of the problem's own, such as thresholds, with fresh weights drawn from the seed.
+
+        They read the head's outputs, (n, width). `loss` and `gather` get what they give in place of these outputs. They
+        are trained, kept and handed on with the head. None: the problem has no weights.
+        """
+        return None
+
+    @property
+    def owns_weights(self) -> bool:
+        """Whether `own_layers` makes layers."""
+        return type(self).own_layers is not Problem.own_layers
 
     @property
     def tunes(self) -> bool:

@@ -69,10 +69,11 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
             f"The fit {fit.id} cannot be exported: the problem of {fit.task} changed since this fit was made. Repeat "
             "the command that made it, and export the new fit."
         )
-    if (kind := problem.export_kind) is None:
+    if (kind := problem.export_kind) is None or problem.owns_weights:
+        why = "it has weights of its own" if problem.owns_weights else "its export_kind is None"
         raise RequestError(
             f"The fit {fit.id} cannot be exported: no other library has a head for problems of the kind "
-            f"'{problem.name}' (its export_kind is None). A new fit can still start from it as run:{fit.id}."
+            f"'{problem.name}' ({why}). A new fit can still start from it as run:{fit.id}."
         )
     if "features" in method.recipe_fields and fit.recipe.features != "last":
         raise RequestError(

@@ -67,6 +67,11 @@ class Planner:
 
     def _plan(self, task: Task, backbone: str, method: Method, recipe: Recipe | None, seed: int) -> Fit:
         method.check(task.problem)
+        if task.problem.owns_weights and method.needs_backbone and not method.trains_in_steps:
+            raise RequestError(
+                f"The method '{method.name}' cannot train the weights that the kind '{task.problem.name}' owns "
+                f"({task.name}). Use --method finetune."
+            )
         recipe = _without_ignored_fields(recipe or task.recipe.changed(**method.recipe_defaults), task, method)
         method.check_recipe(recipe, task.problem)
         revision, family = "", None

@@ -47,9 +47,13 @@ def check_loss(problem: Problem, table: pa.Table, recipe: Recipe, findings: Find
 
 
 def output_shape(problem: Problem, features: Features) -> tuple[int, int]:
-    """Return the number of outputs that a head gives, one for each sequence or token, and their width."""
+    """Return the number of outputs that `loss` and `gather` get, one for each sequence or token, and their width."""
     slots = features.tokens if problem.head.level == "token" else features.owner
-    return len(slots), problem.head.width
+    width = problem.head.width
+    layers = problem.own_layers(0)
+    if layers is not None:
+        width = layers(torch.zeros(1, width)).shape[-1]
+    return len(slots), width
 
 
 def _loss(problem: Problem, outputs: torch.Tensor, features: Features, units: np.ndarray) -> torch.Tensor:
