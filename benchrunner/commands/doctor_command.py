@@ -50,5 +50,8 @@ def _print(diagnosis: Diagnosis) -> None:
         print_line(advice_on_absent_plugins())
     for part in diagnosis.set_aside:
         print_line(f"WRONG: {part.text}")
-        if not part.is_contested:
-            print_line(f"       Reinstall or uninstall the distribution that brings '{part.plugin}'.")
+        if part.is_explained:
+            print_line(f"       Correct this, or uninstall the distribution that brings '{part.plugin}'.")
+        elif not part.is_contested:
+            remedy = "reinstall or uninstall the distribution that brings it"
+            print_line(f"       Correct the code if '{part.plugin}' is yours; else {remedy}.")

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import final
+from typing import SupportsIndex, final
 
 import numpy as np
 import torch
@@ -15,6 +15,8 @@ from torch import Tensor
 
 def derived(seed: int, *place: object) -> int:
     """Derive a 63-bit seed for one place of use, for example ("order", epoch). Other places have independent seeds."""
+    if not isinstance(seed, SupportsIndex):  # a generator, whose text would be another one in each process
+        raise TypeError(f"a seed is a whole number, such as `job.fit.seed`, not a {type(seed).__name__}")
     text = repr((seed, *place))
     digest = hashlib.sha256(text.encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, SupportsFloat, final
 
+from benchrunner.console.printing import value_text
 from benchrunner.errors import Undefined
 from benchrunner.io.decoding import WHEN_GIVEN
 
@@ -101,12 +102,18 @@ class Metric:
     lower_is_better: bool = field(default=False, compare=False)
     """True for errors, such as a distance from gold. No part of the identity of predictions."""
 
+    def number(self, computed: Any) -> float:
+        """Read the figure from a result of `compute`; what is no number is an error that names the plugin's line."""
+        if self.figure is float or computed is None:
+            return _number(computed, self.name, self.compute)
+        return _number(self.figure(computed), self.name, self.figure)
+
     @classmethod
     def of_rows(cls, name: str, row_value: Callable[[Any, Any], float], **fields: Any) -> Metric:
         """Make the metric that is the mean over the rows of `row_value`(gold, predicted)."""
 
         def compute(gold: Column, predicted: Column) -> float:
-            values = map(row_value, gold, predicted)
+            values = [_number(value, name, row_value) for value in map(row_value, gold, predicted)]
             return sum(values) / len(gold)
 
         return cls(name, compute, per_row=row_value, **fields)
@@ -134,8 +141,7 @@ class Metric:
 
     def value(self, gold: Column, predicted: Column) -> float:
         """Compute the figure; raises `Undefined` where the figure has no value."""
-        computed = self.compute(list(gold), list(predicted))
-        return float(self.figure(computed))
+        return self.number(self.compute(list(gold), list(predicted)))
 
     def score(
         self,
@@ -150,6 +156,15 @@ class Metric:
         """
         predictions = {} if predicted is None else {self.computed_from: predicted}
         return scores([self], gold, predictions, table)[self.name]
+
+
+def _number(value: Any, metric: str, function: Callable[..., Any]) -> float:
+    """Return a value that a function of a metric gave; raise a `TypeError` with its place if it is no number."""
+    if isinstance(value, SupportsFloat):
+        return float(value)
+    code = getattr(function, "__code__", None)
+    place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
+    raise TypeError(f"the metric '{metric}' gave {value_text(value)}, not a number{place}")
 
 
 @final
@@ -213,7 +228,7 @@ def scores(
             key = (metric.computed_from, metric.columns, metric.compute)
             if key not in computed:
                 computed[key] = metric.compute(*deepcopy((right, predicted)))
-            value = float(metric.figure(deepcopy(computed[key])))
+            value = metric.number(deepcopy(computed[key]))
             if not math.isfinite(value):
                 raise Undefined(f"{metric.name} came out as {value}")
             by_name[metric.name] = Score(value)

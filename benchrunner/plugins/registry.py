@@ -13,7 +13,7 @@ import pluggy
 
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
 from benchrunner.parameters.grids import GRIDS, NamedRecipe
-from benchrunner.plugin_code import PluginCode, reason
+from benchrunner.plugin_code import PluginCode, PluginFailure, reason
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, code_behind, library, top_package
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.offers import Offer, Offers, claims, contest, meant, unknown_name
@@ -51,6 +51,8 @@ class SetAside:
     reason: str
     is_contested: bool = False
     """Whether this is a name that several plugins offer, while everything else that they offer is used."""
+    is_explained: bool = False
+    """Whether the reason says what to correct, in a file or in what the plugin offers."""
 
     @property
     def text(self) -> str:
@@ -164,7 +166,8 @@ class Plugins:
         text = reason(error)
         if isinstance(error, BenchrunnerError):
             text = " ".join(str(error).split())
-        self._set_aside(SetAside(plugin, f"{where}{text}"))
+        is_explained = isinstance(error, BenchrunnerError) and not isinstance(error, PluginFailure)
+        self._set_aside(SetAside(plugin, f"{where}{text}", is_explained=is_explained))
 
     def _set_aside(self, part: SetAside) -> None:
         self._failures.append(part)
@@ -229,6 +232,8 @@ class Plugins:
                     self.fail(plugin.name, error, f"{kind.hook}: ")
                 else:
                     parts.append(staged)
+                    for fault in staged.faults:
+                        self.fail(plugin.name, fault, f"{kind.hook}: ")
         return parts
 
     def _set_wrong_leaderboards_aside(self, boards: Offers[Leaderboard]) -> None:
@@ -241,7 +246,7 @@ class Plugins:
             except BenchrunnerError as error:
                 boards.remove(offer)
                 place = offer.value.origin or f"leaderboard {offer.name}"
-                self._set_aside(SetAside(offer.plugin.name, f"{place}: {error!s}"))
+                self._set_aside(SetAside(offer.plugin.name, f"{place}: {error!s}", is_explained=True))
 
     def supplier(self, value: object) -> Plugin:
         """Return the plugin that offers a value, for example a task or a family.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from benchrunner.console.printing import value_text
-from benchrunner.errors import PluginError
+from benchrunner.errors import PluginError, closest_names
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offers import Offer
@@ -103,6 +103,8 @@ class Staged:
     kind: Kind
     offers: list[Offer[Any]] = field(default_factory=list)
     families: list[Offer[BackboneFamily]] = field(default_factory=list)
+    faults: list[PluginError] = field(default_factory=list)
+    """What the hook gave in place of values that cannot be used, such as boards with a wrong key."""
 
     def add(self, value: Any, family: BackboneFamily | None = None) -> None:
         """Stage a value; a `PluginError` if it cannot be used or a staged value has its name."""
@@ -141,7 +143,9 @@ def stage(plugin: Plugin, hooks: pluggy.HookRelay, kind: Kind) -> Staged:
     for implementation in getattr(hooks, kind.hook).get_hookimpls():
         if implementation.plugin_name == plugin.name:
             for value in _checked(implementation.function(), kind):
-                if kind is BACKBONE:
+                if isinstance(value, PluginError):
+                    staged.faults.append(value)
+                elif kind is BACKBONE:
                     staged.add_family(value)
                 else:
                     staged.add(value)
@@ -153,7 +157,7 @@ def _checked(values: object, kind: Kind) -> Iterator[Any]:
     if not isinstance(values, Iterable):
         raise PluginError(f"the hook gave {value_text(values)}: yield values, or return a list of them")
     for value in values:
-        if not kind.has(value):
+        if not kind.has(value) and not isinstance(value, PluginError):
             name = kind.class_name
             raise PluginError(f"the hook gave {value_text(value)}, which is not a {name}: yield only values of {name}")
         yield value
@@ -163,8 +167,14 @@ def check_hooks(plugin: Plugin, module: object) -> None:
     """Raise an error, also one of pluggy, if a plugin has no hooks, unknown ones or ones with other arguments."""
     manager = new_manager()
     manager.register(module, name=plugin.name)
-    manager.check_pending()
-    if not manager.get_hookcallers(module):
+    callers = manager.get_hookcallers(module)
+    known = [name for name in vars(hookspecs) if getattr(manager.hook, name, None)]
+    for caller in callers or ():
+        if not caller.has_spec():
+            close = closest_names(caller.name, known)
+            advice = f"Did you mean {' or '.join(close)}?" if close else f"The hooks are {', '.join(known)}."
+            raise PluginError(f"there is no hook '{caller.name}'. {advice}")
+    if not callers:
         raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
 
 

@@ -281,3 +281,8 @@ def test_a_dropout_on_an_accelerator_is_one_operator() -> None:
     assert names.count("aten::native_dropout") == 1
     assert torch_draws_masks(x.device) and not torch_draws_masks(torch.device("cpu"))
     assert Dropout(1, 0).mask((3, 4), 0.1, "site", x).shape == (3, 4)
+
+
+def test_a_generator_is_no_seed() -> None:
+    with pytest.raises(TypeError, match="not a Generator"):
+        permutation(3, generator(1))  # type: ignore[arg-type]

@@ -98,3 +98,23 @@ def test_a_metric_that_sorts_its_lists_changes_no_other_metric() -> None:
     found = scores([Metric("rude", sorted_hits), ACCURACY], gold, {ANSWERS: answers})
     assert found == {"rude": Score(2), "accuracy": Score(0)}
     assert (gold, answers) == ([["b"], ["a"]], [["a"], ["b"]])
+
+
+def nothing(gold: Any, predicted: Any) -> Any:
+    return None
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        Metric("mine", nothing),
+        Metric.of_rows("mine", nothing),
+        Metric("mine", lambda gold, predicted: 1, figure=lambda computed: nothing(computed, "")),
+        Metric("mine", lambda gold, predicted: "0.5"),
+    ],
+)
+def test_a_metric_without_a_number_is_blamed_at_its_line(metric: Metric) -> None:
+    with pytest.raises(TypeError, match=rf"the metric 'mine' gave (None|'0.5'), not a number \({__file__}:\d+\)$"):
+        metric.score([1], [1])
+    with pytest.raises(TypeError, match="not a number"):
+        metric.value([1], [1])

@@ -15,7 +15,7 @@ import pytest
 from benchrunner import Split, TextTable, Workspace, hookimpl
 from benchrunner.command_line.main import main
 from benchrunner.engine import Backbone, BackboneFamily, Method
-from benchrunner.errors import CheckpointError, RequestError, UnknownName
+from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName
 from benchrunner.parameters.grids import GRIDS
 from benchrunner.plugins.distributions import source_hash
 from benchrunner.results import Plugins, discover
@@ -68,7 +68,7 @@ class Stumbling(BackboneFamily):
 BROKEN = {
     "raises": (plugin(register_tasks=raising(ValueError("three\nlines\nlong"))), "ValueError: three lines long"),
     "exits": (plugin(register_tasks=raising(SystemExit(3))), "SystemExit: 3"),
-    "misspelled": (plugin(register_task=[]), "unknown hook 'register_task'"),
+    "misspelled": (plugin(register_task=[]), "no hook 'register_task'. Did you mean register_tasks"),
     "wrong argument": (plugin(before_fit=lambda fut: None), "fut"),
     "wrong value": (plugin(register_tasks=["glad"]), "register_tasks: the hook gave 'glad', which is not a Task"),
     "no list": (plugin(register_tasks=mood), "yield values, or return a list of them"),
@@ -96,6 +96,20 @@ def test_a_broken_hook_offers_nothing_and_the_others_work(name: str) -> None:
     assert list(plugins.tasks) == ["mine/mood", "third/mood"]
     assert list(plugins.methods) == ["finetune", "majority"]
     assert list(plugins.backbones) == ["tiny/words"]
+
+
+def test_an_error_in_place_of_a_value_takes_away_this_value_alone() -> None:
+    fault = PluginError("boards/b.toml: there is no key 'colums'. Did you mean columns?")
+    plugins = found(("third", plugin(register_tasks=[mood(name="third/mood"), fault, mood(name="third/glad")])))
+    assert list(plugins.tasks) == ["mine/mood", "third/glad", "third/mood"]
+    (aside,) = plugins.set_aside
+    assert aside.reason == f"register_tasks: {fault}" and aside.is_explained
+
+
+@pytest.mark.parametrize(("name", "is_explained"), [("raises", False), ("no name", True), ("misspelled", True)])
+def test_what_a_sentence_explains_is_told_from_failing_code(name: str, is_explained: bool) -> None:
+    (aside,) = found(("broken", BROKEN[name][0])).set_aside
+    assert aside.is_explained == is_explained
 
 
 def test_hooks_are_called_when_their_kind_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,7 +148,8 @@ class Point:
     """An entry point as installed metadata has it."""
 
     def __init__(self, name: str, load: Any) -> None:
-        self.name, self.value, self.load, self.dist = name, name, load, SimpleNamespace(name=f"{name}-distribution")
+        self.name, self.value, self.load = name, name, load
+        self.dist = SimpleNamespace(name=f"{name}-distribution", requires=None)
 
 
 def test_an_entry_point_that_cannot_be_imported_is_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:

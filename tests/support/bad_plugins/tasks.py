@@ -40,4 +40,4 @@ def cases() -> Iterator[Case]:
         yield wrong(f"register_tasks gives {name}", registered(value), SET_ASIDE)
     yield wrong("register_tasks is no function", "register_tasks = hooks(lambda a, b: [])", SET_ASIDE)
     yield wrong("hooks without a mark", "def register_tasks(): return []", "is '@hookimpl' missing")
-    yield wrong("a hook of another name", "@hooks\ndef register_task(): return []", "unknown hook 'register_task'")
+    yield wrong("a hook of another name", "@hooks\ndef register_task(): return []", "no hook 'register_task'")
