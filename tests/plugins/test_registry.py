@@ -98,7 +98,7 @@ def test_a_broken_hook_offers_nothing_and_the_others_work(name: str) -> None:
     assert list(plugins.backbones) == ["tiny/words"]
 
 
-def test_an_error_in_place_of_a_value_takes_away_this_value_alone() -> None:
+def test_an_error_given_as_a_value_takes_away_it_alone() -> None:
     fault = PluginError("boards/b.toml: there is no key 'colums'. Did you mean columns?")
     plugins = found(("third", plugin(register_tasks=[mood(name="third/mood"), fault, mood(name="third/glad")])))
     assert list(plugins.tasks) == ["mine/mood", "third/glad", "third/mood"]
