@@ -249,6 +249,27 @@ def read_study(
 
 
 @hookspec
+def read_value(kind: str, name: str, plugins: Any) -> Any:
+    """Read what a name means that no plugin offers, such as the path of a file; None leaves it to other plugins. `kind`
+    is what is asked for: `task`, `leaderboard` or another kind. Fits and studies keep the name of the value, which this
+    hook must understand as well, also in a worker process.
+
+    from pathlib import Path
+
+    from benchrunner import ACCURACY, Classify, Split, Task, TextTable, hookimpl
+
+    @hookimpl
+    def read_value(kind, name, plugins):
+        labels = Path(f"{name}.labels")  # a file beside the folder of the data, with the labels of a task
+        if kind != "task" or not labels.is_file():
+            return None
+        columns = {"a": "text", "label": "label"}
+        splits = {role: Split(role, (TextTable(f"{name}/{role}.tsv", columns),)) for role in ("train", "dev")}
+        return Task(name, f"Texts of {name}", Classify(tuple(labels.read_text().split())), splits, (ACCURACY,))
+    """
+
+
+@hookspec
 def measure_costs(  # type: ignore[empty-body]
     fits: Mapping[str, Sequence[Fit]],
     records: Mapping[str, Record],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import difflib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
@@ -47,11 +47,18 @@ class Offers(Mapping[str, V]):
 
     A name that several plugins offer is contested: alone it means no value, and `PLUGIN:NAME` means that of a plugin.
     With `renames`, fits and records keep the names of such values, so a value with a contested name is renamed, too.
-    `TASK@5` is a task in folds.
+    `TASK@5` is a task in folds. `read` gives the offer that a name means which nobody offers, such as a file's path.
     """
 
-    def __init__(self, kind: str, *, renames: bool = False, is_sorted: bool = True) -> None:
-        self.kind = kind
+    def __init__(
+        self,
+        kind: str,
+        *,
+        renames: bool = False,
+        is_sorted: bool = True,
+        read: Callable[[str], Offer[V] | None] = lambda name: None,
+    ) -> None:
+        self.kind, self._read = kind, read
         self._renames, self._is_sorted = renames, is_sorted
         self._of_name: dict[str, list[Offer[V]]] = {}
         self._by_name: dict[str, Offer[V]] | None = None
@@ -107,7 +114,7 @@ class Offers(Mapping[str, V]):
 
     def offer(self, name: str) -> Offer[V] | None:
         """Return the offer that a name means, or None; an error if it may mean several."""
-        return self._in_folds(name) or self.offer_of(*self.split(name))
+        return self._in_folds(name) or self.offer_of(*self.split(name)) or self._read(name)
 
     def _in_folds(self, name: str) -> Offer[V] | None:
         """Return the offer of a task in folds that a name such as `mine/mood@5` means; None for other names."""

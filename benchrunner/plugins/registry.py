@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -199,7 +200,8 @@ class Plugins:
     def _of(self, kind: Kind) -> Offers[Any]:
         """Return the values of a kind that the plugins offer."""
         if kind.name not in self._offers:
-            offers = Offers[Any](kind.name, renames=kind.renames, is_sorted=kind.is_sorted)
+            read = partial(self._read, kind)
+            offers = Offers[Any](kind.name, renames=kind.renames, is_sorted=kind.is_sorted, read=read)
             families = []
             for staged in self._staged(kind):
                 families += staged.families
@@ -235,6 +237,21 @@ class Plugins:
                     for fault in staged.faults:
                         self.fail(plugin.name, fault, f"{kind.hook}: ")
         return parts
+
+    def _read(self, kind: Kind, name: str) -> Offer[Any] | None:
+        """Let a plugin read the value that a name means which no plugin offers; from then on the plugin offers it."""
+        offers, plugins = self._of(kind), {plugin.name: plugin for plugin in self.loaded}
+        for reader in self.hook.read_value.get_hookimpls():
+            plugin = plugins[reader.plugin_name]
+            with PluginCode(f"The plugin '{plugin.name}'"):
+                value = reader.function(kind.name, name, self)
+            if value is not None:
+                staged = Staged(plugin, kind)
+                staged.take([value])
+                if value.name not in offers.names(plugin.name):
+                    offers.add(staged.offers[0])
+                return offers.offer_of(plugin.name, value.name)
+        return None
 
     def _set_wrong_leaderboards_aside(self, boards: Offers[Leaderboard]) -> None:
         """Set leaderboards aside whose columns name a task, metric or split that the tasks of all plugins lack."""

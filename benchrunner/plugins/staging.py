@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +106,22 @@ class Staged:
     faults: list[PluginError] = field(default_factory=list)
     """What the hook gave in place of values that cannot be used, such as boards with a wrong key."""
 
+    def take(self, values: object) -> None:
+        """Stage the values that a hook gave; a `PluginError` if it gave anything but values of its kind."""
+        if not isinstance(values, Iterable):
+            raise PluginError(f"the hook gave {value_text(values)}: yield values, or return a list of them")
+        for value in values:
+            if isinstance(value, PluginError):
+                self.faults.append(value)
+            elif not self.kind.has(value):
+                name = self.kind.class_name
+                wrong = f"the hook gave {value_text(value)}, which is not a {name}"
+                raise PluginError(f"{wrong}: yield only values of {name}")
+            elif self.kind is BACKBONE:
+                self.add_family(value)
+            else:
+                self.add(value)
+
     def add(self, value: Any, family: BackboneFamily | None = None) -> None:
         """Stage a value; a `PluginError` if it cannot be used or a staged value has its name."""
         kind = self.kind
@@ -142,25 +158,8 @@ def stage(plugin: Plugin, hooks: pluggy.HookRelay, kind: Kind) -> Staged:
     staged = Staged(plugin, kind)
     for implementation in getattr(hooks, kind.hook).get_hookimpls():
         if implementation.plugin_name == plugin.name:
-            for value in _checked(implementation.function(), kind):
-                if isinstance(value, PluginError):
-                    staged.faults.append(value)
-                elif kind is BACKBONE:
-                    staged.add_family(value)
-                else:
-                    staged.add(value)
+            staged.take(implementation.function())
     return staged
-
-
-def _checked(values: object, kind: Kind) -> Iterator[Any]:
-    """Yield the values that a hook gave; a `PluginError` if it gave anything but values of its kind."""
-    if not isinstance(values, Iterable):
-        raise PluginError(f"the hook gave {value_text(values)}: yield values, or return a list of them")
-    for value in values:
-        if not kind.has(value) and not isinstance(value, PluginError):
-            name = kind.class_name
-            raise PluginError(f"the hook gave {value_text(value)}, which is not a {name}: yield only values of {name}")
-        yield value
 
 
 def check_hooks(plugin: Plugin, module: object) -> None:

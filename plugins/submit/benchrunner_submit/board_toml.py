@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchrunner import FileKind, Leaderboard, PluginError, json_files
 from benchrunner.engine import decoding
@@ -22,10 +23,14 @@ KINDS: Mapping[str, type[FileKind]] = {
 """Value of the key `kind` -> the kind of file, whose fields are further keys."""
 
 
-def read_leaderboard(path: Path) -> Leaderboard:
-    """Read the leaderboard that a .toml file describes. Raises a `PluginError` that names file and key."""
+def read_leaderboard(path: Path, table: Mapping[str, Any] | None = None) -> Leaderboard:
+    """Read the leaderboard that a .toml file describes. Raises a `PluginError` that names file and key.
+
+    `table` is the part of the file that describes the leaderboard; None is the whole file.
+    """
     special = {FileKind: _kind, Spelling: _spelling}
-    table = json_files.read_toml(path, PluginError)
+    if table is None:
+        table = json_files.read_toml(path, PluginError)
     return decoding.decoded(Leaderboard, table, path, PluginError, special, origin=str(path))
 
 

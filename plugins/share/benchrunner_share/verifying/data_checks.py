@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, final
 
-from benchrunner import DataNotFound, RequestError, Rows, Task, UnknownName, Workspace, quoted
+from benchrunner import DataNotFound, RequestError, Rows, Task, Workspace, quoted
 from benchrunner.engine import first_line
 from benchrunner.results import Plugins, Runner
 from benchrunner_share.documents.contents import data_json, task_json
@@ -34,10 +34,14 @@ class OwnData:
         self.differing = False
         """Whether a difference of rows was found, and said."""
         for name in content["tasks"]:
-            if name in plugins.tasks:
-                self.tasks[name] = plugins.tasks[name]
+            try:
+                task = plugins.tasks.find(name) if name.isprintable() else None  # may be in a file of the verifier's
+                reason = f"There is no task {quoted(name)}."
+            except RequestError as error:
+                task, reason = None, first_line(error)
+            if task is not None and task.name == name:
+                self.tasks[name] = task
             else:
-                reason = first_line(UnknownName("task", name if name.isprintable() else "?", plugins.tasks))
                 supplier = quoted(content["suppliers"].get(name))
                 findings.leave_unverified(f"{reason} Its scores are not verified: they need the plugin {supplier}.")
 

@@ -1,0 +1,28 @@
+"""Task files for benchrunner: a TOML file beside data files is a task, and may hold a leaderboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchrunner import hookimpl
+
+if TYPE_CHECKING:
+    from benchrunner.results import Plugins
+
+__all__ = ["read_value"]
+
+
+@hookimpl
+def read_value(kind: str, name: str, plugins: Plugins) -> Any:
+    """Read the task or the leaderboard of a TOML file, or the task of a file that was read before, by its name."""
+    is_file = name.endswith(".toml")
+    if kind == "leaderboard" and is_file:
+        from benchrunner_files.boards import read_board
+
+        return read_board(Path(name), plugins)
+    if kind != "task":
+        return None
+    from benchrunner_files import known_files
+
+    return known_files.read(Path(name), plugins) if is_file else known_files.find(name, plugins)

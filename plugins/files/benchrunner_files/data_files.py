@@ -1,0 +1,175 @@
+"""Data files and data sets of a task file: where they may lie, and how their columns become those of the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchrunner import (
+    DataError,
+    DataNotFound,
+    JsonTable,
+    MultiLabel,
+    Reshaped,
+    Rows,
+    Source,
+    TextTable,
+    WordColumns,
+    Workspace,
+    closest_names,
+    quoted,
+)
+from benchrunner.engine import Problem
+from benchrunner_files.formats import ParquetTable, column_names
+from benchrunner_files.shapes import Shape
+from benchrunner_files.toml_text import TomlText, did_you_mean, files_beside
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return the path of a data file in the folder of its task file; a `ValueError` says why another is refused.
+
+    A task file may come from anybody: it must not make a program read, and show in errors, what lies elsewhere.
+    """
+    if not name or not name.isprintable():
+        raise ValueError(f"{quoted(name)} is no name of a file")
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or "\\" in name:
+        raise ValueError(f"{quoted(name)} leads out of the folder of the task file: put the data beside or below it")
+    whole = folder / path
+    if not whole.resolve().is_relative_to(folder.resolve()):
+        raise ValueError(f"{quoted(name)} is a link that leads out of the folder of the task file: copy the data there")
+    return whole
+
+
+@dataclass(frozen=True)
+class InColumns(Reshaped):
+    """A data file or data set, in the columns of a problem. `columns` of `Reshaped` is not called: rows have lines."""
+
+    task_file: TomlText
+    split: str
+    problem: Problem
+    shape: Shape
+    needs_labels: bool = True
+    """Whether a missing label column is an error; splits of the role test and a user's own files may lack labels."""
+    is_own: bool = True
+    """Whether the file is the task's own, beside the task file, and not one that a user answers."""
+
+    def where(self, workspace: Workspace) -> str:
+        return self.source.where(workspace)
+
+    def read(self, workspace: Workspace) -> Rows:
+        source, shape = self.source, self.shape
+        if isinstance(source, TextTable | JsonTable | WordColumns | ParquetTable):
+            if self.is_own:
+                self._check_place(Path(str(source.path)))
+            names = None if isinstance(source, WordColumns) else column_names(source)
+            if names is not None:
+                shape = self._possible(source, names)
+                source = replace(source, columns=shape.read_columns)
+        try:
+            rows = source.read(workspace)
+        except DataError as error:
+            if "not UTF-8 text" not in str(error):
+                raise
+            advice = f'Or name its encoding in {self.task_file.path.name}: [format] with encoding = "latin-1"'
+            raise DataError(f"{error} {advice}, for example.") from None
+        if not len(rows):
+            raise DataError(f"{rows.origin}: no rows. The split '{self.split}' needs one or more.")
+        columns = shape.columns_of(rows)
+        self._check_labels(rows, columns)
+        return replace(rows, table=_table(rows, columns))
+
+    def at(self, path: Path) -> Source:
+        source = self.source.at(path)
+        if source is None:  # a data set on the hub: the user's file has its columns
+            source = TextTable(str(path), {}, is_in_data_folder=False)
+        own = self.shape.with_format_of(path, source)
+        return replace(self, source=own, needs_labels=False, is_own=False)
+
+    def unlabelled(self, label_columns: Collection[str]) -> Source:
+        return replace(self, shape=self.shape.without(label_columns), needs_labels=False)
+
+    def _check_place(self, path: Path) -> None:
+        """Raise an error that names the key if the file is not there, or lies elsewhere through a link."""
+        folder = self.task_file.path.parent
+        key = self.task_file.place("splits", self.split)
+        name = path.relative_to(folder).as_posix()
+        try:
+            inside(folder, name)
+        except ValueError as reason:
+            raise DataError(f"{key}: splits.{self.split}: {reason}.") from None
+        if not path.is_file():
+            what = "is a folder" if path.is_dir() else "is not there"
+            known = files_beside(path)
+            raise DataNotFound(f"{key}: splits.{self.split}: {path} {what}.{did_you_mean(path.name, known)}")
+
+    def _possible(self, source: Source, names: Sequence[str]) -> Shape:
+        """Return the shape without labels that the file lacks and need not have; raise an error for other columns."""
+        missing = self.shape.missing(names)
+        labels = set(self.problem.label_columns)
+        if not self.needs_labels and labels & missing.keys():
+            missing = {name: column for name, column in missing.items() if name not in labels}
+            shape = self.shape.without(labels)
+        else:
+            shape = self.shape
+        path = getattr(source, "path", "")
+        if missing:
+            name, column = next(iter(missing.items()))
+            known = ", ".join(map(_shown, names[:20]))
+            close = closest_names(column, names)[:1]
+            meant = f" Did you mean {_shown(close[0])}?" if close else ""
+            raise DataError(
+                f"{self._key(name)}: {path} has no column {quoted(column)}.{meant} Its columns are {known}."
+            )
+        for column in shape.read_columns.values():
+            if names.count(column) > 1:
+                raise DataError(f"{path}:1: the header has the column {quoted(column)} twice: rename one of them.")
+        return shape
+
+    def _key(self, column: str) -> str:
+        """Return the place and the name of the key that asks for a column."""
+        content = self.task_file.content
+        keys = ("columns", column)
+        if column not in content["columns"]:
+            keys = next(((key,) for key in ("clusters", "keep") if column in content.get(key, ())), ("metrics",))
+        return f"{self.task_file.place(*keys)}: {'.'.join(keys)}"
+
+    def _check_labels(self, rows: Rows, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Raise an error with the row and the closest label for a label that the task file does not list."""
+        listed = getattr(self.problem, "labels", None)
+        column = self.problem.label_columns[0]
+        if not isinstance(listed, tuple) or column not in columns or isinstance(self.problem, MultiLabel):
+            return
+        known = set(listed)
+        for row, value in enumerate(columns[column]):
+            for label in value if isinstance(value, list) else [value]:
+                if label in known or label is None:
+                    continue
+                close = closest_names(str(label), listed)[:1]
+                meant = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(listed[:20])}."
+                place = self.task_file.place("labels")
+                raise DataError(f"{rows.where(row)}: the label {quoted(label)} is not listed in {place}. {meant}")
+
+
+def _shown(name: str) -> str:
+    return name if name.isprintable() and len(name) <= 40 else quoted(name, 40)
+
+
+def _table(rows: Rows, columns: Mapping[str, Sequence[Any]]) -> pa.Table:
+    """Make the table of the problem's columns; a `DataError` for values of several types."""
+    import pyarrow as pa
+
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            arrays[name] = pa.array(values)
+        except (pa.ArrowException, OverflowError) as error:
+            raise DataError(
+                f"{rows.origin}: the column '{name}' has values that do not fit together: {error}."
+            ) from None
+    return pa.table(arrays)

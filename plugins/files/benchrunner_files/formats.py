@@ -1,0 +1,176 @@
+"""Formats of data files: which source reads a file, by its suffix or by the table [format], and its column names."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from benchrunner import (
+    DataError,
+    DataNotFound,
+    JsonTable,
+    RequestError,
+    Rows,
+    Source,
+    TextTable,
+    WordColumns,
+    Workspace,
+    quoted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from benchrunner_files.shapes import Shape
+
+SUFFIXES: Mapping[str, str] = {
+    **{".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"},
+    **dict.fromkeys((".conll", ".iob", ".iob2", ".bio"), "words"),
+}
+_LINE = 1 << 20
+"""The most characters of a header line."""
+
+
+@final
+@dataclass(frozen=True)
+class Format:
+    """How data files are written. A file of JSON has an object on each line."""
+
+    kind: Literal["csv", "tsv", "jsonl", "parquet", "words"] | None = None
+    """None: as the suffix of the file says."""
+    encoding: str = "utf-8"
+    separator: str | None = None
+    """Stands between columns; by default a comma in CSV, a TAB in TSV, and blanks or TABs in files of words."""
+    quoted: bool | None = None
+    """Whether quotes enclose fields; by default in CSV alone."""
+    header: tuple[str, ...] | None = None
+    """Names of the columns of a file without a header line."""
+    iob: bool = False
+    """Whether the labels of a file of words are IOB tags, which may be in the scheme IOB1."""
+    ignored: str = ""
+    """Regular expression of lines of a file of words that are no words, such as comments."""
+
+    def of(self, path: Path) -> Format | None:
+        """Return the format of a file; None if neither the format nor the suffix of the file says its kind."""
+        if self.kind is not None:
+            return self
+        kind: Any = SUFFIXES.get(path.suffix.lower())
+        return None if kind is None else replace(self, kind=kind)
+
+
+def reader(form: Format, path: Path, shape: Shape) -> Source:
+    """Return the source that reads a file of a format, whose kind is known."""
+    columns: Any = shape.read_columns
+    if form.kind == "words":
+        return WordColumns(
+            str(path),
+            columns,
+            iob=form.iob,
+            separator=form.separator,
+            ignored=form.ignored,
+            encoding=form.encoding,
+            is_in_data_folder=False,
+        )
+    if form.kind == "jsonl":
+        return JsonTable(str(path), columns, encoding=form.encoding, is_in_data_folder=False)
+    if form.kind == "parquet":
+        return ParquetTable(str(path), columns)
+    is_csv = form.kind == "csv"
+    return TextTable(
+        str(path),
+        columns,
+        names=form.header,
+        separator=form.separator or ("," if is_csv else "\t"),
+        quoted=is_csv if form.quoted is None else form.quoted,
+        encoding=form.encoding,
+        is_in_data_folder=False,
+    )
+
+
+@dataclass(frozen=True)
+class ParquetTable(Source):
+    """A Parquet file; a column such as `a.b` is read whole, as `a`, and its part is taken later."""
+
+    path: str
+    columns: Mapping[str, str]
+
+    def where(self, workspace: Workspace) -> str:
+        return self.path
+
+    def at(self, path: Path) -> Source:
+        return replace(self, path=str(path))
+
+    def read(self, workspace: Workspace) -> Rows:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if not Path(self.path).is_file():
+            raise DataNotFound(f"no file {self.path}")
+        tops = {name: column.partition(".")[0] for name, column in self.columns.items()}
+        try:
+            table = pq.read_table(self.path, columns=sorted(set(tops.values())), partitioning=None)
+            arrays = {name: table.column(top) for name, top in tops.items()}
+        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+            raise _no_parquet(self.path, error) from None
+        return Rows(pa.table(arrays), self.path)
+
+
+def _no_parquet(path: str, error: Exception) -> DataError:
+    reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    return DataError(f"{path}: cannot be read as a Parquet file: {reason.rstrip('.')}.")
+
+
+def column_names(source: TextTable | JsonTable | ParquetTable) -> list[str] | None:
+    """Return the names of a file's columns; None where the source tells itself what is wrong with the file."""
+    if isinstance(source, ParquetTable):
+        return _names_of_parquet(source.path)
+    if isinstance(source, TextTable) and source.names is not None:
+        return list(source.names)
+    encoding = "utf-8-sig" if source.encoding == "utf-8" else source.encoding
+    try:
+        with Path(str(source.path)).open(encoding=encoding, newline="\n") as file:
+            line = file.readline(_LINE).rstrip("\r\n")
+    except (OSError, ValueError):
+        return None
+    if not line or "\0" in line:
+        return None
+    if isinstance(source, TextTable):
+        return _fields(line, source)
+    from benchrunner import json_files
+
+    try:
+        first = json_files.parse_json(line.encode(), str(source.path), line=1)
+    except (RequestError, UnicodeError):
+        return None
+    return list(first) if isinstance(first, dict) else None
+
+
+def _fields(line: str, source: TextTable) -> list[str] | None:
+    """Return the fields of a header line."""
+    if not source.quoted:
+        return line.split(source.separator)
+    try:
+        return next(csv.reader([line], delimiter=source.separator, strict=True), None)
+    except csv.Error:  # a name with a line break
+        return None
+
+
+def _names_of_parquet(path: str) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise _no_parquet(path, error) from None
+
+
+def check_format(form: Format, path: Path) -> Format:
+    """Return the format of a data file; a `ValueError` if nothing says what kind it has."""
+    known = form.of(path)
+    if known is None:
+        kinds = ", ".join(SUFFIXES)
+        raise ValueError(f"{quoted(path.name)} has none of the suffixes {kinds}: give [format] with a kind")
+    return known

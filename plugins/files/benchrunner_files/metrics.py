@@ -1,0 +1,153 @@
+"""Metrics that a task file may name, and those of each problem if it names none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from benchrunner import (
+    ACCURACY,
+    BALANCED_ACCURACY,
+    EXACT_MATCH,
+    MATTHEWS,
+    PEARSON,
+    RIGHT_CHOICE,
+    SPEARMAN,
+    Candidates,
+    Metric,
+    MultiLabel,
+    Regress,
+    RowSums,
+    Span,
+    Tag,
+    UnknownName,
+    average_precision,
+    f1,
+    f1_macro,
+    f1_micro,
+    f1_samples,
+    f1_weighted,
+    iob_tags,
+    roc_auc,
+)
+from benchrunner.engine import Problem
+
+if TYPE_CHECKING:
+    from benchrunner.results import Plugins
+
+Labels = Sequence[str]
+_OF_LABELS: Mapping[str, Callable[[Labels], Metric]] = {
+    "f1_macro": f1_macro,
+    "f1_micro": f1_micro,
+    "f1_weighted": f1_weighted,
+    "roc_auc": roc_auc,
+    "average_precision": average_precision,
+}
+
+
+def metrics_of(names: Sequence[str], problem: Problem, plugins: Plugins) -> tuple[Metric, ...]:
+    """Return the metrics of some names, or the default metrics of the problem without names.
+
+    Besides the names of the problem, `f1:LABEL` is the F1 of one label, and `TASK:METRIC` the metric of another task.
+    """
+    known = _known(problem)
+    if not names:
+        return tuple(known[name] for name in _defaults(problem))
+    metrics = []
+    for name in names:
+        kind, _, rest = name.rpartition(":")
+        if name in known:
+            metrics.append(known[name])
+        elif kind == "f1" and rest in getattr(problem, "labels", ()):
+            metrics.append(f1(rest))
+        elif kind and kind in plugins.tasks:
+            of_task = {metric.name: metric for metric in plugins.tasks[kind].metrics}
+            if rest not in of_task:
+                raise UnknownName("metric", rest, of_task, where=f"of {kind}")
+            metrics.append(of_task[rest])
+        else:
+            advice = "f1:LABEL is understood as well, and TASK:METRIC is the metric of another task."
+            raise UnknownName("metric", name, known, advice, where=f"for the problem '{problem.name}'")
+    return tuple(metrics)
+
+
+def _defaults(problem: Problem) -> tuple[str, ...]:
+    """Return the names of the metrics of a file that names none."""
+    if isinstance(problem, Tag):
+        return ("f1", "accuracy") if _is_iob(problem) else ("accuracy",)
+    if isinstance(problem, Regress):
+        return ("pearson", "spearman")
+    return {MultiLabel: ("f1_micro", "f1_macro"), Span: ("exact_match",)}.get(type(problem), ("accuracy",))
+
+
+def _known(problem: Problem) -> dict[str, Metric]:
+    """Return the metrics that understand the answers of a problem, by name."""
+    if isinstance(problem, Tag):
+        return {"accuracy": WORD_ACCURACY, **({"f1": PHRASE_F1} if _is_iob(problem) else {})}
+    if isinstance(problem, Regress):
+        return {"pearson": PEARSON, "spearman": SPEARMAN}
+    if isinstance(problem, Span):
+        return {"exact_match": EXACT_ANSWER}
+    if isinstance(problem, Candidates):
+        return {"accuracy": RIGHT_CHOICE}
+    labels = getattr(problem, "labels", ())
+    known = {"exact_match": EXACT_MATCH} if isinstance(problem, MultiLabel) else {"accuracy": ACCURACY}
+    if isinstance(problem, MultiLabel):
+        known["f1_samples"] = f1_samples(labels)
+    elif labels:
+        known |= {"matthews": MATTHEWS, "balanced_accuracy": BALANCED_ACCURACY}
+    if labels:
+        known |= {name: make(labels) for name, make in _OF_LABELS.items()}
+    return known
+
+
+def _is_iob(problem: Tag) -> bool:
+    return all(label == iob_tags.OUTSIDE or label[:2] in ("B-", "I-") for label in problem.labels)
+
+
+def _is_right(gold: Sequence[str], predicted: str) -> float:
+    """Say whether an answer is one of the gold answers; without any, whether it is empty."""
+    return float(predicted in (gold or [""]))
+
+
+def _phrases(tags: Sequence[str]) -> set[tuple[int, int, str]]:
+    """Return the first word, the end and the type of each phrase, as conlleval reads them."""
+    phrases = set[tuple[int, int, str]]()
+    first = 0
+    for place, tag in enumerate([*tags, iob_tags.OUTSIDE]):
+        before = tags[place - 1] if place else iob_tags.OUTSIDE
+        begins = iob_tags.begins_phrase(before, tag)
+        if before != iob_tags.OUTSIDE and (begins or tag == iob_tags.OUTSIDE):
+            phrases.add((first, place, before[2:]))
+        if begins:
+            first = place
+    return phrases
+
+
+def _counts_of_phrases(gold: Sequence[Any], predicted: Sequence[Any]) -> list[tuple[int, int, int]]:
+    """Count the right, the gold and the predicted phrases of each sentence."""
+    counts = []
+    for right, answer in zip(gold, predicted, strict=True):
+        expected, found = _phrases(right), _phrases(answer)
+        counts.append((len(expected & found), len(expected), len(found)))
+    return counts
+
+
+def _counts_of_words(gold: Sequence[Any], predicted: Sequence[Any]) -> list[tuple[int, int]]:
+    """Count the words with the right label, and all words, of each sentence."""
+    counts = []
+    for right, answer in zip(gold, predicted, strict=True):
+        counts.append((sum(map(str.__eq__, right, answer)), len(right)))
+    return counts
+
+
+def _f1(sums: Any) -> Any:
+    """Compute F1 from sums of counts; 0 without any phrase, as conlleval does."""
+    import numpy as np
+
+    return 2 * sums[0] / np.maximum(sums[1] + sums[2], 1)
+
+
+EXACT_ANSWER = Metric.of_rows("exact_match", _is_right)
+PHRASE_F1 = Metric.of_sums("f1", RowSums(_counts_of_phrases, _f1))
+WORD_ACCURACY = Metric.of_sums("accuracy", RowSums(_counts_of_words, lambda sums: sums[0] / sums[1]))

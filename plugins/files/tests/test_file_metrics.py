@@ -1,0 +1,53 @@
+"""Metrics of task files: phrases and words against other implementations, and which are the defaults."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from benchrunner import Classify, MultiLabel, Regress, Span, Tag
+from benchrunner.results import Plugins
+from benchrunner_conll.conlleval import evaluate
+from benchrunner_files.kinds import KINDS
+from benchrunner_files.metrics import EXACT_ANSWER, PHRASE_F1, WORD_ACCURACY, metrics_of
+
+TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
+
+
+def test_phrases_are_counted_as_by_conlleval() -> None:
+    draw = random.Random(0)
+    gold = [draw.choices(TAGS, k=draw.randint(1, 9)) for _ in range(300)]
+    found = [[draw.choice((tag, *TAGS)) for tag in sentence] for sentence in gold]
+    official = evaluate(gold, found)
+    assert PHRASE_F1.value(gold, found) * 100 == pytest.approx(official.overall.f1)
+    assert WORD_ACCURACY.value(gold, found) * 100 == pytest.approx(official.accuracy)
+    assert PHRASE_F1.value([["O"]], [["O"]]) == 0
+
+
+def test_an_answer_is_one_of_the_gold_answers_or_empty() -> None:
+    assert EXACT_ANSWER.value([["me", "I"], ["you"], []], ["I", "me", ""]) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("problem", "names"),
+    [
+        (Classify(("a", "b")), ["accuracy"]),
+        (Regress(0, 5), ["pearson", "spearman"]),
+        (MultiLabel(("a", "b")), ["f1_micro", "f1_macro"]),
+        (Span(), ["exact_match"]),
+        (Tag(TAGS), ["f1", "accuracy"]),
+        (Tag(("NOUN", "VERB")), ["accuracy"]),
+    ],
+)
+def test_every_problem_has_default_metrics(problem: object, names: list[str], plugins: Plugins) -> None:
+    assert [metric.name for metric in metrics_of([], problem, plugins)] == names  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_columns_are_those_that_the_problem_documents(name: str) -> None:
+    """A problem names its columns in its docstring, some in that of its base class."""
+    documented = "".join(base.__doc__ or "" for base in KINDS[name].problem.__mro__ if base is not object)
+    for column in KINDS[name].columns.keys() - KINDS[name].problem.label_columns:
+        assert f"`{column}`" in documented, column
+    assert set(KINDS[name].problem.label_columns) <= KINDS[name].columns.keys()  # type: ignore[arg-type]
