@@ -1,4 +1,4 @@
-"""Command `new`: write the package of a new plugin, with tests that pass."""
+"""Command `new`: write the package of a new plugin, with tests that pass, or the file of a task beside its data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from benchrunner import print_line
+from benchrunner import RequestError, print_line
 from benchrunner.results import command_line
 from benchrunner_kit.scaffolds.writing import SCAFFOLDS, write_plugin
 
@@ -14,13 +14,25 @@ from benchrunner_kit.scaffolds.writing import SCAFFOLDS, write_plugin
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `new`."""
     parser.add_argument("kind", choices=tuple(SCAFFOLDS), help="what the plugin offers")
-    parser.add_argument("name", metavar="NAME", help="its name: lower-case letters, digits and underscores")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="its name: lower-case letters, digits and underscores")
+    parser.add_argument(
+        "--from",
+        dest="data",
+        type=Path,
+        metavar="FILE",
+        help="with 'task': write no package but NAME.toml beside this file of CSV, TSV, JSON lines or Parquet, and "
+        "guess what it asks",
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write, which must not exist (default: NAME)")
     command_line.options.add_json(parser, "print the folder and its files as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the package, and print what to do next."""
+    """Write the package or the task file, and print what to do next."""
+    if arguments.data is not None:
+        return _write_task_file(arguments)
+    if arguments.name is None:
+        raise RequestError(f"Give the name of the new {arguments.kind}: 'benchrunner new {arguments.kind} NAME'.")
     folder = write_plugin(
         arguments.kind,
         arguments.name,
@@ -37,4 +49,25 @@ def run(arguments: argparse.Namespace) -> int:
     for line in (f"cd {shlex.quote(str(folder))}", "pip install -e . pytest", "pytest", shown_by):
         print_line(f"  {line}")
     print_line("README.md says what to change, and how to check it.")
+    return command_line.output.DONE
+
+
+def _write_task_file(arguments: argparse.Namespace) -> int:
+    """Guess a task from a data file and write its TOML file; print what was guessed."""
+    from benchrunner_kit.guessing import guessed, write_task_file
+
+    if arguments.kind != "task":
+        raise RequestError(f"--from is for a task: 'benchrunner new task --from {arguments.data}'.")
+    guess = guessed(arguments.data)
+    path = write_task_file(guess, arguments.data, arguments.name, arguments.out)
+    if arguments.json:
+        command_line.output.print_json({"file": path, "guessed": guess.said, "unsure": guess.unsure})
+        return command_line.output.DONE
+    print_line(f"{path} is a task. Guessed from {arguments.data}:")
+    for line in guess.said:
+        print_line(f"  {line}")
+    for line in guess.unsure:
+        print_line(f"  look at this: {line}")
+    backbone = "B" if "dev" in guess.tables["splits"] else "B --folds 5"
+    print_line(f"Try it: benchrunner run {shlex.quote(str(path))} --backbone {backbone}")
     return command_line.output.DONE
