@@ -48,8 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _show_board(arguments, arguments.plugins.leaderboards.find(name))
     if name is not None and kind == "recipes":
         return _show_recipe(arguments, arguments.plugins.recipes.find(name))
-    offers = list_offers(arguments.plugins, [kind] if kind in KINDS else KINDS)
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
+    if words and words[-1].endswith(".toml"):
+        words[-1] = arguments.plugins.tasks.find(words[-1]).name
+    offers = list_offers(arguments.plugins, [kind] if kind in KINDS else KINDS)
     if words:
         offers = _found(offers, " ".join(words))
     if arguments.json:

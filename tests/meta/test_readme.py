@@ -75,7 +75,7 @@ def test_the_added_task_is_installed_listed_and_fitted(tmp_path: Path) -> None:
     folder, site, data = tmp_path / "mood", tmp_path / "site", tmp_path / "data" / "mood"
     folder.mkdir()
     data.mkdir(parents=True)
-    [module], [settings] = blocks("python", README), blocks("toml", README)
+    [module], [_, settings] = blocks("python", README), blocks("toml", README)
     assert len((module + settings).split("\n")) <= 32
     (folder / "mood.py").write_text(module, encoding="utf-8")
     (folder / "pyproject.toml").write_text(settings, encoding="utf-8")

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from benchrunner import Answers, Workspace
+from benchrunner import Answers, UnknownName, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.fits.progress import silent
 from benchrunner.plugins import hookspecs
@@ -37,6 +37,7 @@ SIGNATURES = {
     "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
     "read_study": "(name: str, runner: Any, parameters: Mapping[str, str], scale: str | None, "
     "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",
+    "read_value": "(kind: str, name: str, plugins: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
     "computing: Computing, show_progress: bool) -> Sequence[Cost]",
     "before_study": "(fits: Sequence[Fit]) -> None",
@@ -100,6 +101,18 @@ def test_the_documented_study_is_that_of_two_lines(tmp_path: Path) -> None:
     study = read(str(tmp_path / "mine.txt"), **unasked)
     assert (study.names, [task.name for task in study.tasks]) == (("mine/words",), ["mine/mood"])
     assert read("mine.toml", **unasked) is None
+
+
+def test_the_documented_reader_finds_a_task_beside_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "moods.labels").write_text("glad sad")
+    plugins = with_documented("read_value", "register_tasks")
+    [task, _, again] = plugins.tasks_of(["mine/moods", "mine/mood", "mine/moods@3"])
+    assert task.problem.identity()["labels"] == ["glad", "sad"]
+    assert (again.whole, plugins.supplier(task).name) == (task, "read_value")
+    with pytest.raises(UnknownName, match="mine/mood"):
+        plugins.tasks.find("mine/modes")
 
 
 def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from benchrunner import Split, TextTable, Workspace, hookimpl
 from benchrunner.command_line.main import main
 from benchrunner.engine import Backbone, BackboneFamily, Method
-from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName
+from benchrunner.errors import BenchrunnerError, CheckpointError, PluginError, RequestError, UnknownName
 from benchrunner.parameters.grids import GRIDS
 from benchrunner.plugins.distributions import source_hash
 from benchrunner.results import Plugins, discover
@@ -83,6 +83,21 @@ BROKEN = {
         "benchrunner has a method 'majority' itself",
     ),
 }
+
+
+READERS = {
+    "raises": (lambda kind, name, plugins: 1 / 0, "The plugin 'reader' failed: ZeroDivisionError"),
+    "wrong value": (lambda kind, name, plugins: "glad", "the hook gave 'glad', which is not a Task"),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_broken_reader_is_named(name: str) -> None:
+    function, reason = READERS[name]
+    plugins = found(("reader", plugin(read_value=function)))
+    with pytest.raises(BenchrunnerError, match=reason):
+        plugins.tasks.find("nobody/offers-it")
+    assert plugins.tasks.find("mood").name == "mine/mood"  # what is offered is not read
 
 
 @pytest.mark.parametrize("name", BROKEN)

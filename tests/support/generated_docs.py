@@ -34,6 +34,7 @@ from benchrunner.plugins import hookspecs
 from benchrunner.plugins.discovery import discover
 from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 from benchrunner_bert.pretraining.settings import Plan, Settings as PretrainingSettings, Texts
+from benchrunner_files.kinds import KINDS
 from benchrunner_protocols.table import PROTOCOLS
 from benchrunner_ray.settings import RaySettings
 from benchrunner_slurm.settings import SlurmSettings
@@ -84,6 +85,18 @@ def recipes() -> str:
             tasks_of.setdefault((*values, f"{recipe.max_length}", task.method), []).append(f"`{task.name}`")
     rows = [(", ".join(names), *values) for values, names in tasks_of.items()]
     return table(("tasks", "batch size", "epochs", "learning rate", "tokens of a sequence", "method"), rows)
+
+
+def columns() -> str:
+    """List the problems that a task file may name, with their columns."""
+    rows = []
+    for name, kind in KINDS.items():
+        listed = []
+        for column, holds in kind.columns.items():
+            shown = f"[`{column}`]" if holds.startswith("(") else f"`{column}`"
+            listed.append(f"{shown}: {holds.strip('()')}")
+        rows.append((f"`{name}`", "; ".join(listed), kind.needs))
+    return table(("problem", "columns", "further keys"), rows)
 
 
 def options() -> str:
@@ -303,7 +316,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
-        *(commands, tasks, recipes, options, pretraining, protocols, ray, slurm, speed, hooks),
+        *(commands, tasks, recipes, columns, options, pretraining, protocols, ray, slurm, speed, hooks),
         *(surface, engine, results, testing, submissions, packages, roots, drawing),
     )
 }

@@ -47,6 +47,7 @@ KINDS: Mapping[str, Kind] = {
         Choose,
         {"a": "the text before", "choices": 'the texts to choose from: a list, or the columns `["one", "two"]`'}
         | {"label": _NUMBER},
+        "`choices`, the number of texts, unless columns make the list",
     ),
     "candidates": Kind(
         Candidates,

@@ -71,6 +71,10 @@ class TaskFile:
     columns: Mapping[str, str | int | tuple[str, ...]]
     """Column of the problem -> where the data has it."""
     about: str = ""
+    language: str = ""
+    """See `Task.language`."""
+    licence: str = ""
+    """See `Task.licence`."""
     metrics: tuple[str, ...] = ()
     """The first selects. Empty: the default metrics of the problem."""
     recipe: Recipe = field(default_factory=Recipe)
@@ -172,6 +176,8 @@ def _task(name: str, described: TaskFile, spelling: Mapping[str, str], text: Tom
         select_on=described.select_on,
         columns=described.keep,
         clusters=described.clusters,
+        language=described.language,
+        licence=described.licence,
     )
 
 

@@ -12,6 +12,8 @@ import pytest
 from benchrunner import RequestError, Task, UnknownName, Workspace
 from benchrunner.results import Computing, FitOrder, Plugins, Runner, discover
 from conftest import TASK
+from distributions import ROOT
+from documents import blocks
 
 ROWS = [("sun", "glad"), ('a "b", c', "sad"), ("new\nline", "glad")]
 Write = Callable[..., Path]
@@ -234,3 +236,12 @@ def test_a_board_stands_in_the_file_or_beside_it(task_file: Write, plugins: Plug
         plugins.leaderboards.find(str(task_file()))
     with pytest.raises(RequestError, match=r"mood.toml: .*rows: expected a whole number"):
         plugins.leaderboards.find(str(task_file(TASK + BOARD.replace("rows = 2", 'rows = "2"'))))
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/files.md"])
+def test_the_file_that_is_documented_is_a_task(
+    page: str, task_file: Write, plugins: Plugins, workspace: Workspace
+) -> None:
+    first, *_ = blocks("toml", ROOT / page)
+    task = plugins.tasks.find(str(task_file(first)))
+    assert [rows(task, workspace, split)["label"] for split in ("train", "dev")] == [["glad", "sad"]] * 2
