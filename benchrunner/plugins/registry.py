@@ -244,7 +244,7 @@ class Plugins:
         for reader in self.hook.read_value.get_hookimpls():
             plugin = plugins[reader.plugin_name]
             with PluginCode(f"The plugin '{plugin.name}'"):
-                value = reader.function(kind.name, name, self)
+                value: Any = reader.function(kind.name, name, self)
             if value is not None:
                 staged = Staged(plugin, kind)
                 staged.take([value])

@@ -70,7 +70,7 @@ class InColumns(Reshaped):
             names = None if isinstance(source, WordColumns) else column_names(source)
             if names is not None:
                 shape = self._possible(source, names)
-                source = replace(source, columns=shape.read_columns)
+                source = _with_columns(source, shape.read_columns)
         try:
             rows = source.read(workspace)
         except DataError as error:
@@ -134,7 +134,7 @@ class InColumns(Reshaped):
     def _key(self, column: str) -> str:
         """Return the place and the name of the key that asks for a column."""
         content = self.task_file.content
-        keys = ("columns", column)
+        keys: tuple[str, ...] = ("columns", column)
         if column not in content["columns"]:
             keys = next(((key,) for key in ("clusters", "keep") if column in content.get(key, ())), ("metrics",))
         return f"{self.task_file.place(*keys)}: {'.'.join(keys)}"
@@ -154,6 +154,11 @@ class InColumns(Reshaped):
                 meant = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(listed[:20])}."
                 place = self.task_file.place("labels")
                 raise DataError(f"{rows.where(row)}: the label {quoted(label)} is not listed in {place}. {meant}")
+
+
+def _with_columns(source: Any, columns: Mapping[str, Any]) -> Any:
+    """Return a source that reads other columns of its file."""
+    return replace(source, columns=columns)
 
 
 def _shown(name: str) -> str:

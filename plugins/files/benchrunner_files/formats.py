@@ -23,8 +23,6 @@ from benchrunner import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from benchrunner_files.shapes import Shape
-
 SUFFIXES: Mapping[str, str] = {
     **{".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"},
     **dict.fromkeys((".conll", ".iob", ".iob2", ".bio"), "words"),
@@ -60,9 +58,8 @@ class Format:
         return None if kind is None else replace(self, kind=kind)
 
 
-def reader(form: Format, path: Path, shape: Shape) -> Source:
-    """Return the source that reads a file of a format, whose kind is known."""
-    columns: Any = shape.read_columns
+def reader(form: Format, path: Path, columns: Mapping[str, Any]) -> Source:
+    """Return the source that reads columns of a file of a format, whose kind is known."""
     if form.kind == "words":
         return WordColumns(
             str(path),

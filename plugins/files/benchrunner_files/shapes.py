@@ -64,9 +64,9 @@ class Shape:
         if path.suffix == ".txt" and len(questions) == 1:
             [column] = questions.values()
             lines = Format(kind="tsv", separator="\0", header=(str(column),))
-            return reader(lines, path, self)
+            return reader(lines, path, self.read_columns)
         own = Format().of(path)
-        return source if own is None else reader(own, path, self)
+        return source if own is None else reader(own, path, self.read_columns)
 
     def columns_of(self, rows: Rows) -> dict[str, Any]:
         """Return the columns of the problem, each as a list of values."""

@@ -213,7 +213,7 @@ def _split(name: str, described: TaskFile, shape: Shape, text: TomlText) -> Spli
             path = inside(text.path.parent, given.file)
             form = check_format(given.format or described.format, path)
             shape = replace(_fitting(shape, form, described), is_nested=form.kind == "parquet")
-            source = reader(form, path, shape)
+            source = reader(form, path, shape.read_columns)
         else:
             labels = described.problem.label_columns if role == "test" else ()
             shape = replace(shape.without(labels), is_nested=True)

@@ -6,21 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from mood_file import TASK
 
 from benchrunner import Workspace
 from benchrunner.results import Plugins, discover
-
-TASK = """problem = "classify"
-labels = ["glad", "sad"]
-
-[columns]
-a = "text"
-label = "mood"
-
-[splits]
-train = "train.csv"
-dev = "dev.csv"
-"""
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from mood_file import TASK
 
 from benchrunner import RequestError, Workspace
 from benchrunner.results import Plugins
-from conftest import TASK
 
 ROWS = "text,mood\n" + "sun,glad\n" * 15
 FILE_FAULTS = {

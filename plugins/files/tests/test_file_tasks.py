@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mood_file import TASK
 
 from benchrunner import RequestError, Task, UnknownName, Workspace
 from benchrunner.results import Computing, FitOrder, Plugins, Runner, discover
-from conftest import TASK
 from distributions import ROOT
 from documents import blocks
 
@@ -118,7 +118,7 @@ def test_every_problem_reads_its_columns(
     assert task.metrics
 
 
-def test_a_comment_changes_nothing_and_a_value_makes_another_task(task_file: Write, plugins: Plugins) -> None:
+def test_a_value_and_no_comment_makes_another_task(task_file: Write, plugins: Plugins) -> None:
     first = plugins.tasks.find(str(task_file()))
     assert plugins.tasks.find(str(task_file(f"# moods\n\n{TASK}"))) is first
     board = '\n[board]\ntitle = "Moods"\n'

@@ -77,7 +77,9 @@ def guessed(path: Path) -> Guess:
     rows = rows_of(path, form, guess.unsure)
     if not rows:
         raise RequestError(f"{path}: no rows, from which a task could be guessed.")
-    columns = {name: [row.get(name) for row in rows] for name in rows[0]}
+    columns = {}
+    for name in rows[0]:
+        columns[name] = [row.get(name) for row in rows]
     if not (_guess_tags(columns, guess) or _guess_spans(columns, guess) or _guess_choices(columns, guess)):
         _guess_texts(columns, guess, path)
     guess.tables["format"] = form
@@ -87,18 +89,23 @@ def guessed(path: Path) -> Guess:
 
 def _guess_tags(columns: Columns, guess: Guess) -> bool:
     """Guess labels of words: two columns of lists of texts that are equally long in every row."""
-    lists = [name for name, values in columns.items() if all(isinstance(value, list) for value in values)]
+    lists = [name for name, values in columns.items() if _are_lists(values)]
     for words in lists:
         for labels in lists:
             pairs = list(zip(columns[words], columns[labels], strict=True))
             known = {str(label) for _, row in pairs for label in row}
+            vocabulary = {str(word) for row, _ in pairs for word in row}
             is_like = words != labels and all(len(left) == len(right) for left, right in pairs)
-            if is_like and len(known) < len({word for row, _ in pairs for word in row}):
+            if is_like and len(known) < len(vocabulary):
                 ordered = sorted(known, key=lambda label: (label != "O", label[2:], label))
                 why = f"a list of words and a list of {len(known)} labels for them"
                 guess.ask("tag", why, {"words": words, "labels": labels}, labels=ordered)
                 return True
     return False
+
+
+def _are_lists(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, list) for value in values)
 
 
 def _guess_spans(columns: Columns, guess: Guess) -> bool:
@@ -169,7 +176,7 @@ def _guess_texts(columns: Columns, guess: Guess, path: Path) -> None:
     values = [value for value in columns[label] if value not in (None, "")]
     if len(values) < len(columns[label]):
         guess.unsure.append(f"'{label}' is empty in {len(columns[label]) - len(values):,} rows, which are errors")
-    if all(isinstance(value, list) for value in values):
+    if _are_lists(values):
         known = sorted({str(part) for value in values for part in value})
         why = f"'{label}' holds lists of {len(known)} labels"
         guess.ask("multi-label", why, {**places, "labels": label}, labels=known)
@@ -207,7 +214,7 @@ def _named(columns: Columns, names: Sequence[str]) -> str | None:
 
 def _repeated(columns: Columns) -> str | None:
     """Return the last column of few short values that repeat."""
-    for name in reversed(columns):
+    for name in reversed(list(columns)):
         values = {_written(value) for value in columns[name]}
         is_short = all(len(value) <= 40 for value in values)
         if is_short and 2 <= len(values) <= min(_CLASSES, len(columns[name]) // 2):

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benchrunner import DataError, RequestError, json_files
 
@@ -70,7 +70,7 @@ def _layout(text: str, suffix: str, form: dict[str, Any], unsure: list[str]) -> 
 
 
 def _fields(text: str, separator: str, path: Path, *, is_quoted: bool) -> list[Row]:
-    quoting = csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE
     rows: list[Row] = []
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, quoting=quoting)
