@@ -242,15 +242,16 @@ class Plugins:
         """Let a plugin read the value that a name means which no plugin offers; from then on the plugin offers it."""
         offers, plugins = self._of(kind), {plugin.name: plugin for plugin in self.loaded}
         for reader in self.hook.read_value.get_hookimpls():
-            plugin = plugins[reader.plugin_name]
-            with PluginCode(f"The plugin '{plugin.name}'"):
+            staged = Staged(plugins[reader.plugin_name], kind)
+            with PluginCode(f"The plugin '{reader.plugin_name}'"):
                 value: Any = reader.function(kind.name, name, self)
             if value is not None:
-                staged = Staged(plugin, kind)
                 staged.take([value])
-                if value.name not in offers.names(plugin.name):
+                for fault in staged.faults:
+                    raise fault
+                if value.name not in offers.names(reader.plugin_name):
                     offers.add(staged.offers[0])
-                return offers.offer_of(plugin.name, value.name)
+                return offers.offer_of(reader.plugin_name, value.name)
         return None
 
     def _set_wrong_leaderboards_aside(self, boards: Offers[Leaderboard]) -> None:
