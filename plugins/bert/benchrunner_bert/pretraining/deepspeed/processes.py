@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -69,7 +70,6 @@ def join_processes() -> Any:
 
 def _deepspeed() -> Any:
     """Load the library without its messages and without compiling an operation that is not needed."""
-    logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     try:
         import deepspeed
@@ -78,6 +78,11 @@ def _deepspeed() -> Any:
         raise RequestError(
             f"Pre-training needs DeepSpeed ({error}): install benchrunner-bert with its extra 'pretrain'."
         ) from None
+    logger = logging.getLogger("DeepSpeed")
+    logger.setLevel(logging.ERROR)  # only now: the import sets it, and lets standard output have all messages
+    for handler in logger.handlers:
+        if isinstance(handler, logging.StreamHandler):
+            handler.setStream(sys.stderr)
     # The operation is an all-reduce in shared memory for CPUs. Compiling it takes a minute, and gloo does the same.
     ShareMemCommBuilder.is_compatible = lambda self, verbose=False: False
     return deepspeed

@@ -1,0 +1,22 @@
+"""Messages of DeepSpeed: warnings are hidden, and errors leave standard output alone."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("deepspeed")
+
+PROGRAM = """
+import logging
+from benchrunner_bert.pretraining.deepspeed.processes import _deepspeed
+_deepspeed()
+logging.getLogger("DeepSpeed").warning("an untested optimizer")
+logging.getLogger("DeepSpeed").error("a real error")
+"""
+
+
+def test_deepspeed_writes_errors_alone_and_not_to_standard_output() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    assert "a real error" in done.stderr and "untested" not in done.stderr
