@@ -60,10 +60,18 @@ class Parser(argparse.ArgumentParser):
             module.add_options(self)
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse words; refuse those that are not known, so that the error is about the command that they belong to."""
+        """Parse words, with options anywhere among them; refuse those that are not known.
+
+        The error is about the command that the words belong to.
+        """
         self.load_module()
         self._words = tuple(sys.argv[1:] if args is None else args)
         namespace, unknown = super().parse_known_args(self._words, namespace)
+        lists = [action for action in self._get_positional_actions() if action.nargs in ("*", "+")]
+        if unknown and lists and not any(word.startswith("-") and word != "-" for word in unknown):
+            name = lists[-1].dest  # a list that an option parted
+            setattr(namespace, name, [*getattr(namespace, name), *self._get_values(lists[-1], unknown)])
+            unknown = []
         if unknown:
             self.error(f"too many words, or options that it does not have: {' '.join(unknown)}")
         return namespace, unknown

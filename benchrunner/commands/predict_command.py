@@ -32,6 +32,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "task's own files, labelled or not, or '-' for standard input; without FILE, a split of the task's data is "
         "answered and scored",
     )
+    parser.add_argument(
+        "--lines",
+        action="store_true",
+        help="FILE is plain text, a question on each line: a text; texts with a TAB between them; question TAB "
+        "context; text TAB choice TAB choice; words that are tagged, with spaces (a .txt file of one text per line "
+        "needs no --lines)",
+    )
     parser.add_argument("--ensemble", nargs="+", metavar="RUN", help="let these runs of one task answer together")
     parser.add_argument("--split", help="the split to answer if no FILE is given (default: the first dev split)")
     parser.add_argument(
@@ -43,6 +50,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write the probabilities of each answer, too, where the task's problem has them",
     )
+    parser.add_argument(
+        "--json-lines",
+        action="store_true",
+        help="write a JSON object for each answer; with --lines, it has the text and where tagged words are in it",
+    )
     options.add_workspace(parser)
     options.add_computing(parser)
     options.add_json(parser)
@@ -50,23 +62,34 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer, print the scores if the rows are labelled, and write the answers."""
+    from benchrunner.fits.progress import watched
     from benchrunner.runs.answering import answer
+    from benchrunner.runs.folder import find_run
 
     references, file = _references_and_file(arguments)
     board = None if arguments.board is None else arguments.plugins.leaderboards.find(arguments.board)
+    if arguments.json_lines and (arguments.json or board is not None):
+        raise RequestError("Answers are written as --json, as --json-lines or for a --board: give one of the three.")
+    if arguments.lines and file is None:
+        raise RequestError("--lines says how a file is read: name the file, or - for standard input.")
     if board is not None and arguments.out is None:
         raise RequestError("--board writes files: say where with --out DIR.")
     if arguments.out is not None:
         check_place(arguments.out, is_file=board is None)
     runner = options.runner(arguments)
     _ = runner.resolved.device  # a device that cannot be used is an error, also where answers are kept already
+    fits = [(find_run(runner.workspace.runs, reference).fit(), 1.0) for reference in references]
     with reserved_for_json(arguments.json), _readable(file) as readable:
-        answered = answer(references, runner, file=readable, split=arguments.split)
-    if arguments.probabilities:
-        answered.check_probabilities()
+        with watched(runner.observers, fits, counts="predicting", show=not arguments.quiet):
+            answered = answer(references, runner, file=readable, split=arguments.split, lines=arguments.lines)
+        if arguments.probabilities:
+            answered.check_probabilities()
+        if arguments.json_lines:
+            text = answered.as_json_lines(probabilities=arguments.probabilities, plain=arguments.lines)
+        else:
+            text = answered.as_text(probabilities=arguments.probabilities)
     if not arguments.json:
         _print_scores(answered)
-    text = answered.as_text(probabilities=arguments.probabilities)
     paths = []
     if board is not None:
         paths = answered.write_board_files(board, arguments.out)

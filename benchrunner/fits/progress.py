@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from benchrunner.fits.fit import Fit
 
-PLAIN_SECONDS = 15.0
+PLAIN_SECONDS = 30.0
 """Seconds between two lines of progress if standard error is not a terminal."""
 
 EVENT_WIDTH = 400

@@ -37,6 +37,7 @@ class TextChoice(Problem):
     """
 
     label_columns = ("label",)
+    line_columns = ("a", "choices")
 
     @abstractmethod
     def check_choices(self, rows: Rows) -> list[list[str]]:

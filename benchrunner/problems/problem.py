@@ -66,6 +66,9 @@ class Problem(ABC):
     """Names of the recipe fields that change how rows are encoded."""
     batch_fields: tuple[str, ...] = ()
     """Names of the recipe fields that change how training in steps forms batches, and their loss."""
+    line_columns: tuple[str, ...] = ()
+    """Columns of a line of plain text, with TABs between them; empty means `a` and `b`, or the task's text columns. The
+    last may be a list: `words`, with white space between them, or `choices`, with TABs."""
     decoding_fields: tuple[str, ...] = ()
     """Names of the fields of the dataclass that training never sees: they are part of the identity of predictions."""
 

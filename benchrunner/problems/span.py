@@ -54,6 +54,7 @@ class Span(Problem):
     """How many spans are kept for each question."""
     name: str = "span"
     label_columns = ("answers", "starts")
+    line_columns = ("question", "context")
     recipe_fields = ("max_length", "stride")
     decoding_fields = ("unanswerable", "max_answer", "n_best")
     """The head is the same with and without unanswerable questions: fits can pass it on."""

@@ -40,6 +40,7 @@ class Tag(Problem):
     """The labels, in the order of the head's outputs."""
     name: str = "tag"
     label_columns = ("labels",)
+    line_columns = ("words",)
     recipe_fields = ("max_length", "context")
     batch_fields = ("batch_unit", "loss_divisor", *LABEL_FIELDS)
 

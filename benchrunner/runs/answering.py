@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from typing import Any, final
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
-from benchrunner.io.files import write_atomically
+from benchrunner.io.files import read_text, write_atomically
 from benchrunner.io.identity import identity
 from benchrunner.leaderboards.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
@@ -151,14 +152,36 @@ class Answered:
             lines = [f"{line}\t{figure}" for line, figure in zip(lines, figures, strict=True)]
         return "".join(f"{line}\n" for line in lines)
 
+    def as_json_lines(self, *, probabilities: bool = False, plain: bool = False) -> str:
+        """Write a JSON object for each answer. With `plain`, the rows are plain lines of a file, which are written too.
+
+        Where the problem tags words, `words` has the first character and the end of each word in its line.
+        """
+        rows = [{"index": row, "answer": value} for row, value in enumerate(self.answers)]
+        texts = read_text(Path(self.rows.origin)).split("\n") if plain else []
+        for row in rows:
+            if plain and self.rows.lines:
+                row["text"] = text = texts[self.rows.lines[row["index"]] - 1].rstrip("\r")
+                if self.task.problem.line_columns == ("words",):
+                    row["words"] = [word.span() for word in re.finditer(r"\S+", text)]
+            if probabilities:
+                row[PROBABILITIES] = self.probabilities[row["index"]]
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
 
 def answer(
-    references: Sequence[str], runner: Runner, *, file: Path | None = None, split: str | None = None
+    references: Sequence[str],
+    runner: Runner,
+    *,
+    file: Path | None = None,
+    split: str | None = None,
+    lines: bool = False,
 ) -> Answered:
     """Answer a user's file, or a split of the task's data, with finished fits of one task.
 
     `references` are ids of fits, beginnings of ids, or folders of fits; several fits answer together. The file is in
-    the layout of the task's own files, labelled or not. Without file and split, the first dev split is answered.
+    the layout of the task's own files, labelled or not; with `lines`, it is plain text with a row on each line. Without
+    file and split, the first dev split is answered.
     """
     if file is not None and split is not None:
         raise RequestError("Give either a file or a split of the task's own data, not both.")
@@ -173,7 +196,7 @@ def answer(
     ensemble = Ensemble(tuple(fits))
     task = runner.plugins.tasks.find(ensemble.task)
     if file is not None:
-        rows = read_questions(task, file, runner.workspace)
+        rows = read_questions(task, file, runner.workspace, lines=lines)
     else:
         rows = runner.planner.rows(task, split or next(iter(task.named("dev")), task.train))
     return answer_together(ensemble, task, rows, runner)

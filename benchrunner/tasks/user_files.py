@@ -1,4 +1,4 @@
-"""Read a user's own questions: files in the layout of the task's own files, tables, JSON lines, or a text per line."""
+"""Read a user's own questions: files in the layout of the task's own files, tables, JSON lines, or plain lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.json_lines import JsonTable, json_lines
@@ -14,22 +14,33 @@ from benchrunner.data.rows import Rows
 from benchrunner.data.sources import Source
 from benchrunner.errors import DataError, RequestError
 from benchrunner.io.file_faults import quoted
+from benchrunner.io.files import read_text
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
     from benchrunner.tasks.task import Task
 
+LINES = "For plain text, a question on each line, add --lines."
+_LISTS: Mapping[str, str | None] = {"words": None, "choices": "\t"}
+"""Last column of a plain line that is a list -> what separates its texts; None is any white space."""
 
-def read_questions(task: Task, path: Path, workspace: Workspace) -> Rows:
+
+def read_questions(task: Task, path: Path, workspace: Workspace, *, lines: bool = False) -> Rows:
     """Return the checked rows of a user's file. Labels are not needed and, in known layouts, not read.
 
-    The layouts of the task's own files are tried first, then tables and JSON lines with the names of its columns.
+    The layouts of the task's own files are tried first, then tables and JSON lines with the names of its columns. With
+    `lines`, each line is a row of plain text.
     """
     if not path.is_file():
         raise RequestError(f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}.")
     sources = [source for split in task.splits.values() for source in split.sources]
     tables = [source for source in sources if isinstance(source, TextTable)]
-    rows = _read_table(task, path, tables) if tables else _read_layout(task, path, sources, workspace)
+    if lines or (tables and path.suffix == ".txt"):
+        rows = _plain_lines(task, path, sources)
+    elif tables:
+        rows = _read_table(task, path, tables)
+    else:
+        rows = _read_layout(task, path, sources, workspace)
     if len(rows) == 0:
         raise DataError(f"{path}: no rows.")
     return task.checked(rows, workspace, labelled=False)
@@ -47,7 +58,7 @@ def _read_layout(task: Task, path: Path, sources: Sequence[Source], workspace: W
 
 
 def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
-    """Read a table in one of the task's own layouts, or with the names of its columns, or a text per line."""
+    """Read a table in one of the task's own layouts, or with the names of its columns."""
     workspace = Workspace(runs=Path(), cache=Path(), data=path.parent)
     own = []
     for table in tables:  # each row wants an answer, so that no row may be left out
@@ -55,10 +66,7 @@ def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
         own.append(replace(unlabelled, path=path.name, counted=None, breaks_inside_fields=False))
     encoding = own[0].encoding
     layouts = [table.columns for table in own]
-    names = {name: name for layout in layouts for name in layout}
-    layouts.append(names)
-    if path.suffix == ".txt":
-        return _text_per_line(task, path, list(names), encoding).read(workspace)
+    layouts.append({name: name for layout in layouts for name in layout})
     if _is_json_lines(path):
         return _json_table(path, layouts, encoding).read(workspace)
     is_csv = path.suffix == ".csv"
@@ -73,7 +81,7 @@ def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
         also = ""
         if headerless:
             also = f", or the file has {len(headerless[0].names or ())} columns and no header"
-        raise DataError(f"{path}:1: the header must name {_known(layouts)}{also}; found {found}.")
+        raise DataError(f"{path}:1: the header must name {_known(layouts)}{also}; found {found}. {LINES}")
     return table_of_file.read(workspace)
 
 
@@ -110,11 +118,27 @@ def _first_that_fits(path: Path, tables: Sequence[TextTable]) -> TextTable | Non
     return None
 
 
-def _text_per_line(task: Task, path: Path, names: Sequence[str], encoding: str) -> TextTable:
-    if len(names) != 1:
-        needed = f"{', '.join(names[:-1])} and {names[-1]}"
-        raise DataError(f"{path}: {task.name} asks about several texts: give a table with the columns {needed}.")
-    return TextTable(path.name, {names[0]: "text"}, names=("text",), separator="\0", encoding=encoding)
+def _plain_lines(task: Task, path: Path, sources: Sequence[Source]) -> Rows:
+    """Read a file of plain text, a row on each line that is not blank: see `Problem.line_columns`."""
+    import pyarrow as pa
+
+    known = dict.fromkeys(name for source in sources for name in getattr(source, "columns", ()))
+    texts = [name for name in ("a", "b") if name in known]
+    columns = task.problem.line_columns or texts or [name for name in known if name not in task.problem.label_columns]
+    numbers = []
+    rows = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        fields: list[Any] = line.rstrip("\r").split("\t", len(columns) - 1)
+        if not line.strip():
+            continue
+        if len(fields) < len(columns) or ("\t" in fields[-1] and len(columns) > 1 and columns[-1] not in _LISTS):
+            form = " TAB ".join(columns)
+            raise DataError(f"{path}:{number}: a line of plain text for {task.name} is: {form}; found {quoted(line)}.")
+        if columns[-1] in _LISTS:
+            fields[-1] = fields[-1].split(_LISTS[columns[-1]])
+        numbers.append(number)
+        rows.append({"id": str(number), **dict(zip(columns, fields, strict=True))})
+    return Rows(pa.Table.from_pylist(rows), str(path), numbers)
 
 
 def _is_json_lines(path: Path) -> bool:

@@ -52,6 +52,28 @@ def test_abbreviated_options_and_values_with_dashes_work(shell: Shell) -> None:
     assert shell("--parse-only", "run", "mood", "--back", "words", "--checkpoint-every", "-0.5") == (0, "", "")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--out", "x", "RUN", "FILE", "--split", "dev"],
+        ["RUN", "--out", "x", "FILE", "--split", "dev"],
+        ["RUN", "--out=x", "--split", "dev", "FILE"],
+    ],
+)
+def test_options_may_stand_anywhere_among_the_words(words: list[str]) -> None:
+    parser = Parser(prog="mine")
+    parser.add_argument("given", nargs="*")
+    for name in ("--out", "--split"):
+        parser.add_argument(name)
+    parsed = parser.parse_args(words)
+    assert (parsed.given, parsed.out, parsed.split) == (["RUN", "FILE"], "x", "dev")
+
+
+def test_words_of_two_commands_are_not_mixed_up(shell: Shell) -> None:
+    assert shell("--parse-only", "compare", "a", "--restarts", "2", "b", "--tasks", "mood") == (0, "", "")
+    assert "there is no option --restrats" in shell.refused("compare", "a", "--restrats", "2", "b", "--tasks", "mood")
+
+
 def test_words_behind_two_dashes_are_no_options() -> None:
     parser = Parser(prog="mine")
     parser.add_argument("words", nargs="*")

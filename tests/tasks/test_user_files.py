@@ -12,7 +12,13 @@ from benchrunner.data.delimited import TextTable
 from benchrunner.data.json_lines import JsonTable
 from benchrunner.data.sources import Reshaped, RowsFrom
 from benchrunner.errors import DataError, RequestError
+from benchrunner.metrics.classification import EXACT_MATCH
+from benchrunner.problems.choices import Candidates, Choose
+from benchrunner.problems.marked_words import ClassifyWords
 from benchrunner.problems.problem import Problem
+from benchrunner.problems.sentences import Classify, Regress
+from benchrunner.problems.span import Span
+from benchrunner.problems.tag import Tag
 from benchrunner.tasks.task import Split, Task
 from benchrunner.tasks.user_files import read_questions
 from benchrunner.workspace import Workspace
@@ -42,7 +48,6 @@ def read(task: Task, folder: Path, name: str, content: str) -> list[dict[str, An
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("mine.txt", "Rain\nSun\n"),
         ("mine.tsv", "title\nRain\nSun\n"),
         ("mine.tsv", "section\ttitle\nnews\tRain\nnews\tSun\n"),
         ("mine.csv", "id,headline\n1,Rain\n2,Sun\n"),
@@ -62,10 +67,50 @@ def test_a_header_without_the_columns_says_what_is_needed(tmp_path: Path) -> Non
         read(task(), tmp_path, "mine.tsv", "topic\nRain\n")
 
 
-def test_a_text_file_cannot_ask_about_several_texts(tmp_path: Path) -> None:
+def test_a_line_of_plain_text_has_a_field_for_each_text(tmp_path: Path) -> None:
     source = TextTable("train.tsv", {"query": "q", "one": "1", "two": "2", "topic": "t"})
-    with pytest.raises(DataError, match="asks about several texts: give a table with the columns query, one and two"):
-        read(task(source), tmp_path, "mine.txt", "Rain\n")
+    assert read(task(source), tmp_path, "mine.txt", "Rain\tor\tsun\r\n\n") == [
+        {"id": "1", "query": "Rain", "one": "or", "two": "sun"}
+    ]
+    with pytest.raises(DataError, match=r"mine.txt:2: a line of plain text .* is: query TAB one TAB two; found 'R"):
+        read(task(source), tmp_path, "mine.txt", "a\tb\tc\nRain\n")
+
+
+PLAIN = {
+    "classify": (Classify(("glad", "sad")), ("a",), "a\tb", {"a": "a\tb"}),
+    "pair": (Regress(0, 5), ("a", "b", "idx"), "one\ttwo", {"a": "one", "b": "two"}),
+    "tag": (Tag(("O", "B-X", "I-X")), (), "Anna  sang.", {"words": ["Anna", "sang."]}),
+    "span": (Span(), (), "Who?\tAnna sang.", {"question": "Who?", "context": "Anna sang."}),
+    "choose": (Choose(2), (), "x\ty\tz", {"a": "x", "choices": ["y", "z"]}),
+    "candidates": (Candidates(), (), "x\ty\tz\tw", {"a": "x", "choices": ["y", "z", "w"]}),
+}
+"""Kind of problem -> the problem, the columns of its task's files, a line, and the row that it is."""
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_every_problem_reads_plain_lines(kind: str, tmp_path: Path) -> None:
+    problem, columns, line, row = PLAIN[kind]
+    source = JsonTable("train.jsonl", {name: name for name in columns}) if columns else RowsFrom(lambda given: {})
+    own = replace(mood(), problem=problem, splits={"train": Split("train", (source,))}, metrics=(EXACT_MATCH,))
+    (tmp_path / "mine").write_text(f"{line}\n")
+    table = read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True).table
+    (found,) = table.to_pylist()
+    assert {name: found[name] for name in row} == row
+
+
+@pytest.mark.parametrize(
+    ("problem", "expected"),
+    [
+        (Span(), "is: question TAB context; found 'only this'"),
+        (Choose(3), "is: a TAB choices; found"),
+        (ClassifyWords(("glad", "sad"), marks=1), "no column marks"),
+    ],
+)
+def test_a_wrong_plain_line_says_what_it_must_hold(problem: Problem, expected: str, tmp_path: Path) -> None:
+    own = replace(mood(), problem=problem, metrics=(EXACT_MATCH,))
+    (tmp_path / "mine").write_text("only this\n")
+    with pytest.raises(DataError, match=expected):
+        read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True)
 
 
 def test_a_reshaped_source_reads_files_without_labels(tmp_path: Path) -> None:

@@ -1,0 +1,72 @@
+"""`predict` on lines of plain text, from a file and from standard input, as a table and as JSON lines."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchrunner import EXACT_MATCH, Split, Tag, Task
+from benchrunner.data.sources import RowsFrom
+from command_line import Shell
+from inline import QUICK, plugins
+
+TEXTS = "A sunny day.\n\nA bleak morning.\n"
+
+
+def given(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Put a text on standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_lines_are_read_from_files_and_standard_input(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shell.fitted()
+    for name in ("mine.txt", "mine"):
+        Path(name).write_text(TEXTS)
+    given(monkeypatch, TEXTS)
+    written = [
+        shell.done("predict", run, "mine.txt", *shell.folders()),
+        shell.done("predict", run, "--lines", "mine", *shell.folders()),
+        shell.done("predict", run, "--lines", "-", *shell.folders()),
+    ]
+    assert written[0] == written[1] == written[2] and written[0].count("\n") == 3
+
+
+def test_json_lines_hold_the_text_and_the_answer(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shell.fitted()
+    given(monkeypatch, TEXTS)
+    out = shell.done("predict", run, "-", "--lines", "--json-lines", "--probabilities", *shell.folders())
+    first, second = map(json.loads, out.splitlines())
+    assert first["text"] == "A sunny day." and second["text"] == "A bleak morning."
+    assert list(first["probabilities"]) == ["glad", "sad"] and first["answer"] in ("glad", "sad")
+    out = shell.done("predict", run, "--json-lines", "--split", "dev", *shell.folders())
+    assert list(json.loads(out.splitlines()[0])) == ["index", "answer"]
+
+
+def test_tagged_words_have_their_places_in_the_line(shell: Shell) -> None:
+    rows = {"words": [["Anna", "sang"], ["Tom", "ran"]] * 4, "labels": [["B-X", "O"], ["B-X", "O"]] * 4}
+    splits = {role: Split(role, (RowsFrom(lambda workspace: rows),)) for role in ("train", "dev")}  # type: ignore[arg-type]
+    names = Task(
+        "mine/names", "Who?", Tag(("O", "B-X", "I-X")), splits, (EXACT_MATCH,), recipe=QUICK.changed(context="sentence")
+    )
+    shell.plugins = plugins(register_tasks=[names], register_leaderboards=[])
+    where = ["--runs", str(shell.folder / "runs")]
+    shown = shell.json("run", "names", "--backbone", "words", *where, "--quiet", "--device", "cpu")
+    Path("mine").write_text(" Anna  sang,\ttoo\n")
+    out = shell.done("predict", shown["cells"][0]["selected"], "mine", "--lines", "--json-lines", *where)
+    line = json.loads(out)
+    assert [line["text"][first:end] for first, end in line["words"]] == ["Anna", "sang,", "too"]
+    assert len(line["answer"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--lines", "--split", "dev"], "--lines says how a file is read: name the file, or - for standard input."),
+        (["--json", "--json-lines"], "give one of the three"),
+        (["--board", "moods", "--out", "x", "--json-lines"], "give one of the three"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(words: list[str], reason: str, shell: Shell) -> None:
+    assert reason in shell.refused("predict", shell.fitted(), *words, *shell.folders())
