@@ -16,7 +16,7 @@ logging.getLogger("DeepSpeed").error("a real error")
 """
 
 
-def test_deepspeed_writes_errors_alone_and_not_to_standard_output() -> None:
+def test_deepspeed_writes_errors_alone_and_to_standard_error() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert done.stdout == ""
     assert "a real error" in done.stderr and "untested" not in done.stderr
