@@ -8,7 +8,7 @@ from benchrunner.studies.comparison.json_values import as_json, series
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout, score_text
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.remarks import remarks
-from benchrunner.studies.comparison.table import Layout
+from benchrunner.studies.comparison.table import Layout, Shown
 from benchrunner.studies.study import row_name
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Layout",
     "Marks",
     "PublishedChoice",
+    "Shown",
     "as_json",
     "as_text",
     "captions",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from benchrunner.results import command_line, output_places
 
 if TYPE_CHECKING:
     from benchrunner import Leaderboard
-    from benchrunner.results import Runner, StudyOptions, comparison
+    from benchrunner.results import Result, Runner, StudyOptions, comparison
     from benchrunner_submit.submission_files.manifests import Manifest
     from benchrunner_submit.submissions.rehearsal import Rehearsal
     from benchrunner_submit.submissions.submission import Submission
@@ -48,6 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path(), metavar="PATH", help="the archive, or a folder for it (default: .)"
     )
+    parser.add_argument("--notes", action="store_true", help="print all notes on the fits, not one of each kind")
     options.add_published(parser)
     options.add_recipe(parser)
     options.add_workspace(parser)
@@ -82,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             options=chosen,
             executor=options.executor(arguments),
             show_progress=not arguments.quiet,
-            on_result=(lambda result: None) if arguments.json else output.print_result,
+            on_result=partial(_print_result, arguments),
             published=published,
         )
     if arguments.json:
@@ -90,6 +92,14 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(submission, published)
     return output.FAILED if submission.faults else output.DONE
+
+
+def _print_result(arguments: argparse.Namespace, result: Result) -> None:
+    """Print the table of the fits that answer, unless standard output is for JSON."""
+    from benchrunner.results import comparison
+
+    if not arguments.json:
+        command_line.output.print_result(result, shown=comparison.Shown(every_note=arguments.notes))
 
 
 def _rehearsed(arguments: argparse.Namespace, board: Leaderboard, runner: Runner, chosen: StudyOptions) -> int:

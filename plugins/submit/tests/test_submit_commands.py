@@ -166,3 +166,22 @@ def test_files_are_shown_as_they_were_named(shell: Shell) -> None:
     (shell.folder / "own.tsv").write_text("mood\ttext\ngald\ta sunny day\n")
     assert "benchrunner: own.tsv:2: label 'gald'" in shell.refused("score", "mood", "answers.txt", "--gold", "own.tsv")
     assert "benchrunner: own.txt: " in shell.refused("predict", run, "own.txt")
+
+
+def test_notes_of_one_kind_are_one_line(shell: Shell) -> None:
+    """A probe notes its penalty for each task: such notes would push what matters off the screen."""
+    shifted = mood(name="mine/other")
+    shifted = replace(
+        shifted, splits={**shifted.splits, "train": replace(shifted.splits["dev"], role="train", rows=None)}
+    )
+    (shell.folder / "data" / "mood" / "dev.tsv").write_text(
+        "text\tmood\n" + "a sunny day\tglad\na bleak day\tsad\n" * 6
+    )
+    moods = [mood(), shifted]
+    other = replace(board().files[0], name="other.tsv", task="mine/other")
+    both = replace(board(), files=(*board().files, other))
+    shell.plugins = plugins(register_tasks=moods, register_leaderboards=[both])
+    submit = ("submit", "moods", "--backbone", "words", "--method", "probe", *shell.folders(), "--quiet")
+    out = shell.done(*submit)
+    assert out.count("cross-validation chose") == 1 and "(1 more such note: --notes)" in out
+    assert shell.done(*submit, "--notes").count("cross-validation chose") == 2
