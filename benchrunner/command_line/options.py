@@ -59,7 +59,7 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
     """Add the options for devices, progress, checkpoints and trusted code."""
     from benchrunner.fits.computing import Computing
 
-    parser.add_argument("--device", default=Computing.device, help="cpu, cuda, cuda:1, ... (default: auto)")
+    parser.add_argument("--device", default=Computing.device, help="cpu, cuda, cuda:1, mps, ... (default: auto)")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument(
         "--checkpoint-every",

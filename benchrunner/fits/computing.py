@@ -57,7 +57,7 @@ def _usable_device(name: str) -> str:
         reason = str(error).splitlines()[0].rstrip(".")
         if reason.startswith("Expected one of"):  # and then torch lists twenty kinds of devices
             reason = "torch knows no such device"
-        raise RequestError(f"Device '{name}' cannot be used: {reason}. Name auto, cpu, cuda or cuda:1.") from None
+        raise RequestError(f"Device '{name}' cannot be used: {reason}. Name auto, cpu, cuda, cuda:1 or mps.") from None
     if place.type == "cuda":
         _check_gpu(name, place)
     return name

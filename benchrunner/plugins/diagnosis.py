@@ -77,4 +77,5 @@ def _devices() -> tuple[str, ...]:
 
     cpu = f"cpu ({torch.get_num_threads()} threads)"
     gpus = [f"cuda:{number} ({torch.cuda.get_device_name(number)})" for number in range(torch.cuda.device_count())]
-    return (cpu, *gpus)
+    apple = ("mps",) if torch.backends.mps.is_available() else ()
+    return (cpu, *gpus, *apple)

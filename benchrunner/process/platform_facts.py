@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 from pathlib import Path
 
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
+READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+"""How `os.open` reads bytes as they are: without a flag of its own, Windows changes line ends."""
 
 
 def available_cores() -> int:
@@ -69,6 +72,12 @@ def flush_to_disk(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def is_folder_in_the_way(error: OSError) -> bool:
+    """Return whether a folder cannot be renamed because there is one of its new name; Windows then denies access."""
+    denied = () if hasattr(os, "O_DIRECTORY") else (errno.EACCES,)
+    return error.errno in (errno.EEXIST, errno.ENOTEMPTY, *denied)
 
 
 def memory_size() -> int:

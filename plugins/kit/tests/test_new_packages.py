@@ -39,7 +39,7 @@ def test_the_command_writes_a_package(shell: Shell, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     code, out, err = shell("new", "task", "fresh")
     assert (code, err) == (0, "")
-    assert out.startswith("fresh holds a task for benchrunner, in 9 files. Try it:\n  cd fresh\n  pip install -e .")
+    assert out.startswith("fresh holds a task for benchrunner, in 10 files. Try it:\n  cd fresh\n  pip install -e .")
     code, out, err = shell("new", "task", "fresh", "--out", "elsewhere/new", "--json")
     names = json.loads(out)
     assert names["folder"] == "elsewhere/new" and "benchrunner_fresh/__init__.py" in names["files"]

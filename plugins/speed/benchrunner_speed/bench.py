@@ -111,8 +111,8 @@ class Bench:
 
     def _wait(self) -> None:
         """Wait until an accelerator has done what it was given."""
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
+        if self._device.type != "cpu":
+            torch.accelerator.synchronize(self._device)
 
     def _features(self, sequences: int, length: int) -> Features:
         """Encode texts that are too long, so that each sequence has as many tokens as the length allows."""

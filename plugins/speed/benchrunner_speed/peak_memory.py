@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from benchrunner import RequestError
+
 STATUS = Path("/proc/self/status")
 
 
@@ -26,7 +28,11 @@ def resident_peak() -> int:
         for line in STATUS.read_text(encoding="ascii", errors="replace").splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
-    import resource
-
+    try:
+        import resource
+    except ImportError:
+        raise RequestError(
+            "the memory of a process is measured on Linux and macOS only; this system does not tell it."
+        ) from None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

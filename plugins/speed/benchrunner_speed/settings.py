@@ -32,7 +32,7 @@ class SpeedSettings(Declared):
     threads: int | None = parameter(
         None, "threads of a CPU (default: all that this process may use)", int, at_least=1, at_most=4096
     )
-    device: str = parameter("auto", "cpu, cuda, cuda:1, ...")
+    device: str = parameter("auto", "cpu, cuda, cuda:1, mps, ...")
     training: bool = parameter(True, "measure training steps, too")
     train_batch: int = parameter(32, "sequences of a training step, and of the batch whose memory counts", at_least=1)
     train_length: int = parameter(128, "tokens of each of these sequences", at_least=3)

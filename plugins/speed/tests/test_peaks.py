@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from benchrunner import RequestError
+from benchrunner_speed import peak_memory
 from benchrunner_speed.energy import absence, counters, joules
 from benchrunner_speed.peak_memory import STATUS
 
@@ -58,3 +60,10 @@ def test_absent_energy_has_its_reason(tmp_path: Path) -> None:
     file.unlink()
     assert "by the superuser only" in absence(tmp_path)
     assert os.fspath(tmp_path) in absence(tmp_path)
+
+
+def test_a_system_that_tells_no_peak_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peak_memory, "STATUS", Path("absent"))
+    monkeypatch.setitem(sys.modules, "resource", None)
+    with pytest.raises(RequestError, match="on Linux and macOS only"):
+        peak_memory.resident_peak()
