@@ -9,7 +9,10 @@ from benchrunner_protocols.protocol import Part, Protocol
 
 GLUE = tuple(f"glue/{name}" for name in ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte"))
 NOT_STATED = "not stated: one seed here"
-BEST_CHECKPOINT = "early stopping: the best checkpoint on dev of each fit is kept there, the last one here"
+BEST_CHECKPOINT = (
+    "early stopping: the best checkpoint on dev of each fit is kept there, the last one here; --stop-at STEPS,all "
+    "adds checkpoints, of which all seeds of a grid point take the same"
+)
 
 BERT = Protocol(
     name="bert-paper",
@@ -74,7 +77,7 @@ DEBERTA_V3 = Protocol(
     grid="none: the released scripts have the values that the authors chose",
     seeds="not stated: the README says 'multiple runs with different random seeds'; one seed here",
     selection="nothing is selected",
-    missing=("WNLI, which has no script", "the grid of the paper's appendix, which could not be checked"),
+    missing=("WNLI, which has no script", "the grid of the paper's appendix, which no source at hand shows"),
     published=("DeBERTaV3-large", "DeBERTaV3-base"),
 )
 
@@ -110,8 +113,8 @@ ETTIN = dataclasses.replace(
     about="GLUE with the grid of ModernBERT, which the authors of Ettin took over",
     source="Weller et al. 2025, which evaluates as Warner et al. 2024, Appendix E.1; no script for GLUE is released",
     grid="Warner et al. 2024, Appendix E.1; whether Ettin kept every value could not be checked",
-    missing=(*MODERNBERT.missing, "published figures of the tasks, which could not be checked"),
-    published=(),
+    missing=(*MODERNBERT.missing, "published figures but those of SST-2: the paper's Table 3 has MNLI without its set"),
+    published=tuple(f"Ettin-Enc-{size}" for size in ("17m", "32m", "68m", "150m", "400m", "1B")),
 )
 
 NEOBERT = Protocol(
@@ -147,6 +150,7 @@ EUROBERT = Protocol(
         BEST_CHECKPOINT,
         "the German, Spanish and Dutch test sets of NER, which a model fitted to English answers there",
         "XNLI, PAWS-X, AmazonReviews, MassiveIntent, code and mathematics, regression and retrieval",
+        "published figures: Table 1 has means over European languages, for which no task stands here",
     ),
 )
 
@@ -192,7 +196,8 @@ MOSBACH = Protocol(
     grid="none: 2e-5 is the rate of the configuration that the README names",
     seeds="25, examples/bert_stable_fine_tuning/scripts/run_scripts.txt (seeds 1 to 25)",
     selection="nothing is selected; the spread over the seeds is the result",
-    missing=(BEST_CHECKPOINT, "the published table, which could not be checked"),
+    missing=(BEST_CHECKPOINT, "the published figure of MRPC, which is the mean of accuracy and F1"),
+    published=("BERT-LARGE (Mosbach)",),
     first_seed=1,
 )
 
