@@ -48,6 +48,15 @@ class Recipe(Declared):
         none="all",
         read_by=STEPS,
     )
+    stop_at: int | None = parameter(
+        None,
+        "optimizer steps after which training ends although the schedule goes on: an earlier state of the whole "
+        "training, among which dev chooses if several are given",
+        int,
+        at_least=1,
+        none="all",
+        read_by=STEPS,
+    )
     batch_size: int = parameter(
         32,
         "examples in one optimizer step, or what batch-unit says; it does not depend on the memory",
@@ -276,8 +285,8 @@ class Recipe(Declared):
 
     def passes(self, rows: int) -> float:
         """Estimate how often a training in steps reads each of its rows."""
-        most = math.inf if self.max_steps is None else self.max_steps * self.batch_size / max(1, rows)
-        return min(self.epochs, most)
+        steps = min(self.max_steps or math.inf, self.stop_at or math.inf)
+        return min(self.epochs, steps * self.batch_size / max(1, rows))
 
     @property
     def general(self) -> dict[str, Any]:

@@ -245,6 +245,7 @@ class _Run:
             ranking = Ranking(records, predictions)
             trained = list[Cell]()
             while fits := rungs.next_fits(ranking.score):
+                watch.expect(rungs.expected)
                 _drop_beaten(trained, ranking, runner, needed)
                 before = len(records)
                 for fit, record in executed(self._executor, fits, runner):
@@ -258,7 +259,7 @@ class _Run:
                         f"The executor '{self._executor.name}' gave no record of {lost} of {len(fits)} fits."
                     )
                 trained = rungs.cells
-        for fit in rungs.fits:
+        for fit in different_fits(cell for cell in rungs.cells if cell.fitting.keep != "all"):
             runner.folder(fit).forget_state()
         return records
 

@@ -69,20 +69,17 @@ class Checkpoint:
         metadata = {"facts": written, "checksum": _checksum(written, tensors)}
         write_atomically(self._file, lambda part: save_file(tensors, part, metadata=metadata))
 
-    def load(
-        self, optimizer: Optimizer, steps: int | None = None, *, free_steps: int = 0
-    ) -> tuple[int, dict[int, int]] | None:
+    def load(self, optimizer: Optimizer, steps: int | None = None) -> tuple[int, dict[int, int]] | None:
         """Restore the optimizer's state and return the step and the budgets; None where there is no checkpoint.
 
-        `steps` is the number of all steps of the fit, and `free_steps` of those that a shorter fit takes alike. A file
-        that is damaged, or not a state of this fit, is removed with a `DamagedFile`; the optimizer is then as before.
+        `steps` is the number of all steps of the fit. A file that is damaged, or not a state of this fit, is removed
+        with a `DamagedFile`; the optimizer is then as before.
         """
         if not self._file.exists():
             return None
         try:
             facts, tensors = self._read()
-            shared = steps if facts.of == self._of else free_steps
-            if fault := _fault(optimizer, tensors, facts.step, shared):
+            if fault := _fault(optimizer, tensors, facts.step, steps):
                 raise ValueError(fault)
         except Exception as error:  # a file that is cut or damaged raises many kinds
             remove(self._file)

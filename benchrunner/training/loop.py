@@ -248,7 +248,7 @@ class Training:
         A damaged checkpoint is left out, and all steps are taken again.
         """
         try:
-            found = self.checkpoint.load(self.optimizer, self.schedule.steps, free_steps=self.schedule.free_steps)
+            found = self.checkpoint.load(self.optimizer, self.schedule.steps)
         except DamagedFile as error:
             found = None
             self._remark(str(error))

@@ -61,6 +61,12 @@ def counted_steps(steps: int, amount: float) -> int:
     return int(amount) if amount > 1 else int(steps * Fraction(repr(amount)))
 
 
+def goes_on(recipe: Recipe, shorter: Recipe) -> bool:
+    """Return whether a training takes the first steps of a shorter one, which differs in its length only."""
+    stops = shorter.stop_at is not None
+    return shorter.changed(stop_at=recipe.stop_at) == recipe if stops else has_free_steps(shorter)
+
+
 def has_free_steps(recipe: Recipe) -> bool:
     """Return whether the first steps of a training do not depend on the number of all steps.
 
@@ -95,19 +101,26 @@ class Schedule:
         return first_steps
 
     @property
-    def steps(self) -> int:
-        """Number of all steps; the last epoch may be cut short."""
+    def planned(self) -> int:
+        """Number of steps at which the schedule ends; the last epoch may be cut short."""
         last = self.first_steps[-1]
         return min(last, self.recipe.max_steps or last)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps that are taken."""
+        return min(self.planned, self.recipe.stop_at or self.planned)
 
     @cached_property
     def warmup(self) -> int:
         """Number of steps in which the learning rate rises; it may be more than all steps."""
-        return counted_steps(self.steps, self.recipe.warmup)
+        return counted_steps(self.planned, self.recipe.warmup)
 
     @property
     def free_steps(self) -> int:
-        """Number of first steps that a fit with more epochs takes alike: see `has_free_steps`."""
+        """Number of first steps that a longer fit takes alike: see `goes_on`."""
+        if self.recipe.stop_at:
+            return self.steps
         if not has_free_steps(self.recipe):
             return 0
         if self.recipe.schedule != "trapezoid" or self.recipe.final_share == 1:
@@ -135,7 +148,7 @@ class Schedule:
         """Give the learning rate of a step, counted from 0."""
         share = share_of_peak(
             step,
-            self.steps,
+            self.planned,
             self.warmup,
             schedule=self.recipe.schedule,
             cooldown=self.recipe.cooldown,

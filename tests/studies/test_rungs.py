@@ -175,12 +175,12 @@ def trained(folder: Path, recipe: Recipe, epochs: tuple[int, ...], **options: An
     return run(made, epochs=epochs, seeds=(0, 1), keep="all", **options), made
 
 
-def weights(result: Result, made: Runner) -> Mapping[tuple[int, int], bytes]:
-    """Return the content of all files of each fit's model, by epochs and seed."""
+def weights(result: Result, made: Runner) -> Mapping[str, bytes]:
+    """Return the content of all files of each fit's model, by the fit's id."""
     models = {}
     for fit in result.cells[0].cell.fits:
         files = sorted(made.folder(fit).model.iterdir())
-        models[fit.recipe.epochs, fit.seed] = b"".join(file.read_bytes() for file in files)
+        models[fit.id] = b"".join(file.read_bytes() for file in files)
     return models
 
 
@@ -233,6 +233,45 @@ def test_numbers_of_steps_are_lengths_too(tmp_path: Path) -> None:
     tasks = tuple(made.plugins.tasks.values())
     run_study(compared(("words",), tasks, Grid({"max_steps": (4, None, 8)})), made)
     assert [step for _, step in steps] == list(range(1, 19))
+
+
+def checkpoints(made: Runner, *stops: int | None) -> Result:
+    """Train one fit on a schedule of 18 steps that decays, and stop copies of it earlier."""
+    tasks = tuple(made.plugins.tasks.values())
+    study = compared(("words",), tasks, Grid({"stop_at": stops}), keep="all")
+    return run_study(study, made)
+
+
+def test_checkpoints_of_a_decaying_fit_are_one_training(tmp_path: Path) -> None:
+    decaying = FREE.changed(epochs=3, schedule="released", warmup=0.1)
+    made = runner(tmp_path / "one", register_tasks=[mood(recipe=decaying)])
+    steps = steps_taken(made)
+    together = weights(checkpoints(made, 4, None, 11), made)
+    assert [step for _, step in steps] == list(range(1, 19)), "six steps an epoch, three epochs"
+    for stop in (4, 11, None):
+        alone = runner(tmp_path / str(stop), register_tasks=[mood(recipe=decaying)])
+        for name, content in weights(checkpoints(alone, stop), alone).items():
+            assert together[name] == content, (stop, name)
+
+
+@pytest.mark.parametrize(("keep", "taken"), [("all", 6), ("selected", 12 + 6)])
+def test_a_later_study_goes_on_from_a_kept_state(keep: str, taken: int, tmp_path: Path) -> None:
+    made = runner(tmp_path, register_tasks=[mood(recipe=FREE)])
+    run(made, epochs=(1,), keep=keep)
+    run(made, epochs=(1, 2), keep=keep)
+    steps = steps_taken(made)
+    tasks = tuple(made.plugins.tasks.values())
+    plan = dry_run_study(compared(("words",), tasks, Grid({"epochs": (1, 2, 3)})), made)
+    run(made, epochs=(1, 2, 3), keep=keep)
+    assert len(steps) == taken
+    assert sum(fit.rows for fit in plan.fits if not fit.is_finished) == 8 * taken
+
+
+def test_a_checkpoint_goes_on_in_its_own_schedule_only(tmp_path: Path) -> None:
+    decaying = FREE.changed(schedule="released")
+    recipes = [decaying.changed(epochs=epochs, stop_at=stop) for epochs in (1, 2) for stop in (3, None)]
+    shorter = shorter_recipes(recipes, 64, Cell("words", mood()))
+    assert all(recipe.epochs == before.epochs for recipe, before in shorter.items())
 
 
 @pytest.mark.parametrize("changes", [{"schedule": "released"}, {"warmup": 0.1}, {"schedule": "cosine"}])

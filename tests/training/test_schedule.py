@@ -61,6 +61,14 @@ def test_the_schedule_ends_with_max_steps() -> None:
     assert [short.lr(step) for step in range(20)] == [fit_schedule(20, warmup=0.1).lr(step) for step in range(20)]
 
 
+def test_a_fit_that_stops_has_the_rates_of_the_whole() -> None:
+    whole = fit_schedule(50, warmup=0.1)
+    stopped = fit_schedule(50, warmup=0.1, stop_at=20)
+    assert stopped.steps == 20 == stopped.free_steps
+    assert [stopped.lr(step) for step in range(20)] == [whole.lr(step) for step in range(20)]
+    assert fit_schedule(50, stop_at=90).steps == 50
+
+
 def test_each_epoch_has_its_own_order() -> None:
     schedule, copy = (Schedule(np.ones(40, dtype=np.int64), Recipe(batch_size=40), seed=1) for _ in range(2))
     first, second = schedule.batch(0), schedule.batch(1)

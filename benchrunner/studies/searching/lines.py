@@ -25,7 +25,7 @@ def points_of(cell: Cell) -> list[Recipe]:
 
 
 def _length(recipe: Recipe, rows: int | None) -> tuple[float, float]:
-    return recipe.passes(rows or 0), recipe.max_steps or math.inf
+    return recipe.passes(rows or 0), recipe.stop_at or recipe.max_steps or math.inf
 
 
 def lines_of(points: Iterable[Recipe]) -> list[list[Recipe]]:
@@ -38,7 +38,7 @@ def lines_of(points: Iterable[Recipe]) -> list[list[Recipe]]:
 
 def _of_any_length(recipe: Recipe) -> Recipe:
     """Return what a recipe has in common with those that differ only in the length of the training."""
-    return recipe.changed(epochs=1, max_steps=None)
+    return recipe.changed(epochs=1, max_steps=None, stop_at=None)
 
 
 def is_searched(cell: Cell) -> bool:
@@ -79,14 +79,14 @@ def shorter_recipes(recipes: Iterable[Recipe], rows: int | None, cell: Cell) -> 
 
     Trials and the fits of folds train alone.
     """
-    from benchrunner.training.schedule import has_free_steps  # loads torch, which a list of searches does without
+    from benchrunner.training.schedule import goes_on  # loads torch, which a list of searches does without
 
     before = dict[Recipe, Recipe]()
     shorter = dict[Recipe, Recipe]()
     trains_alone = cell.fitting.trials or cell.task.folds
     for recipe in () if trains_alone else sorted(recipes, key=lambda recipe: _length(recipe, rows)):
         line = _of_any_length(recipe)
-        if line in before and has_free_steps(recipe):
+        if line in before and goes_on(recipe, before[line]):
             shorter[recipe] = before[line]
         before[line] = recipe
     return shorter
@@ -99,6 +99,8 @@ def linked(cells: Sequence[Cell]) -> dict[str, Fit]:
         fits_of = dict[Recipe, dict[int, str]]()
         for point in cell.candidates:
             fits_of[point.recipe] = {fit.seed: fit.id for fit in point.fits}
+            if cell.fitting.keep == "all":  # a later study may have longer trainings
+                fits |= {fit.id: replace(fit, leaves_state=True) for fit in point.fits}
         for longer, shorter in shorter_recipes(fits_of, cell.candidates[0].rows, cell).items():
             for seed in fits_of[longer].keys() & fits_of[shorter].keys():
                 after, before = fits_of[longer][seed], fits_of[shorter][seed]

@@ -114,7 +114,7 @@ def _by_length_of_training(section: Section) -> Iterator[Card]:
         points = {}
         for point in section.grid:
             if point.system == name and point.is_chosen_but_for_length and point.mean is not None:
-                points[float(point.epochs)] = point.mean
+                points[point.epochs] = point.mean
         if len(points) > 2:
             lines.append(Line(name, series, sorted(points.items())))
     if lines:
