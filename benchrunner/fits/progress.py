@@ -58,9 +58,15 @@ class Watch:
     """
 
     def __init__(
-        self, weights: Collection[tuple[Fit, float]], *, counts: Counted = "step", quiet: bool = False
+        self,
+        weights: Collection[tuple[Fit, float]],
+        *,
+        counts: Counted = "step",
+        quiet: bool = False,
+        most: int | None = None,
     ) -> None:
-        self._left = TimeLeft(weights)
+        """`most` is the number of fits that run at most, if a search leaves some out."""
+        self._left = TimeLeft(weights, most=most)
         self._varied = _varied(fit for fit, _ in weights)
         self._counts, self._quiet = counts, quiet
         self._bar: Progress | None = None
@@ -129,11 +135,16 @@ class Watch:
 
 @contextlib.contextmanager
 def watched(
-    reports: Reports, weights: Collection[tuple[Fit, float]], *, counts: Counted = "step", show: bool = True
+    reports: Reports,
+    weights: Collection[tuple[Fit, float]],
+    *,
+    counts: Counted = "step",
+    show: bool = True,
+    most: int | None = None,
 ) -> Iterator[Watch]:
     """Show the progress of a runner's fits on standard error; with `show=False`, leave its `report` alone."""
     with contextlib.ExitStack() as stack:
-        watch = stack.enter_context(Watch(weights, counts=counts, quiet=not show))
+        watch = stack.enter_context(Watch(weights, counts=counts, quiet=not show, most=most))
         if show:
             stack.enter_context(reports.reporting_to(watch))
         yield watch

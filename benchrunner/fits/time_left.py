@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
@@ -66,12 +68,26 @@ class TimeLeft:
     fits at once are in the ratio of the wall time to the sum of the fits' times.
     """
 
-    def __init__(self, works: Iterable[tuple[Fit, float]], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        works: Iterable[tuple[Fit, float]],
+        clock: Callable[[], float] = time.monotonic,
+        most: int | None = None,
+    ) -> None:
+        """`most` is the number of fits that run at most, if a search leaves some out."""
         self._clock = clock
         self._fits: dict[str, _Progress] = {}
         for fit, work in works:
-            self._fits[fit.id] = _Progress(_groups(fit), work)
+            groups = (fit.backbone, fit.method, fit.task), (fit.backbone, fit.method), ()
+            self._fits[fit.id] = _Progress(groups, work)
         self._started: float | None = None
+        self._most = most
+
+    @property
+    def _counted(self) -> list[_Progress]:
+        """The fits that have begun, and of the others as many as may still run."""
+        begun_first = sorted(self._fits.values(), key=lambda fit: fit.began is None and not fit.is_finished)
+        return begun_first[: self._most]
 
     def __contains__(self, fit: Fit) -> bool:
         return fit.id in self._fits
@@ -107,14 +123,14 @@ class TimeLeft:
     @property
     def is_finished(self) -> bool:
         """Whether every fit is finished."""
-        return all(fit.is_finished for fit in self._fits.values())
+        return all(fit.is_finished for fit in self._counted)
 
     @property
     def share(self) -> float:
         """Share of the whole time that has passed, as far as costs are known."""
         rate = self._rates()
         whole = left = 0.0
-        for fit in self._fits.values():
+        for fit in self._counted:
             whole += rate(fit) * fit.work
             left += rate(fit) * fit.left
         return 1 - left / whole if whole else 1.0
@@ -125,7 +141,7 @@ class TimeLeft:
         rate = self._rates()
         is_known = False
         ran = left = 0.0
-        for fit in self._fits.values():
+        for fit in self._counted:
             is_measured = fit.measured[0] > 0
             is_known = is_known or is_measured or bool(fit.recorded)
             ran += fit.span if is_measured else 0.0
@@ -137,32 +153,22 @@ class TimeLeft:
 
     def _rates(self) -> Callable[[_Progress], float]:
         """Return a function that gives the seconds for a unit of a fit's work; 1.0 where nothing was measured."""
-        ran: dict[tuple[str, ...], list[float]] = {}
-        recorded: dict[tuple[str, ...], list[float]] = {}
+        seconds = defaultdict[tuple[bool, tuple[str, ...]], float](float)  # by whether an earlier process ran the fits
+        work = defaultdict[tuple[bool, tuple[str, ...]], float](float)
         for fit in self._fits.values():
-            seconds, work = fit.measured
-            for group in fit.groups:
-                if seconds > 0:
-                    _add(ran, group, seconds, work)
-                elif fit.recorded:
-                    _add(recorded, group, fit.recorded, fit.work)
+            took, done = fit.measured
+            is_recorded = took <= 0
+            if is_recorded:
+                took, done = fit.recorded or 0.0, fit.work
+            for group in fit.groups if took else ():
+                seconds[is_recorded, group] += took
+                work[is_recorded, group] += done
 
         def rate(fit: _Progress) -> float:
-            for sums in (ran, recorded):
-                for group in fit.groups[:-1]:
-                    if group in sums:
-                        return sums[group][0] / sums[group][1]
-            sums = ran or recorded
-            return sums[()][0] / sums[()][1] if sums else 1.0
+            of_own = itertools.product((False, True), fit.groups[:-1])
+            for known in (*of_own, (False, ()), (True, ())):
+                if known in work:
+                    return seconds[known] / work[known]
+            return 1.0
 
         return rate
-
-
-def _groups(fit: Fit) -> tuple[tuple[str, ...], ...]:
-    return ((fit.backbone, fit.method, fit.task), (fit.backbone, fit.method), ())
-
-
-def _add(sums: dict[tuple[str, ...], list[float]], group: tuple[str, ...], seconds: float, work: float) -> None:
-    total = sums.setdefault(group, [0.0, 0.0])
-    total[0] += seconds
-    total[1] += work

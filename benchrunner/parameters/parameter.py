@@ -188,6 +188,8 @@ class Parameter:
         if not self.separator:
             return self.checked(self._parsed(text), name)
         parts = [self._parsed(part.strip()) for part in text.split(self.separator)]
+        if "" in parts and self.kind is not str:
+            self._part(text, name)  # its error shows the whole text
         return self.checked(tuple(parts), name)
 
     def read_values(self, text: str, name: str) -> tuple[Any, ...]:

@@ -70,11 +70,17 @@ class Comparison:
     """The parts of the variance of the difference; none if no answer differs."""
     lower_is_better: bool = False
     """Whether the metric is an error, so that a negative difference says that `a` is better."""
+    most: float = math.inf
+    """The largest difference that values of the metric can have."""
 
     @property
     def gain(self) -> float:
         """By how much `a` is better than `b`."""
         return -self.difference if self.lower_is_better else self.difference
+
+    def within(self, half: float) -> Comparison:
+        """Return the comparison with an interval that has this half width and possible ends."""
+        return replace(self, low=max(self.difference - half, -self.most), high=min(self.difference + half, self.most))
 
     @property
     def detectable(self) -> float:
@@ -302,10 +308,11 @@ def compare_sides(
         p = combined_p(difference, parts)
     else:
         method, p = fits_test(a.fits[0], b.fits[0], seed=seed, resamples=resamples, at_least=at_least)
+    least, most = a.fits[0].metric.limits(a.fits[0].score) or (-math.inf, math.inf)
     return Comparison(
         difference=difference,
-        low=difference - half,
-        high=difference + half,
+        low=difference,
+        high=difference,
         p=p,
         claim=claim,
         method=method,
@@ -315,7 +322,8 @@ def compare_sides(
         confidence=confidence,
         parts=tuple(parts),
         lower_is_better=a.fits[0].metric.lower_is_better,
-    )
+        most=most - least,
+    ).within(half)
 
 
 @final

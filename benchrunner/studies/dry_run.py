@@ -25,6 +25,7 @@ from benchrunner.studies.system_commands import PROGRAM, estimate_command
 
 FIRST_STAGE = "(first task)"
 """Text in place of a column's name, for fits of the task that a system is fine-tuned on first."""
+UNKNOWN_POINTS = "which grid points a search tries is known as it runs: the longest are counted, and none as finished"
 
 
 @final
@@ -272,7 +273,9 @@ class _Plan:
         fits = []
         folds = task.folds.number if task.folds else 1
         shorter = shorter_recipes(recipes, recipes[0].limit_train or all_rows, cell)
-        for recipe in recipes[: cell.fitting.trials]:
+        if cell.fitting.trials:
+            recipes = heapq.nlargest(cell.fitting.trials, recipes, key=lambda recipe: recipe.passes(all_rows))
+        for recipe in recipes:
             rows = rows_read(task, method, recipe, self._runner, shorter.get(recipe))
             goes_on = recipe in shorter
             for seed in seeds:
@@ -316,6 +319,8 @@ class _Plan:
             0.0,
             0.0,
         )
+        if cell.fitting.trials:
+            compared, line = list(line.fits), replace(line, problem=UNKNOWN_POINTS)
         return replace(line, fits=tuple(compared), measured=measured_cost(self._costs, wanted))
 
     def _has_left_no_state(self, fit: str) -> bool:

@@ -241,11 +241,10 @@ class _Run:
         weights = []
         if self._show:
             weights = [(fit, fit_work(fit, runner, rungs.shorter(fit))) for fit in rungs.fits]
-        with watched(runner.observers, weights, show=self._show) as watch:
+        with watched(runner.observers, weights, show=self._show, most=rungs.most) as watch:
             ranking = Ranking(records, predictions)
             trained = list[Cell]()
             while fits := rungs.next_fits(ranking.score):
-                watch.expect(rungs.expected)
                 _drop_beaten(trained, ranking, runner, needed)
                 before = len(records)
                 for fit, record in executed(self._executor, fits, runner):

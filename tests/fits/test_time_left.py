@@ -122,3 +122,10 @@ def test_all_done_leaves_nothing() -> None:
     for fit in FITS:
         run(left, clock, fit, 2.0)
     assert (left.seconds, left.share) == (0.0, 1.0)
+
+
+def test_fits_that_a_search_leaves_out_do_not_count() -> None:
+    clock = Clock()
+    left = TimeLeft([(fit, 10.0) for fit in FITS], clock, most=2)
+    run(left, clock, FITS[3], 30.0)
+    assert (left.share, left.seconds) == (pytest.approx(0.5), pytest.approx(30.0))

@@ -38,7 +38,7 @@ def test_texts_become_values_of_the_kinds_of_the_fields() -> None:
         ("max-retries", "-1", "The executor option max-retries must be a whole number from 0 up, not -1."),
         ("memory", "nan", "The executor option memory must be a number above 0, not nan."),
         ("files", "returnd", "The executor option files must be one of shared, returned, not 'returnd'. Did you mean "),
-        ("ports", "1/", "The executor option ports must be a whole number up to 65,535, not ''."),
+        ("ports", "1/", "The executor option ports must be a whole number up to 65,535, not '1/'."),
         ("strict", "maybe", "The executor option strict must be true or false, not 'maybe'."),
     ],
 )

@@ -58,7 +58,9 @@ def test_permutations_equal_all_swaps_tried_by_hand(metric: Metric) -> None:
 
 def test_a_metric_without_row_sums_has_the_same_permutations() -> None:
     gold, [a], [b] = labels(0, 12), restarts(1, labels(0, 12), 1, 0.8), restarts(2, labels(0, 12), 1, 0.5)
-    slow, fast = (paired_test(metric, gold, [a], [b]) for metric in (Metric("slow", MATTHEWS.compute), MATTHEWS))
+    slow, fast = (
+        paired_test(metric, gold, [a], [b]) for metric in (Metric("slow", MATTHEWS.compute, lowest=-1), MATTHEWS)
+    )
     assert slow.p == pytest.approx(fast.p)
     assert replace(slow, p=fast.p) == fast
 
@@ -195,3 +197,13 @@ def test_rows_that_are_counted_together_are_swapped_alone(kinds: int) -> None:
         as_large += abs(difference(np.where(swapped, b, a), np.where(swapped, a, b))) >= abs(difference(a, b)) - 1e-12
     fits = (ScoredAnswers(metric, gold.tolist(), answers.tolist()) for answers in (a, b))
     assert swap_test(*fits, seed=0) == pytest.approx(as_large / 1_000, abs=0.03)
+
+
+@pytest.mark.parametrize(("metric", "most"), [("accuracy", 1.0), (MATTHEWS, 2.0)], ids=["accuracy", "matthews"])
+def test_intervals_hold_no_impossible_difference(metric: Metric | str, most: float) -> None:
+    gold = [1, 0, 1, 0]
+    comparison = paired_test(metric, gold, [[1, 0, 1, 0]], [[0, 1, 1, 0]])
+    half = half_width(comparison.parts, 0.05)
+    assert comparison.difference + half > most == comparison.high
+    assert comparison.low == max(comparison.difference - half, -most)
+    assert comparison.reversed.low == -most

@@ -53,6 +53,14 @@ def test_a_choice_at_the_edge_of_three_is_noted(
     assert [note.partition(EDGE)[2] for note in notes if EDGE in note] == said
 
 
+def test_equal_grid_points_have_no_edge(tmp_path: Path) -> None:
+    result = compare_rates(chancy(tmp_path), grid=Grid({"lr": (4, 6, 8)}))
+    tied = {place: (0.5,) * len(scores) for place, scores in result.statistics.trials.items()}
+    assert any(EDGE in note for note in footnotes(result))
+    result.__dict__["statistics"] = replace(result.statistics, trials=tied)
+    assert not any(EDGE in note for note in footnotes(result))
+
+
 def test_notes_on_edges_are_of_one_kind(tmp_path: Path) -> None:
     result = compare_rates(chancy(tmp_path), grid=Grid({"lr": (4, 6, 8), "warmup": (0.1, 0.2, 0.3)}), seeds=(0,))
     (said,) = [note for note in footnotes(result, every_note=False) if EDGE in note]

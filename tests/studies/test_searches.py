@@ -16,6 +16,9 @@ from benchrunner.results import Grid, Result, Runner, StudyOptions, compared, re
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.dry_run import dry_run_study
 from benchrunner.studies.dry_run_table import notes
+from benchrunner.studies.planning import planned
+from benchrunner.studies.searching.budget import Budget
+from benchrunner.studies.searching.rungs import Rungs
 from inline import QUICK, mood, plugins, runner
 
 RATES = (1.0, 2.0, 3.0, 4.0, 5.0)
@@ -228,3 +231,23 @@ def test_longer_trainings_are_a_larger_budget(tmp_path: Path) -> None:
 def test_equal_budgets_are_not_mentioned(tmp_path: Path) -> None:
     made, _, _ = offering(tmp_path, lambda lr, epochs, seed: 2 * lr)
     assert "budget" not in said_of(made, {"a": Grid({"lr": (3.0, 6.0)}), "b": Grid({"lr": (4.0, 5.0)})})
+
+
+def test_progress_counts_as_many_points_as_there_are_trials(tmp_path: Path) -> None:
+    made, _, _ = offering(tmp_path, lambda lr, epochs, seed: 1)
+    study = compared(
+        ("words",), tuple(made.plugins.tasks.values()), Grid({"lr": RATES}), seeds=(0, 1), search="upwards", trials=3
+    )
+    rungs = Rungs([planned(study.cells[0], made)], made, Budget(), {})
+    assert (rungs.most, len(rungs.fits)) == (3 * 2, 10)
+
+
+def test_a_dry_run_does_not_guess_which_points_are_tried(tmp_path: Path) -> None:
+    made, method, _ = offering(tmp_path, lambda lr, epochs, seed: 1)
+    run(made, lr=RATES[:2], epochs=(1, 2), seeds=(0,))
+    assert len(method.fitted) == 4
+    grid = Grid({"lr": RATES, "epochs": (1, 2)})
+    tasks = tuple(made.plugins.tasks.values())
+    plan = dry_run_study(compared(("words",), tasks, grid, seeds=(0, 1), search="upwards", trials=2), made)
+    assert {fit.recipe.epochs for fit in plan.fits} == {2} and plan.to_run == len(plan.fits) == 4
+    assert any("which grid points a search tries is known as it runs" in said for said in notes(plan))

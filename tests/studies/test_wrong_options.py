@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from benchrunner import RequestError
+from benchrunner.parameters.declared import parameters_of
 from benchrunner.results import Grid, StudyOptions, compared
 from benchrunner.runs.local_executor import Local
 from inline import mood
@@ -53,3 +54,9 @@ def test_an_absurd_number_of_jobs_is_refused(jobs: int, message: str) -> None:
     with pytest.raises(RequestError) as refused:
         Local(jobs)
     assert str(refused.value) == f"--jobs must be a whole number from 1 to 1,024, not {message}."
+
+
+@pytest.mark.parametrize("folds", ["5x", "x3", "5xx2"])
+def test_a_number_that_is_missing_shows_the_whole_text(folds: str) -> None:
+    with pytest.raises(RequestError, match=f"folds must be a whole number from 1 up, not '{folds}'"):
+        parameters_of(StudyOptions)["folds"].read(folds, "folds")

@@ -190,7 +190,8 @@ def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[st
         yield f"{names} no scores: {reason}", f"lost: {_without_numbers(reason)}", column.title
     if 0 < cell.collapsed < len(cell.chosen_fits):
         yield _collapsed_note(cell, place, result), "collapsed fits", column.title
-    for said in _at_edge(cell):
+    expected = result.statistics.trials.get(place) or (0.0,)
+    for said in _at_edge(cell) if abs(expected[-1] - expected[0]) > 1e-9 else ():  # not if all points are equal
         yield f"the best grid point lies at the edge of the grid: {said}", "edge of the grid", column.title
     for note in cell.notes:
         yield note, _without_numbers(note), column.title

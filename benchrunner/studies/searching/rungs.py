@@ -66,6 +66,13 @@ class Rungs:
         """All planned fits, each once."""
         return list(self._fits.values())
 
+    @property
+    def most(self) -> int:
+        """The number of fits that run at most: in a search with trials, those of so many grid points."""
+        return len(
+            different_fits(replace(cell, candidates=cell.candidates[: cell.fitting.trials]) for cell in self._planned)
+        )
+
     def shorter(self, fit: Fit) -> Fit | None:
         """Return the fit that a fit goes on from."""
         return self._fits.get(self._fits[fit.id].shorter)

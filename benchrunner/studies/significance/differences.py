@@ -86,7 +86,7 @@ class SystemDifference:
             "chance_of_better": self.chance,
             "is_equivalent": self.is_equivalent,
         }
-        del facts["parts"]
+        del facts["parts"], facts["most"]
         return facts
 
 
@@ -151,9 +151,8 @@ def _corrected(comparison: Comparison, alpha: float, *, is_clear: bool) -> Compa
     """
     if not comparison.parts:
         return comparison
-    half = half_width(comparison.parts, alpha)
-    low = comparison.difference - half
-    high = comparison.difference + half
+    comparison = comparison.within(half_width(comparison.parts, alpha))
+    low, high = comparison.low, comparison.high
     if not is_clear:
         low = min(low, 0.0)
         high = max(high, 0.0)
