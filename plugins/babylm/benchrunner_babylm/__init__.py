@@ -1,4 +1,4 @@
-"""BabyLM for benchrunner (challenges of 2025 and 2026): the seven fine-tuning tasks and the files of predictions."""
+"""BabyLM for benchrunner (challenges of 2025 and 2026): the fine-tuning tasks and the files of predictions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ __all__ = ["register_leaderboards", "register_tasks"]
 
 @hookimpl
 def register_tasks() -> Iterator[Task]:
-    from benchrunner_babylm.table import tasks
+    from benchrunner_babylm import multilingual, table
 
-    yield from tasks()
+    yield from table.tasks()
+    yield from multilingual.tasks()
 
 
 @hookimpl
 def register_leaderboards() -> Iterator[Leaderboard]:
-    from benchrunner_babylm.board import board
+    from benchrunner_babylm import board, multilingual
 
-    yield board()
+    yield board.board()
+    yield multilingual.board()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,36 @@ LABELS = {"mnli": 3}
 
 def write(task: str, seed: int, folder: Path) -> None:
     """Write `glue_filtered/TASK.train.jsonl` and `TASK.valid.jsonl`. Equal seeds give equal bytes."""
-    home = folder / "glue_filtered"
-    home.mkdir(parents=True, exist_ok=True)
     for file, count in COUNTS.items():
         draw = random.Random(f"{task} {file} {seed}")
         objects = [
             {**_object(task, label := draw.randrange(LABELS.get(task, 2)), draw), "label": label} for _ in range(count)
         ]
-        lines = [json.dumps(given | {"idx": number}) for number, given in enumerate(objects)]
-        (home / f"{task}.{file}.jsonl").write_bytes("".join(f"{line}\n" for line in lines).encode())
+        _write_lines(folder / f"glue_filtered/{task}.{file}.jsonl", objects)
+
+
+def write_multilingual(
+    task: str, language: str, keys: Sequence[str], labels: Sequence[str], seed: int, folder: Path
+) -> None:
+    """Write the two files of a task of the multilingual track, whose labels come in turn."""
+    words = (*THINGS, *PERSONS)
+    for file, count in COUNTS.items():
+        draw = random.Random(f"{task} {language} {file} {seed}")
+        objects = []
+        for number in range(count):
+            label = number % len(labels)
+            telling = f"Here we see {words[label]} and again {words[label]}."
+            texts = [f"{draw.choice(PERSONS)} took it.", telling][-len(keys) :]
+            objects.append({**dict(zip(keys, texts, strict=True)), "label": labels[label]})
+        home = folder / f"multilingual/finetune/data/multilingual/{language}/{task}"
+        _write_lines(home / f"{task}_{language}.{file}.jsonl", objects)
+
+
+def _write_lines(path: Path, objects: Sequence[Mapping[str, Any]]) -> None:
+    """Write objects with their numbers, each in a line."""
+    lines = [json.dumps({**given, "idx": number}) for number, given in enumerate(objects)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
 
 
 def _object(task: str, label: int, draw: random.Random) -> dict[str, Any]:
