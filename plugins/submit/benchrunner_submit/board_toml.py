@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from benchrunner import FileKind, Leaderboard, PluginError, json_files
+from benchrunner import FileKind, Leaderboard, PluginError, closest_names, json_files
 from benchrunner.engine import decoding
 from benchrunner_submit.file_kinds.columns_file import Columns
 from benchrunner_submit.file_kinds.json_file import JsonLines, JsonMap
-from benchrunner_submit.file_kinds.spellings import Labels, Number, Spelling, Text
+from benchrunner_submit.file_kinds.spellings import LabelList, Labels, Number, Spelling, Text
 from benchrunner_submit.file_kinds.text_files import Lines, Table as TableFile
 
 KINDS: Mapping[str, type[FileKind]] = {
@@ -28,7 +30,7 @@ def read_leaderboard(path: Path, table: Mapping[str, Any] | None = None) -> Lead
 
     `table` is the part of the file that describes the leaderboard; None is the whole file.
     """
-    special = {FileKind: _kind, Spelling: _spelling}
+    special = {FileKind: _kind, Spelling: _spelling, Labels: _labels}
     if table is None:
         table = json_files.read_toml(path, PluginError)
     return decoding.decoded(Leaderboard, table, path, PluginError, special, origin=str(path))
@@ -36,18 +38,58 @@ def read_leaderboard(path: Path, table: Mapping[str, Any] | None = None) -> Lead
 
 def _kind(table: decoding.Table) -> FileKind:
     name = table.value("kind", str)
+    if ":" in name:
+        return _made(table, _own_kind(name))
     if name not in KINDS:
-        raise decoding.Mistake(f"there is no kind of file '{name}'; the kinds are {', '.join(KINDS)}.", "kind")
+        known = f"{', '.join(KINDS)}, and module:Class for a kind of a plugin's own"
+        raise decoding.Mistake(f"there is no kind of file '{name}'; the kinds are {known}.", "kind")
     return table.made(KINDS[name])
 
 
+def _own_kind(name: str) -> type[FileKind]:
+    """Import the class of a kind of file by 'module:Class'."""
+    module_name, _, class_name = name.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # whatever the plugin's module raises
+        reason = f"{type(error).__name__}: {error}"
+        raise decoding.Mistake(f"the module of '{name}' cannot be imported: {reason}.", "kind") from None
+    kinds = dict[str, type[FileKind]]()
+    for key, value in vars(module).items():
+        if isinstance(value, type) and issubclass(value, FileKind) and value is not FileKind:
+            kinds[key] = value
+    if class_name not in kinds:
+        meant = closest_names(class_name, kinds)
+        advice = f" Did you mean {meant[0]}?" if meant else ""
+        sentence = f"{module_name} has no class '{class_name}' that is derived from FileKind.{advice}"
+        raise decoding.Mistake(sentence, "kind")
+    return kinds[class_name]
+
+
+def _made(table: decoding.Table, kind: type[FileKind]) -> FileKind:
+    """Make a kind of a plugin's own: the fields of a dataclass are further keys, and another class takes none."""
+    try:
+        return table.made(kind) if is_dataclass(kind) else kind()
+    except (TypeError, NameError) as error:
+        advice = "It is a dataclass whose fields have types that TOML has, or takes no arguments"
+        raise decoding.Mistake(f"{kind.__name__} cannot be made from the file's keys ({error}). {advice}.") from None
+
+
+def _labels(table: decoding.Table) -> Labels:
+    return table.made(Labels)
+
+
 def _spelling(table: decoding.Table) -> Spelling:
-    """Read how an answer is written. Files of JSON may hold any texts, which need neither key."""
+    """Read how an answer is written. Files of JSON and of a plugin's own kind may hold any texts, without a key."""
     given = [key for key in ("labels", "number") if key in table]
-    may_be_text = table.value("kind", str) in ("json", "jsonl")
+    kind = table.value("kind", str)
+    may_be_text = kind in ("json", "jsonl") or ":" in kind
     if len(given) > 1 or not (given or may_be_text):
         raise decoding.Mistake("give either labels or number, to say how an answer is written.", "labels")
     if given == ["number"]:
         number: Number = table.value("number", Number)
         return number
-    return table.made(Labels) if given else Text()
+    if not given:
+        return Text()
+    is_list = "list" in table and table.value("list", bool)
+    return table.made(LabelList) if is_list else table.made(Labels)

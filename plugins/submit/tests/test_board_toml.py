@@ -1,5 +1,7 @@
 """Leaderboards in TOML files: the values that are read from them."""
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from benchrunner.leaderboards.leaderboard import BoardFile
 from benchrunner.leaderboards.published import PublishedColumn, PublishedRow
 from benchrunner_submit.file_kinds.columns_file import Columns
 from benchrunner_submit.file_kinds.json_file import JsonMap
-from benchrunner_submit.file_kinds.spellings import Labels, Number, Text
+from benchrunner_submit.file_kinds.spellings import LabelList, Labels, Number, Text
 from benchrunner_submit.file_kinds.text_files import Lines, Table
 from board_texts import BOARD_TOML, read_board
 
@@ -86,3 +88,77 @@ def test_a_board_may_list_published_rows_and_take_no_files(tmp_path: Path) -> No
         read_board(tmp_path, head + rest)
     with pytest.raises(PluginError, match="give files with the name of their archive, or published results"):
         read_board(tmp_path, head.replace('archive = "moods.zip"\n', ""))
+
+
+LABELS = 'labels = {sad = "0", glad = "1"}'
+
+
+def test_answers_may_be_lists_of_labels(tmp_path: Path) -> None:
+    moods = Labels({"sad": "0", "glad": "1"})
+    text = BOARD_TOML.replace(LABELS, f'{LABELS}\nlist = true\nseparator = "+"\nempty = "none"', 1)
+    assert read_board(tmp_path, text).files[0].kind == Table(("index", "prediction"), LabelList(moods, "+", "none"))
+    text = BOARD_TOML.replace('key = "id"', f'key = "id"\n{LABELS}\nlist = true', 1)
+    assert read_board(tmp_path, text).files[2].kind == JsonMap("id", LabelList(moods))
+    assert read_board(tmp_path, BOARD_TOML.replace(LABELS, f"{LABELS}\nlist = false")).files[0].kind == Table(
+        ("index", "prediction"), moods
+    )
+
+
+OWN_KINDS = """
+from dataclasses import dataclass
+from benchrunner import FileKind
+from benchrunner_submit import Spelling
+
+class Plain(FileKind):
+    def write(self, name, answers):
+        return b""
+    def find_faults(self, content, expected, faults):
+        return None
+
+@dataclass(frozen=True)
+class Sonnet(Plain):
+    spelling: Spelling
+    lines: int = 14
+
+@dataclass(frozen=True)
+class Odd(Plain):
+    what: bytes
+"""
+
+
+@pytest.fixture
+def own_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Name of an importable module with kinds of files."""
+    (tmp_path / "kinds_of_this_test.py").write_text(OWN_KINDS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "kinds_of_this_test", raising=False)
+    return "kinds_of_this_test"
+
+
+def test_a_plugins_own_kind_of_file_is_read(tmp_path: Path, own_kinds: str) -> None:
+    old = 'kind = "table"\nheader = ["index", "prediction"]'
+    read = read_board(tmp_path, BOARD_TOML.replace(old, f'kind = "{own_kinds}:Sonnet"\nlines = 12', 1)).files[0].kind
+    assert (type(read).__name__, vars(read)) == ("Sonnet", {"spelling": Labels({"sad": "0", "glad": "1"}), "lines": 12})
+    bare = BOARD_TOML.replace(LABELS, "", 1)
+    read = read_board(tmp_path, bare.replace(old, f'kind = "{own_kinds}:Sonnet"', 1)).files[0].kind
+    assert vars(read) == {"spelling": Text(), "lines": 14}
+    read = read_board(tmp_path, bare.replace(old, f'kind = "{own_kinds}:Plain"', 1)).files[0].kind
+    assert type(read).__name__ == "Plain"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("kinds_of_this_test:Sonet", "no class 'Sonet' that is derived from FileKind. Did you mean Sonnet"),
+        ("kinds_of_this_test:dataclass", "has no class 'dataclass' that is derived from FileKind"),
+        ("kinds_of_that_test:Sonnet", "cannot be imported: ModuleNotFoundError: No module named 'kinds_of_that_test'"),
+        (":Sonnet", "the module of ':Sonnet' cannot be imported"),
+        ("kinds_of_this_test:Odd", "Odd cannot be made from the file's keys"),
+        ("kinds_of_this_test:Plain", "header: is not a key of this table"),
+    ],
+)
+def test_a_wrong_kind_of_ones_own_is_an_error(tmp_path: Path, own_kinds: str, kind: str, message: str) -> None:
+    text = BOARD_TOML.replace('kind = "table"', f'kind = "{kind}"', 1)
+    with pytest.raises(PluginError, match=re.escape(message)) as error:
+        read_board(tmp_path, text.replace(LABELS, "", 1))
+    assert str(error.value).startswith(str(tmp_path / "moods.toml")) and "(Mood.tsv)" in str(error.value)

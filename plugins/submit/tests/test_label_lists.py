@@ -10,7 +10,7 @@ from benchrunner.errors import PluginError, RequestError
 from benchrunner.leaderboards.file_kind import Answers
 from benchrunner_submit.file_kinds.json_file import JsonMap
 from benchrunner_submit.file_kinds.spellings import LabelList, Labels
-from benchrunner_submit.file_kinds.text_files import Lines
+from benchrunner_submit.file_kinds.text_files import Lines, Table
 
 MOODS = LabelList(Labels({"glad": "g", "sad": "s"}))
 IDS = pa.table({"id": ["x", "y", "z"]})
@@ -57,3 +57,9 @@ def test_an_answer_of_another_kind_is_not_written() -> None:
 def test_texts_that_could_not_be_told_apart_are_refused(arguments: dict[str, str]) -> None:
     with pytest.raises(PluginError, match="need a separator that none of them has"):
         LabelList(MOODS.labels, **arguments)
+
+
+def test_lines_need_a_text_for_no_label() -> None:
+    with pytest.raises(PluginError, match="A line is never empty: say in 'empty'"):
+        Lines(MOODS)
+    assert Table(("id", "moods"), MOODS).check("m.tsv", b"id\tmoods\n0\tg,s\n1\t\n", 2) == []

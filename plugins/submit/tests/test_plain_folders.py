@@ -1,6 +1,7 @@
 """Submissions that are a plain folder or a single file."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -93,11 +94,35 @@ def test_a_single_file_is_checked_by_its_name(tmp_path: Path) -> None:
     assert find_faults(SPOKEN, path) == [
         "doubt.json, id 'q1': found '3'; expected a number from 0 to 1: clip numbers outside of this range."
     ]
-    renamed = path.rename(tmp_path / "Doubt.json")
-    assert "'Doubt.json' must be called exactly doubt.json; it is checked as that file." in find_faults(SPOKEN, renamed)
-    assert find_faults(SPOKEN, renamed.rename(tmp_path / "mine.json")) == [
-        "'mine.json': its name does not tell which file this is; call it said.json or doubt.json."
+
+
+@pytest.mark.parametrize("name", ["Doubt.json", "mine.json", "mine"])
+def test_a_single_file_may_have_any_name(tmp_path: Path, name: str) -> None:
+    path = (write_answers(SPOKEN, SPOKEN_ANSWERS, tmp_path) / "doubt.json").rename(tmp_path / name)
+    assert find_faults(SPOKEN, path, tables=ROWS_AT_HAND) == []
+    assert unchecked(SPOKEN, path, tables=ROWS_AT_HAND) == [
+        f"'{name}' was checked as doubt.json; a submission holds it by this name.",
+        "A whole submission holds said.json as well.",
     ]
+
+
+def test_a_single_file_is_known_by_its_suffix(tmp_path: Path) -> None:
+    board = replace(SPOKEN, files=(*BOARD.files, SPOKEN.files[1]))
+    path = tmp_path / "mine.json"
+    path.write_text('{"q1": 3, "q2": 0}')
+    (fault,) = find_faults(board, path)
+    assert fault.startswith("doubt.json, id 'q1': found '3'")
+
+
+def test_a_file_that_could_be_several_is_not_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"q1": "yes", "q2": 0}')
+    assert find_faults(SPOKEN, path) == [
+        "'mine.json': neither its name nor its content tells which file this is; call it said.json or doubt.json."
+    ]
+    assert unchecked(SPOKEN, path) == []
+    path.write_text('{"q1": 1, "q2": 0, "q3": 0}')  # one fault as a map of numbers, two as a map of texts
+    assert find_faults(SPOKEN, path) == ["doubt.json: 3 answers, expected 2."]
 
 
 def test_a_boards_only_file_may_have_any_name(tmp_path: Path) -> None:

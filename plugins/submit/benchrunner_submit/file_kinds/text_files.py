@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError, file_faults, quoted
-from benchrunner_submit.file_kinds.spellings import Spelling, spell_all
+from benchrunner_submit.file_kinds.spellings import LabelList, Spelling, spell_all
 
 COMMA = ","
 TAB = "\t"
@@ -138,6 +138,8 @@ class Lines(FileKind):
     def __post_init__(self) -> None:
         if self.values < 1:
             raise PluginError(f"A line has one value or more, not {self.values}.")
+        if isinstance(self.spelling, LabelList) and not self.spelling.empty:
+            raise PluginError("A line is never empty: say in 'empty' how 'no label' is written, such as none.")
 
     @property
     def labels_by_text(self) -> Mapping[str, str]:

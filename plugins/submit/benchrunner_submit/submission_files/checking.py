@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -77,15 +77,25 @@ def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table]
     files = list(board.files)
     sentences = list[str]()
     if is_single(path):
-        files = _files_named(board, path.name)
-        further = [file.name for file in board.files if file not in files]
-        if further:
-            sentences.append(f"A whole submission holds {' and '.join(further)} as well.")
+        files, sentences = _said_of_single(board, path)
     for file in files:
         if file.kind.row_columns and file.rows_to_compare(tables.get(file.pair)) is None:
             rows = f"the rows of {file.task}, split {file.split}"
             sentences.append(f"{file.name} was checked for its form and its counts; it was not compared with {rows}.")
     return sentences
+
+
+def _said_of_single(board: Leaderboard, path: Path) -> tuple[list[BoardFile], list[str]]:
+    """Return the board's file that a single file is, if it is one, and what it lacks as a submission."""
+    with opened(path) as [entry]:
+        file = _file_of(board, entry)
+    if file is None or len(board.files) == 1:
+        return [] if file is None else [file], []
+    further = [other.name for other in board.files if other != file]
+    sentences = [f"A whole submission holds {' and '.join(further)} as well."]
+    if file.name != entry.name:
+        sentences.insert(0, f"{quoted(entry.name)} was checked as {file.name}; a submission holds it by this name.")
+    return [file], sentences
 
 
 def detect(boards: Iterable[Leaderboard], path: Path) -> Leaderboard:
@@ -157,22 +167,26 @@ def _assigned(board: Leaderboard, path: Path, entries: list[Entry]) -> Assigned:
 
 
 def _assign_single(board: Leaderboard, entry: Entry) -> Assigned:
-    """Assign a single file to the board's file that it is."""
-    files = _files_named(board, entry.name)
-    if not files:
-        names = file_faults.either([file.name for file in board.files])
-        return {}, [f"{quoted(entry.name)}: its name does not tell which file this is; call it {names}."]
-    name = files[0].name
-    faults = list[str]()
-    if len(board.files) > 1 and name != entry.name:
-        faults.append(_misnamed(entry, name))
-    return {name: entry}, faults
+    """Assign a single file, whatever its name is, to the board's file that it is."""
+    file = _file_of(board, entry)
+    if file is not None:
+        return {file.name: entry}, []
+    names = file_faults.either([file.name for file in board.files])
+    reason = "neither its name nor its content tells which file this is"
+    return {}, [f"{quoted(entry.name)}: {reason}; call it {names}."]
 
 
-def _files_named(board: Leaderboard, name: str) -> list[BoardFile]:
-    """Find the board's file that has this name up to case and punctuation; a board's only file may have any name."""
-    is_only = len(board.files) == 1
-    return [file for file in board.files if is_only or _fold(file.name) == _fold(name)]
+def _file_of(board: Leaderboard, entry: Entry) -> BoardFile | None:
+    """Find the board's file that a single file is: by its name, its suffix, or as what it has the fewest faults."""
+    named = [file for file in board.files if _fold(file.name) == _fold(entry.name)]
+    suffix = PurePath(entry.name).suffix.lower()
+    alike = [file for file in board.files if PurePath(file.name).suffix.lower() == suffix]
+    candidates = named or alike or board.files
+    if len(candidates) == 1:
+        return candidates[0]
+    faults = [len(_content_faults(file, entry, file.rows, None)) for file in candidates]
+    fewest = min(faults)
+    return candidates[faults.index(fewest)] if faults.count(fewest) == 1 else None
 
 
 def _misnamed(entry: Entry, name: str) -> str:
