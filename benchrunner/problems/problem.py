@@ -69,6 +69,8 @@ class Problem(ABC):
     line_columns: tuple[str, ...] = ()
     """Columns of a line of plain text, with TABs between them; empty means `a` and `b`, or the task's text columns. The
     last may be a list: `words`, with white space between them, or `choices`, with TABs."""
+    of_whole_batches: bool = False
+    """Whether `loss` compares the units of a batch with each other: it then gets whole ones. Not at level "token"."""
     decoding_fields: tuple[str, ...] = ()
     """Names of the fields of the dataclass that training never sees: they are part of the identity of predictions."""
 

@@ -12,7 +12,7 @@ whether a library chooses the same kernels in a recording, how much memory the g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, final
@@ -20,6 +20,7 @@ from typing import Any, Protocol, final
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, StaticShape, collate, rounding
@@ -51,6 +52,10 @@ class Work:
         """Compute the loss of a batch, divided by `divisor`; add up its gradients in the weights; return the loss."""
         with precise(self.device, self.precision):
             outputs = self.model(batch)
+        return self.learn(outputs, batch, divisor)
+
+    def learn(self, outputs: Tensor, batch: FlatBatch, divisor: float | Tensor) -> Tensor:
+        """Do what `add` does, from the outputs on."""
         batch = replace(batch, label_smoothing=self.label_smoothing, label_weights=self.label_weights)
         loss = self.problem.loss(outputs, batch) / divisor
         loss.backward()  # type: ignore[no-untyped-call]
@@ -83,10 +88,25 @@ class Eager:
         self.work.optimizer.clear()
 
     def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> Tensor:
+        return self.work.add(self._batch(units, dropout), divisor)
+
+    def add_together(self, parts: Sequence[np.ndarray], dropouts: Sequence[Dropout], divisor: float) -> Tensor:
+        """Add the gradients of a loss of a whole batch, whose outputs are computed in parts, as `Steps.add` does.
+
+        Of each part, only the outputs are kept; the backward pass computes the rest again (Gao et al. 2021).
+        """
+        outputs = []
+        for units, dropout in zip(parts, dropouts, strict=True):
+            batch = self._batch(units, dropout)
+            with precise(self.work.device, self.work.precision):
+                outputs.append(checkpoint(self.work.model, batch, use_reentrant=False))
+        whole = collate(self.work.features, np.concatenate(parts), self.work.device)
+        return self.work.learn(torch.cat(outputs), whole, divisor)
+
+    def _batch(self, units: np.ndarray, dropout: Dropout) -> FlatBatch:
         work = self.work
         multiple = rounding(work.precision, work.features.tokens_in(units))
-        batch = collate(work.features, units, work.device, dropout=dropout, multiple=multiple)
-        return work.add(batch, divisor)
+        return collate(work.features, units, work.device, dropout=dropout, multiple=multiple)
 
 
 class Graph(Protocol):

@@ -319,8 +319,10 @@ class Training:
         divisor = self._loss_divisor(units)
         total = torch.zeros((), device=self.device)
         parts = micro_batches(units, self._unit_tokens, self.micro_tokens)
-        for number, part in enumerate(parts):
-            dropout = Dropout(self.seed, step, number)
+        dropouts = [Dropout(self.seed, step, number) for number in range(len(parts))]
+        if self.problem.of_whole_batches and len(parts) > 1:
+            return Eager(self._work).add_together(parts, dropouts, divisor)
+        for part, dropout in zip(parts, dropouts, strict=True):
             total += self._way.add(part, dropout, divisor)
         return total
 

@@ -16,6 +16,7 @@ from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
+from benchrunner.problems.problem import Problem
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse
 from benchrunner.training.loop import Training
@@ -60,6 +61,7 @@ def fitted(
     recipe: Recipe = RECIPE,
     *,
     data: Features | None = None,
+    problem: Problem = MOOD,
     wrap: Callable[[Model], Model] = lambda model: model,
     dropout: float = 0.0,
     narrow: bool = True,
@@ -69,13 +71,13 @@ def fitted(
 ) -> Fitted:
     """Train the tiny encoder with a linear head on made-up sentences. `wrap` changes the model, `options` the loop."""
     data = data or features(60)
-    encoder, head = TinyEncoder(dropout=dropout), LinearHead(12, MOOD.head, seed=4)
+    encoder, head = TinyEncoder(dropout=dropout), LinearHead(12, problem.head, seed=4)
     words = WordsInUse(encoder.word, data) if narrow else None
     training = Training(
         model=wrap(lambda batch: head(encoder, batch)),
         modules={"encoder": encoder, "head": head},
         features=data,
-        problem=MOOD,
+        problem=problem,
         recipe=recipe,
         seed=4,
         computing=Computing("cpu", checkpoint_seconds),

@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.problems.problem import Problem
-from benchrunner.problems.sentences import Classify
+from benchrunner.problems.sentences import Classify, OneLabel
 from benchrunner.problems.tag import Tag
+from benchrunner.training import gradients
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Speed, Training
 from benchrunner.training.optimizer import Optimizer
@@ -73,6 +74,35 @@ def test_a_batch_computed_in_parts_is_the_same_batch(tmp_path: Path, micro_token
     parts = fitted(tmp_path / "parts", RECIPE.changed(micro_tokens=micro_tokens))
     assert parts.losses == pytest.approx(whole.losses, abs=2e-6)
     assert difference(whole, parts) < 1e-5
+
+
+@dataclass(frozen=True)
+class Contrast(OneLabel):
+    """Each unit among the units of its batch, by products of their outputs."""
+
+    labels: tuple[str, ...] = ("glad", "sad")
+    name: str = "contrast"
+    of_whole_batches = True
+
+    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        equal = batch.targets["label"][:, None] == batch.targets["label"]
+        return -((outputs @ outputs.T).log_softmax(dim=1) * equal).sum()
+
+
+@pytest.mark.parametrize("micro_tokens", [1, 50])
+def test_a_loss_over_a_batch_is_exact_in_parts(tmp_path: Path, micro_tokens: int) -> None:
+    whole = fitted(tmp_path / "whole", problem=Contrast())
+    parts = fitted(tmp_path / "parts", RECIPE.changed(micro_tokens=micro_tokens), problem=Contrast())
+    assert parts.losses == pytest.approx(whole.losses, rel=1e-5)
+    assert difference(whole, parts) < 1e-4
+
+
+def test_parts_are_computed_again_with_their_dropout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = RECIPE.changed(micro_tokens=50)
+    again = fitted(tmp_path / "again", recipe, problem=Contrast(), dropout=0.3)
+    monkeypatch.setattr(gradients, "checkpoint", lambda model, batch, use_reentrant: model(batch))
+    kept = fitted(tmp_path / "kept", recipe, problem=Contrast(), dropout=0.3)
+    assert difference(again, kept) == 0
 
 
 def test_a_step_has_the_gradients_of_its_own_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
