@@ -15,33 +15,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchrunner import Task, hookimpl
-from benchrunner_ranking import metrics
-from benchrunner_ranking.beir import beir_task
-from benchrunner_ranking.corpus import BeirQueries, Corpus
-from benchrunner_ranking.rank import Rank
-from benchrunner_ranking.retrieve import Retrieve
-from benchrunner_ranking.wikiqa import WIKIQA
+from benchrunner import hookimpl, named_by_stub
 
 if TYPE_CHECKING:
+    from benchrunner import Task
     from benchrunner.engine import Method
 
-__all__ = [
-    "WIKIQA",
-    "BeirQueries",
-    "Corpus",
-    "Rank",
-    "Retrieve",
-    "beir_task",
-    "metrics",
-    "register_methods",
-    "register_tasks",
-]
+__getattr__, __all__ = named_by_stub(__name__, __file__)
 
 
 @hookimpl
 def register_tasks() -> Iterator[Task]:
     from benchrunner_ranking.beir import tasks
+    from benchrunner_ranking.wikiqa import WIKIQA
 
     yield from tasks()
     yield WIKIQA

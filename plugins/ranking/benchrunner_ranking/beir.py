@@ -32,6 +32,7 @@ def beir_task(
     """Make the task `SUITE/CORPUS` of a corpus in BEIR's layout, in the folder CORPUS or beir/CORPUS of the data.
 
     `counts` has the splits that the folder `qrels` has files for, with the number of judged queries if it is known.
+    Without dev, the task is cross-validated (`--folds 5`), and has no part in `benchrunner demo`.
     """
     suite, folder = name.split("/")
     corpus = Corpus((folder, f"{suite}/{folder}"))
@@ -47,7 +48,7 @@ def beir_task(
         recipe=RECIPE,
         method="two-tower",
         suite=SUITE if suite == SUITE.name else None,
-        demo_files=partial(demo.write_corpus, folder, tuple(counts)),
+        demo_files=partial(demo.write_corpus, folder, tuple(counts)) if "dev" in counts else None,
         columns=("query_id",),
     )
 

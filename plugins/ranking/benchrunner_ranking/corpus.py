@@ -81,11 +81,11 @@ class BeirQueries(Source):
         queries = self._queries.read(workspace)
         texts = dict(zip(_by_id(queries), queries.texts("text"), strict=True))
         if not self.split:
-            columns = {"a": list(texts.values()), "query_id": list(texts), "corpus": [corpus.fingerprint] * len(texts)}
-            return replace(queries, table=pa.table(columns))
+            own = {"a": list(texts.values()), "query_id": list(texts), "corpus": [corpus.fingerprint] * len(texts)}
+            return replace(queries, table=pa.table(own))
         judgements = self._judgements.read(workspace)
         judged = _judged(judgements, texts, queries.origin)
-        columns = {
+        columns: dict[str, list[Any]] = {
             "a": [texts[query] for query in judged],
             "query_id": list(judged),
             "label": [_label(grades) for _, grades in judged.values()],

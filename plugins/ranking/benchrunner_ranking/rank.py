@@ -58,7 +58,7 @@ class Rank(RankingProblem):
 
         rows.require(("a", "choices", "label") if labelled else ("a", "choices"))
         choices = rows.text_lists("choices")
-        ids = [[str(number) for number in range(len(texts))] for texts in choices]
+        ids = [list(map(str, range(len(texts)))) for texts in choices]
         if "ids" in rows.table.column_names:
             ids = rows.text_lists("ids")
         for row, (texts, names) in enumerate(zip(choices, ids, strict=True)):

@@ -49,8 +49,12 @@ class RankingProblem(Problem):
 
     def is_constant(self, answers: Sequence[Any]) -> bool:
         """Say whether all rankings are equal, or no query's documents have different scores."""
-        is_flat = len(answers) > 1 and all(len({score for _, score in answer}) < 2 for answer in answers)
+        is_flat = len(answers) > 1 and all(map(_is_flat, answers))
         return is_flat or super().is_constant(answers)
+
+
+def _is_flat(answer: Sequence[Sequence[Any]]) -> bool:
+    return len({score for _, score in answer}) < 2
 
 
 def _is_finite_pair(pair: Sequence[Any]) -> bool:

@@ -73,7 +73,7 @@ def test_pointwise_loss_is_the_entropy_of_each_candidate() -> None:
     assert encoded(problem)[0].loss_weight(np.array([1, 2, 3])) == 8
 
 
-def test_a_query_without_relevant_candidates_has_no_listwise_loss() -> None:
+def test_without_relevant_candidates_there_is_no_listwise_loss() -> None:
     problem = Rank()
     table = problem.check(rows(label=[[0, 0, 0], [0, 0], [0, 0, 0, 0], [0, 0]]), labelled=True)
     features = problem.encode(table, TinyEncoder(), Recipe(), training=True)
@@ -83,7 +83,7 @@ def test_a_query_without_relevant_candidates_has_no_listwise_loss() -> None:
     assert loss.item() == 0.0 and outputs.grad is not None and not outputs.grad.any()
 
 
-def test_answers_begin_with_the_highest_score_and_name_candidates() -> None:
+def test_answers_begin_with_the_highest_score() -> None:
     problem = Rank()
     table = problem.check(rows(ids=[["p", "q", "r"], ["s", "t"], ["u", "v", "w", "x"], ["y", "z"]]), labelled=True)
     scores = np.array([0.1, 0.3, 0.1, 1, 2, 0, 0, 0, 0, 5, 4], dtype=np.float32)

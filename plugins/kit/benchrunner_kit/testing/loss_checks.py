@@ -131,7 +131,7 @@ def _is_right(answer: Any, right: Any) -> bool:
     if _is_ranking(answer) and _is_ranking(right):
         right_scores = dict(right)
         lowest = min(right_scores.values())
-        return max(right_scores.values()) == lowest or right_scores.get(answer[0][0], lowest) > lowest
+        return bool(max(right_scores.values()) == lowest or right_scores.get(answer[0][0], lowest) > lowest)
     if isinstance(answer, float) and isinstance(right, int | float):
         return abs(answer - right) <= 0.05 * max(1.0, abs(right))
     return bool(answer == right)
