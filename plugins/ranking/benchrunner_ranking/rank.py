@@ -40,6 +40,7 @@ class Rank(RankingProblem):
     candidates of the query; a query without relevant candidates has no loss. `pointwise`: the binary cross-entropy of
     each candidate by itself."""
     name: str = "rank"
+    line_columns = ("a", "choices")
 
     def __post_init__(self) -> None:
         if self.learn not in get_args(Loss):

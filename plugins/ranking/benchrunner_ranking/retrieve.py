@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, final, get_args
 
-from benchrunner import PluginError, Recipe, RequestError, Rows
+from benchrunner import DataError, PluginError, Recipe, RequestError, Rows
 from benchrunner.engine import HeadShape
 from benchrunner_ranking.rankings import RankingProblem, judgement_column, judgements, ranking, text_column
 
@@ -50,6 +50,7 @@ class Retrieve(RankingProblem):
     depth: int = 100
     """How many passages an answer ranks."""
     name: str = "retrieve"
+    line_columns = ("a",)
     of_whole_batches = True
     decoding_fields = ("corpus", "depth")
 
@@ -67,7 +68,13 @@ class Retrieve(RankingProblem):
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa
 
-        rows.require(("a", "corpus", "label") if labelled else ("a", "corpus"))
+        if "corpus" not in rows.table.column_names:
+            form = '{"_id": "m1", "text": "which ...?"}'
+            raise DataError(
+                f"{rows.origin}: no column 'corpus', which says what is searched: queries are read from a file of JSON "
+                f"lines such as {form}, without --lines."
+            )
+        rows.require(("a", "label") if labelled else ("a",))
         columns = {"a": text_column(rows.texts("a")), "corpus": text_column(rows.texts("corpus"))}
         judged = judgements(rows, None, required=labelled)
         if judged is not None:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import DataError, DataNotFound, PluginError, Recipe, RequestError, Workspace
+from benchrunner import DataError, DataNotFound, PluginError, Recipe, RequestError, Rows, Workspace
 from benchrunner.engine import collate
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_ranking import Corpus, Retrieve, beir_task
@@ -222,3 +223,11 @@ def test_training_rows_need_passages(workspace: Workspace) -> None:
     table = TASK.load("dev", workspace).table
     with pytest.raises(RequestError, match="need the column 'passages'"):
         PROBLEM.encode(table, TinyEncoder(), Recipe(), training=True)
+
+
+def test_plain_lines_do_not_say_what_is_searched() -> None:
+    rows = Rows(pa.table({"a": ["which ?"]}), "mine.txt")
+    with pytest.raises(
+        DataError, match=r"mine\.txt: no column 'corpus', which says what is searched: .* without --lines"
+    ):
+        PROBLEM.check(rows, labelled=False)
