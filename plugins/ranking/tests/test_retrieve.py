@@ -227,7 +227,5 @@ def test_training_rows_need_passages(workspace: Workspace) -> None:
 
 def test_plain_lines_do_not_say_what_is_searched() -> None:
     rows = Rows(pa.table({"a": ["which ?"]}), "mine.txt")
-    with pytest.raises(
-        DataError, match=r"mine\.txt: no column 'corpus', .* without --lines"
-    ):
+    with pytest.raises(DataError, match=r"mine\.txt: no column 'corpus', .* without --lines"):
         PROBLEM.check(rows, labelled=False)
