@@ -23,7 +23,7 @@ def shown_commands(page: Path) -> list[str]:
     shell = [
         line.removeprefix("$ ") for kind in ("sh", "console") for text in blocks(kind, page) for line in lines(text)
     ]
-    found = [line for line in shell if line.startswith("benchrunner ")]
+    found = [line.removesuffix(" 2>&1") for line in shell if line.startswith("benchrunner ")]
     return found + re.findall(r"`(?:\.venv/bin/)?(benchrunner [a-z]+ [^`]+)`", prose(page))
 
 
