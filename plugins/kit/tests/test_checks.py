@@ -26,6 +26,14 @@ def test_a_task_without_demo_files_is_checked_on_workspace_data(tmp_path: Path) 
         check_task(mood(demo_files=None), tmp_path)
 
 
+def errors(gold: Any, answer: Any) -> float:
+    return float(gold != answer)
+
+
+def test_a_metric_of_errors_passes_if_it_says_so(tmp_path: Path) -> None:
+    check_task(mood(metrics=(Metric.of_rows("errors", errors, lower_is_better=True),)), tmp_path)
+
+
 def never_right(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
     return 0.0
 
@@ -40,6 +48,14 @@ def wandering(seed: int, folder: Path) -> None:
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a metric that is never right": ({"metrics": (Metric("odd", never_right),)}, "odd of the right answers is not"),
+    "a metric of errors that does not say so": (
+        {"metrics": (Metric.of_rows("odd", errors),)},
+        "odd of the right answers is not above zero: it is 0; higher must be better, or the metric has lower_is_better",
+    ),
+    "a metric that says the wrong direction": (
+        {"metrics": (replace(ACCURACY, name="odd", lower_is_better=True),)},
+        "odd of wrong answers, [0-9.]+, is below that of the right ones, 1: fits are selected by the lowest score",
+    ),
     "files that differ from call to call": ({"demo_files": wandering}, "different files for the same seed"),
     "a metric that crashes on one row": (
         {"metrics": (Metric("odd", lambda gold, answers: 1 / (len(gold) - 1)),)},

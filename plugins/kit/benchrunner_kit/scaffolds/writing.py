@@ -53,6 +53,9 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
         "leaderboards",
         needs=("benchrunner", "benchrunner-submit"),
     ),
+    "metric": Scaffold("a metric for benchrunner, and a task that it scores", "benchrunner list tasks", "tasks"),
+    "recipe": Scaffold("a recipe for benchrunner", "benchrunner list recipes", "recipes"),
+    "observer": Scaffold("an observer for benchrunner", "benchrunner doctor"),
     "executor": Scaffold("an executor for benchrunner", "benchrunner list executors", "executors"),
     "command": Scaffold("a command for benchrunner", "benchrunner NAME --help"),
 }
@@ -62,8 +65,8 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
 def write_plugin(kind: str, name: str, folder: Path, *, plugins: Plugins, commands: Collection[str] = ()) -> Path:
     """Write the package of a new plugin to `folder`, which must not exist; return its path.
 
-    `kind` is task, problem, backbone, method, leaderboard, executor or command. The name must not be that of one of
-    the `plugins`, of a value of this kind that they offer, or of one of the `commands`. Raises a `RequestError` if the
+    `kind` is one of `SCAFFOLDS`. The name must not be that of one of the `plugins`, of a value of this kind that they
+    offer, or of one of the `commands`. Raises a `RequestError` if the
     name or the folder cannot be used.
     """
     if kind not in SCAFFOLDS:
@@ -103,6 +106,7 @@ def package_files(kind: str, name: str) -> dict[str, str]:
             templates[path.relative_to(home).as_posix().removesuffix(".template")] = path.read_text(encoding="utf-8")
     values = {
         "name": name,
+        "NAME": name.upper(),
         "Name": _class_name(kind, name, templates.values()),
         "dashed": name.replace("_", "-"),
         "about": SCAFFOLDS[kind].about,

@@ -127,19 +127,26 @@ def _check_metrics(
 def _check_right_answers(
     metric: Metric, rows: Rows, gold: Sequence[Any], answers: Sequence[Any], findings: Findings, *, is_headline: bool
 ) -> None:
-    """Check that right answers score above zero, and, for the headline metric, no lower than wrong ones."""
+    """Check that right answers score above zero, and, for the headline metric, no worse than wrong ones.
+
+    Right answers may have the value 0 of a metric of which lower values are better.
+    """
     right = metric.score(gold, answers, rows.table).value
     if right is None:
         return
-    if not right > 0:
-        findings.add(f"{metric.name} of the right answers is not above zero: it is {right:.4g}; higher must be better")
+    if not metric.lower_is_better and not right > 0:
+        findings.add(
+            f"{metric.name} of the right answers is not above zero: it is {right:.4g}; higher must be better, or the "
+            "metric has lower_is_better=True"
+        )
     if any(isinstance(answer, list) for answer in answers):  # a list may belong to its row by its length
         return
     wrong = metric.score(gold, [*answers[1:], answers[0]], rows.table).value
-    if is_headline and wrong is not None and wrong > right:
+    if is_headline and wrong is not None and metric.gain(wrong) > metric.gain(right):
+        place, chosen = ("below", "lowest") if metric.lower_is_better else ("above", "highest")
         findings.add(
-            f"{metric.name} of wrong answers, {wrong:.4g}, is above that of the right ones, {right:.4g}: fits are "
-            "selected by the highest score"
+            f"{metric.name} of wrong answers, {wrong:.4g}, is {place} that of the right ones, {right:.4g}: fits are "
+            f"selected by the {chosen} score"
         )
 
 
