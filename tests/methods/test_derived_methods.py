@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +17,14 @@ from torch import nn
 from benchrunner import PluginError, RequestError
 from benchrunner.engine import Finetune, collate
 from benchrunner.methods.finetune import freeze
-from benchrunner.results import Computing, Fit, Runner
+from benchrunner.results import Fit, Runner
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
-from benchrunner.training.checkpoints import Checkpoint
 from benchrunner_kit.testing import WEIGHTS, TinyEncoder
 from distributions import ROOT
 from documents import blocks
 from inline import QUICK, runner
+from killed_fits import stopped_after
 from tiny_fits import CPU, features
 
 RECIPE = QUICK.changed(epochs=4)
@@ -72,25 +71,11 @@ def test_bitfit_trains_the_biases_alone(page: ModuleType, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["bitfit", "prompts"])
-def test_a_killed_derived_fit_goes_on_exactly(
-    page: ModuleType, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_derived_fit_goes_on_exactly(page: ModuleType, name: str, tmp_path: Path) -> None:
     method = page.PROMPTS if name == "prompts" else next(page.register_methods())
     made, fit = fitted(tmp_path / "whole", method)
     expected = learned(made, fit)
-    other = runner(tmp_path / "killed", register_methods=[method])
-    killed = Runner(other.plugins, other.workspace, Computing("cpu", checkpoint_seconds=0))
-    save = Checkpoint.save
-
-    def save_and_die(checkpoint: Checkpoint, step: int, *more: Any) -> None:
-        save(checkpoint, step, *more)
-        if step == 9:
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "save", save_and_die)
-        with pytest.raises(KeyboardInterrupt):
-            killed.run(fit)
+    killed = stopped_after(9, fit, runner(tmp_path / "killed", register_methods=[method]))
     (state,) = killed.folder(fit).checkpoint.iterdir()
     kept = {key.removeprefix("weight/") for key in load_file(state) if key.startswith("weight/")}
     own = {"prompts": {"extension.vectors"}, "bitfit": {f"encoder.{part}.bias" for part in ("qkv", "norm", "dense")}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -16,14 +15,14 @@ from safetensors.torch import load_file
 
 from benchrunner import ACCURACY, RequestError, RowsFrom, Split, Task
 from benchrunner.engine import collate
-from benchrunner.results import Computing, Fit, Runner
+from benchrunner.results import Fit, Runner
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
-from benchrunner.training.checkpoints import Checkpoint
 from benchrunner_kit.testing import TinyEncoder
 from distributions import ROOT
 from documents import blocks
 from inline import QUICK, runner
+from killed_fits import stopped_after
 from tiny_fits import CPU
 
 LEVELS = ("bad", "fair", "good")
@@ -94,23 +93,9 @@ def test_answers_are_those_of_the_learned_thresholds(page: Any, tmp_path: Path) 
     assert predict(fit, "dev", made).answers == [LEVELS[place] for place in passed.tolist()]
 
 
-def test_a_killed_fit_goes_on_exactly_with_its_thresholds(
-    page: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_fit_goes_on_exactly_with_its_thresholds(page: Any, tmp_path: Path) -> None:
     made, fit = fitted(tmp_path / "whole", page)
-    other = runner(tmp_path / "killed", register_tasks=[reviews(page)])
-    killed = Runner(other.plugins, other.workspace, Computing("cpu", checkpoint_seconds=0))
-    save = Checkpoint.save
-
-    def save_and_die(checkpoint: Checkpoint, step: int, *more: Any) -> None:
-        save(checkpoint, step, *more)
-        if step == 9:
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "save", save_and_die)
-        with pytest.raises(KeyboardInterrupt):
-            killed.run(fit)
+    killed = stopped_after(9, fit, runner(tmp_path / "killed", register_tasks=[reviews(page)]))
     (state,) = killed.folder(fit).checkpoint.iterdir()
     assert load_file(state).keys() >= {f"weight/{name}" for name in THRESHOLDS}
     assert killed.run(fit).status == "done"

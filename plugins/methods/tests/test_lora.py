@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,14 +20,14 @@ from benchrunner.engine import FlatBatch, StackedLinear, collate
 from benchrunner.features.randomness import generator
 from benchrunner.methods.finetune import freeze
 from benchrunner.methods.heads import LinearHead
-from benchrunner.results import Computing, Fit, Runner
+from benchrunner.results import Fit, Runner
 from benchrunner.runs.planner import Planner
 from benchrunner.runs.predicting import predict
-from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.schedule import Schedule
 from benchrunner_kit.testing import MOOD, WEIGHTS, TinyEncoder
 from benchrunner_methods.low_rank import LowRankUpdates
 from inline import QUICK, mood, runner
+from killed_fits import stopped_after
 from tiny_fits import CPU, features
 
 RANK, ALPHA, SEED = 3, 6.0, 5
@@ -228,28 +227,16 @@ def test_an_encoder_without_linear_layers_is_refused() -> None:
         fresh(encoder)
 
 
-def test_a_killed_fit_goes_on_exactly_from_what_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_fit_goes_on_exactly_from_what_is_trained(tmp_path: Path) -> None:
     recipe = RECIPE.changed(dropout=0.1)
     fit_runner, fit = fitted_with_lora(tmp_path / "whole", recipe)
     expected = {path.name: path.read_bytes() for path in fit_runner.folder(fit).model.glob("*.safetensors")}
-    save, other = Checkpoint.save, runner(tmp_path / "killed")
-    killed = Runner(other.plugins, other.workspace, Computing("cpu", checkpoint_seconds=0))
-    kept: list[set[str]] = []
-
-    def save_and_die(checkpoint: Checkpoint, step: int, *more: Any) -> None:
-        save(checkpoint, step, *more)
-        if step == 9:
-            with safe_open(killed.folder(fit).checkpoint / "state.safetensors", framework="np") as file:
-                kept.append(set(file.keys()))
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "save", save_and_die)
-        with pytest.raises(KeyboardInterrupt):
-            killed.run(fit)
+    killed = stopped_after(9, fit, runner(tmp_path / "killed"))
+    with safe_open(killed.folder(fit).checkpoint / "state.safetensors", framework="np") as file:
+        kept = set(file.keys())
     weights = {f"extension.updates.{at}.{name}" for at in range(2) for name in "ab"}
     weights |= {"head.output.weight", "head.output.bias"}
-    assert kept == [{f"{kind}/{name}" for kind in ("weight", "exp_avg", "exp_avg_sq") for name in weights}]
+    assert kept == {f"{kind}/{name}" for kind in ("weight", "exp_avg", "exp_avg_sq") for name in weights}
     assert killed.run(fit).status == "done"
     left = {path.name: path.read_bytes() for path in killed.folder(fit).model.glob("*.safetensors")}
     assert left == expected
