@@ -1,4 +1,4 @@
-"""More methods for benchrunner: frozen features, BiLSTM heads, LoRA and probes; and backbones side by side."""
+"""More methods for benchrunner: frozen features, BiLSTM heads, LoRA, DoRA and probes; and backbones side by side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["register_backbones", "register_methods"]
 def register_methods() -> Iterator[Method]:
     from benchrunner.engine import Finetune
     from benchrunner_methods.frozen_features import FrozenFeatures
-    from benchrunner_methods.lora import lora
+    from benchrunner_methods.lora import dora, lora
     from benchrunner_methods.probing.probe import Probe
 
     yield Finetune(
@@ -28,6 +28,7 @@ def register_methods() -> Iterator[Method]:
         recipe_fields=("bilstm_width", "layer_decay", "redraw_layers"),
     )
     yield lora()
+    yield dora()
     yield FrozenFeatures()
     about = "frozen encoder, its layers into a BiLSTM with attention between the texts of a pair"
     yield FrozenFeatures("features+attention", about, reader="attention")

@@ -1,13 +1,15 @@
-"""LoRA: low-rank updates of the encoder's linear layers are trained, with a head on top (Hu et al. 2021)."""
+"""LoRA (Hu et al. 2021) and DoRA (Liu et al. 2024): low-rank updates of the encoder's linear layers are trained."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.engine import Finetune, Job, Parameter
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
+    from benchrunner_methods.decomposed import DecomposedUpdates
     from benchrunner_methods.low_rank import LowRankUpdates
 
 PARAMETERS = (
@@ -28,11 +30,23 @@ DEFAULTS = {"lr": 5e-4}
 
 def lora() -> Finetune:
     """Make the method that trains low-rank updates, which the saved encoder has in its weights."""
+    about = "train low-rank updates of the frozen encoder's linear layers, with a linear layer on top"
+    return _method("lora", about, _updates)
+
+
+def dora() -> Finetune:
+    """Make the method that trains low-rank updates of directions, and magnitudes, which the saved weights have."""
+    about = "train magnitudes and low-rank updates of the frozen encoder's linear layers, with a linear layer on top"
+    return _method("dora", about, _decomposed_updates)
+
+
+def _method(name: str, about: str, extended: Callable[[Encoder, Job], Any]) -> Finetune:
+    """Make a method whose updates, an `nn.Module`, add themselves to the encoder by `merge`."""
     return Finetune(
-        "lora",
-        "train low-rank updates of the frozen encoder's linear layers, with a linear layer on top",
+        name,
+        about,
         trained=lambda encoder, job: (),
-        extended=_updates,
+        extended=extended,
         merge=lambda updates: updates.merge(),
         recipe_fields=("summary", "head_layer"),
         training_fields=(),
@@ -50,3 +64,10 @@ def _updates(encoder: Encoder, job: Job) -> LowRankUpdates:
         alpha=job.parameters["alpha"],
         seed=job.fit.seed,
     )
+
+
+def _decomposed_updates(encoder: Encoder, job: Job) -> DecomposedUpdates:
+    from benchrunner_methods.decomposed import DecomposedUpdates  # with torch, which loads slowly
+
+    rank, alpha = job.parameters["rank"], job.parameters["alpha"]
+    return DecomposedUpdates(encoder, rank=rank, alpha=alpha, seed=job.fit.seed)

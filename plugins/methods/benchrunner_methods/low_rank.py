@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -44,14 +44,18 @@ class LowRank(nn.Module):
             parts.append(functional.linear(x, b))
         return torch.cat(parts, dim=-1) * self._scale
 
-    @torch.no_grad()
-    def add_to(self, weight: torch.Tensor) -> None:
-        """Add the update to the layer's weight."""
+    def product(self) -> torch.Tensor:
+        """Compute what the update adds to the layer's weight, in the shape of the weight."""
         products = list[torch.Tensor]()
         for b, a in zip(self.b.chunk(self._count), self.a.chunk(self._count), strict=True):
             products.append(b @ a)
         update = torch.cat(products) * self._scale  # (outputs, inputs)
-        weight.add_(update.T if self._is_transposed else update)
+        return update.T if self._is_transposed else update
+
+    @torch.no_grad()
+    def add_to(self, weight: torch.Tensor) -> None:
+        """Add the update to the layer's weight."""
+        weight.add_(self.product())
 
 
 class LowRankMatrices(nn.Module):
@@ -93,15 +97,10 @@ class LowRankUpdates(nn.Module):
 
     def __init__(self, encoder: Encoder, *, rank: int, alpha: float, seed: int) -> None:
         super().__init__()
-        tables = {module.weight for module in encoder.modules() if isinstance(module, nn.Embedding)}
         self._hooks: list[RemovableHandle] = []
         self._update_of: dict[nn.Parameter, LowRank] = {}
-        for name, layer in encoder.named_modules():
-            if not _is_linear(layer):
-                continue
+        for name, layer in frozen_linear_layers(encoder):
             weight = layer.get_parameter("weight")
-            if weight.requires_grad or weight in tables:
-                continue
             if weight not in self._update_of:
                 source = randomness.generator(seed, "low-rank update", name)
                 self._update_of[weight] = LowRank(layer, rank=rank, alpha=alpha, source=source)
@@ -139,6 +138,16 @@ class LowRankUpdates(nn.Module):
         self._hooks.clear()
         self._update_of.clear()
         self._parametrized.clear()
+
+
+def frozen_linear_layers(encoder: Encoder) -> Iterator[tuple[str, nn.Module]]:
+    """Yield the linear layers of an encoder that are frozen and share their weight with no embedding, with names."""
+    tables = {module.weight for module in encoder.modules() if isinstance(module, nn.Embedding)}
+    for name, layer in encoder.named_modules():
+        if _is_linear(layer):
+            weight = layer.get_parameter("weight")
+            if not weight.requires_grad and weight not in tables:
+                yield name, layer
 
 
 def _is_linear(layer: nn.Module) -> bool:

@@ -88,11 +88,10 @@ def updated(encoder: TinyEncoder) -> LowRankUpdates:
     return updates
 
 
-def fitted_with_lora(folder: Path, recipe: Recipe = RECIPE) -> tuple[Runner, Fit]:
+def fitted_with_lora(folder: Path, recipe: Recipe = RECIPE, method: str = "lora") -> tuple[Runner, Fit]:
     fit_runner = runner(folder)
-    fit = fit_runner.planner.plan(
-        fit_runner.plugins.tasks.find("mood"), "words", recipe=recipe, method="lora", seed=SEED
-    )
+    task = fit_runner.plugins.tasks.find("mood")
+    fit = fit_runner.planner.plan(task, "words", recipe=recipe, method=method, seed=SEED)
     assert fit_runner.run(fit).status == "done"
     return fit_runner, fit
 
@@ -227,14 +226,22 @@ def test_an_encoder_without_linear_layers_is_refused() -> None:
         fresh(encoder)
 
 
-def test_a_killed_fit_goes_on_exactly_from_what_is_trained(tmp_path: Path) -> None:
-    recipe = RECIPE.changed(dropout=0.1)
-    fit_runner, fit = fitted_with_lora(tmp_path / "whole", recipe)
+@pytest.mark.parametrize(
+    ("method", "names"),
+    [
+        ("lora", ("updates.{}.a", "updates.{}.b")),
+        ("dora", ("parts.{}.magnitude", "parts.{}.update.a", "parts.{}.update.b")),
+    ],
+)
+def test_a_killed_fit_goes_on_exactly_from_what_is_trained(method: str, names: Sequence[str], tmp_path: Path) -> None:
+    parameters = {f"{method}.rank": RANK, f"{method}.alpha": ALPHA}
+    recipe = RECIPE.changed(parameters=parameters, dropout=0.1)
+    fit_runner, fit = fitted_with_lora(tmp_path / "whole", recipe, method)
     expected = {path.name: path.read_bytes() for path in fit_runner.folder(fit).model.glob("*.safetensors")}
     killed = stopped_after(9, fit, runner(tmp_path / "killed"))
     with safe_open(killed.folder(fit).checkpoint / "state.safetensors", framework="np") as file:
         kept = set(file.keys())
-    weights = {f"extension.updates.{at}.{name}" for at in range(2) for name in "ab"}
+    weights = {f"extension.{name.format(at)}" for at in range(2) for name in names}
     weights |= {"head.output.weight", "head.output.bias"}
     assert kept == {f"{kind}/{name}" for kind in ("weight", "exp_avg", "exp_avg_sq") for name in weights}
     assert killed.run(fit).status == "done"

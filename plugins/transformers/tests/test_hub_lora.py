@@ -12,6 +12,7 @@ from torch import nn
 
 from benchrunner.engine import Encoder, Features, FlatBatch, collate
 from benchrunner.methods.finetune import freeze, learning_rates
+from benchrunner_methods.decomposed import DecomposedUpdates
 from benchrunner_methods.low_rank import LowRankUpdates
 
 TRAINED_WHOLE = {"bart": True, "roberta": True, "distilbert": True, "electra": True, "gpt2": False, "modernbert": True}
@@ -48,6 +49,24 @@ def test_merged_weights_compute_what_the_updates_did(tmp_path: Path, name: str) 
     assert all(
         name.startswith("summary_layers.") for name, weight in encoder.named_parameters() if weight.requires_grad
     )
+
+
+@pytest.mark.parametrize("name", ["albert", "bart", "deberta-v2", "gpt2", "modernbert", "t5"])
+def test_merged_weights_compute_what_dora_did(tmp_path: Path, name: str) -> None:
+    write_model(name, tmp_path)
+    encoder = loaded(tmp_path)
+    batch = batch_of(encoder)
+    with torch.no_grad():
+        plain = encoder(batch)
+        freeze(encoder, (), "dora")
+        updates = DecomposedUpdates(encoder, rank=2, alpha=4.0, seed=1)
+        torch.testing.assert_close(encoder(batch), plain)
+        for weight in updates.parameters():
+            weight += torch.empty_like(weight).normal_(std=0.1, generator=torch.Generator().manual_seed(3))
+        separate = encoder(batch)
+        assert (separate - plain).abs().max() > 1e-3
+        updates.merge()
+        torch.testing.assert_close(encoder(batch), separate, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", TRAINED_WHOLE)
