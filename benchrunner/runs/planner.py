@@ -27,7 +27,7 @@ from benchrunner.training.feature_cache import files_read_whole
 from benchrunner.workspace import Workspace
 
 CACHED_SPLITS = 6
-"""Largest number of splits whose rows stay in memory."""
+"""Largest number of splits whose rows stay in memory; `Planner.most_splits` may be set higher."""
 
 BASE_WEIGHTS = 110_000_000
 """Weights of a backbone that does not tell their number: 12 layers of 768, and a vocabulary of 30,000."""
@@ -48,6 +48,7 @@ class Planner:
     def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
         self.plugins = plugins
         self.workspace = workspace
+        self.most_splits = CACHED_SPLITS
         self._rows: dict[tuple[str, str], tuple[Rows, Rows]] = {}
         self._layer_counts: dict[str, int | None] = {}
         self._weight_counts: dict[str, int | None] = {}
@@ -172,7 +173,7 @@ class Planner:
         """
         key = (task.name, split)
         if key not in self._rows:
-            while len(self._rows) >= CACHED_SPLITS:
+            while len(self._rows) >= self.most_splits:
                 self._rows.pop(next(iter(self._rows)))
             rows = task.load(split, self.workspace)
             if task.folds:

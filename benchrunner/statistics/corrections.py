@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -95,8 +96,8 @@ class _Group:
         """The largest number of tests of equal systems, if as many as `rejected` tests are of different ones."""
         systems = len(self.systems)
         left = systems * (systems - 1) // 2 - self.rejected
-        possible = [count for count in _equal_pairs(systems) if count <= left]
-        return min(self.tests - self.rejected, max(possible))
+        possible = _equal_pairs(systems)
+        return min(self.tests - self.rejected, possible[bisect_right(possible, left) - 1])
 
 
 def _connected(pairs: Iterable[tuple[Name, Name]]) -> dict[Name, _Group]:
@@ -114,12 +115,12 @@ def _connected(pairs: Iterable[tuple[Name, Name]]) -> dict[Name, _Group]:
 
 
 @cache
-def _equal_pairs(systems: int) -> frozenset[int]:
-    """Return how many pairs of equal systems there may be: the systems fall into groups of equal ones."""
+def _equal_pairs(systems: int) -> list[int]:
+    """List how many pairs of equal systems there may be, in order: the systems fall into groups of equal ones."""
     if systems < 2:
-        return frozenset({0})
+        return [0]
     counts = set[int]()
     for size in range(1, systems + 1):
         of_group = size * (size - 1) // 2
         counts.update(of_group + rest for rest in _equal_pairs(systems - size))
-    return frozenset(counts)
+    return sorted(counts)

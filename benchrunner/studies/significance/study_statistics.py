@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import fmean
 from typing import Literal, final
 
@@ -118,14 +119,17 @@ class StudyStatistics:
         claims = {test.comparison.claim for test in self.of_place(place).values()}
         return f"({mark})" if "fits" in claims else mark
 
-    def of_place(self, place: Place) -> dict[str, SystemDifference]:
+    def of_place(self, place: Place) -> Mapping[str, SystemDifference]:
         """Map the systems with which a figure is compared to the differences of the figure from theirs."""
-        differences = {}
-        for (system, other, column), test in self.tests.items():
-            if (system, column) == place:
-                differences[other] = test
-            elif (other, column) == place:
-                differences[system] = test.reversed
+        return self._of_places.get(place, {})
+
+    @cached_property
+    def _of_places(self) -> Mapping[Place, Mapping[str, SystemDifference]]:
+        differences: dict[Place, dict[str, SystemDifference]] = {}
+        for pairing, test in self.tests.items():
+            ours, theirs = pairing.places
+            differences.setdefault(ours, {})[pairing.other] = test
+            differences.setdefault(theirs, {})[pairing.system] = test.reversed
         return differences
 
 

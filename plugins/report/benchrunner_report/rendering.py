@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +15,7 @@ from benchrunner_report.drawings.study_charts import study_cards
 from benchrunner_report.drawings.svg import SHAPES, element, marker
 from benchrunner_report.fit_figures import shown_recipe
 from benchrunner_report.gathering import Report, duration, gather, kind_of
+from benchrunner_report.pages import inside, page_environment
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -71,25 +70,8 @@ def rendered(report: Report, shown: Callable[[str], str] = str, *, quality: str 
 
     `shown` is called with every text outside of drawings and of rows of the data, and may change it.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    def finalized(value: Any) -> Any:
-        return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-    loader = PackageLoader("benchrunner_report")
-    environment = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=finalized,
-    )
+    environment = page_environment("benchrunner_report", shown=shown)
     environment.filters |= {"large": comparison.prefixed, "duration": duration, "recipe": shown_recipe}
-    style, *_ = loader.get_source(environment, "report.css")
-    script, *_ = loader.get_source(environment, "report.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     result = report.result
     cost_cards = list(quality_cost.cost_cards(result, quality))
     parts = {**PARTS, "rows": report.rows_heading}
@@ -109,9 +91,7 @@ def rendered(report: Report, shown: Callable[[str], str] = str, *, quality: str 
         key=_key,
         keys={name: _key(series) for series, name in enumerate(result.study.names)},
         anchors=_anchors(report),
-        style=Markup(style),
-        script=Markup(script),
-        script_hash=digest,
+        **inside(environment, ["report.css"], ["page.js", "report.js"]),
         rows=_json_for_html(_rows(report)),
     )
 
@@ -122,10 +102,10 @@ def _key(series: int) -> Markup:
 
 
 def _anchors(report: Report) -> dict[str, str]:
-    """Map the names of tasks, as the table has them, to the sections that they link to."""
+    """Map the names of tasks, as the table has them, to the links to their sections."""
     anchors = dict[str, str]()
     for section in report.sections:
-        anchors.setdefault(section.task.name, section.anchor)
+        anchors.setdefault(section.task.name, f"#{section.anchor}")
     return anchors
 
 

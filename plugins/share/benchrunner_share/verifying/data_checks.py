@@ -2,28 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DataNotFound, RequestError, Rows, Task, Workspace, quoted
+from benchrunner import DataNotFound, RequestError, Rows, Settings, Task, Workspace, quoted
 from benchrunner.engine import first_line
 from benchrunner.results import Plugins, Runner
 from benchrunner_share.documents.contents import data_json, task_json
 from benchrunner_share.verifying.comparing import value_differences
 from benchrunner_share.verifying.findings import Findings
 
+MOST_SPLITS = 1_000
+"""Largest number of splits whose rows stay in memory: those of all tasks of a study are needed again and again."""
+
+
+@final
+class OwnRunners:
+    """Runners with the verifier's data, for any number of folders: each majority answer is computed once."""
+
+    def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
+        """Take a workspace whose runs folder is a temporary one."""
+        self.plugins = plugins
+        self._workspace = workspace
+        self._known: dict[Settings, Runner] = {}
+
+    def of(self, content: Mapping[str, Any]) -> Runner:
+        """Return the runner that reads rows as the study with this content did."""
+        settings = self._workspace.settings
+        leaves_out = settings.leave_out_bad_rows or content["left_out_bad_rows"] is True
+        halves = any(cell["fitting"].get("select_on_half") is True for cell in content["result"]["cells"])
+        settings = dataclasses.replace(settings, leave_out_bad_rows=leaves_out, halve_dev=halves)
+        if settings not in self._known:
+            self._known[settings] = Runner(self.plugins, dataclasses.replace(self._workspace, settings=settings))
+            self._known[settings].planner.most_splits = MOST_SPLITS
+        return self._known[settings]
+
+
+@contextlib.contextmanager
+def own_runners(plugins: Plugins, workspace: Workspace) -> Iterator[OwnRunners]:
+    """Give runners with the data of a workspace; the `with` block ends with what they computed."""
+    with tempfile.TemporaryDirectory(prefix="benchrunner-verify-") as runs:
+        yield OwnRunners(plugins, dataclasses.replace(workspace, runs=Path(runs)))
+
 
 @final
 class OwnData:
     """The tasks that a shared study names, as far as they are installed, and the verifier's rows of their splits."""
 
-    def __init__(self, content: Mapping[str, Any], plugins: Plugins, workspace: Workspace, findings: Findings) -> None:
-        leaves_out = workspace.settings.leave_out_bad_rows or content["left_out_bad_rows"] is True
-        halves = any(cell["fitting"].get("select_on_half") is True for cell in content["result"]["cells"])
-        settings = dataclasses.replace(workspace.settings, leave_out_bad_rows=leaves_out, halve_dev=halves)
-        self.runner = Runner(plugins, dataclasses.replace(workspace, settings=settings))
-        """Plans and computes majority answers in the runs folder of the workspace, which is a temporary one."""
+    def __init__(self, content: Mapping[str, Any], runners: OwnRunners, findings: Findings) -> None:
+        plugins = runners.plugins
+        self.runner = runners.of(content)
+        """Plans and computes majority answers in a temporary runs folder."""
         self._content = content
         self._findings = findings
         self._rows: dict[tuple[str, str, bool], Rows | None] = {}

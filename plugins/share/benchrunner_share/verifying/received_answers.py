@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import Recipe, Rows, Score, Task, quoted
+from benchrunner import FitError, Recipe, Rows, Score, Task, quoted
 from benchrunner.engine import decoding
-from benchrunner.results import Fit, Prediction, Record, predict, predicting
+from benchrunner.results import CellResult, Fit, Prediction, Record, predict, predicting
 from benchrunner_share.documents.contents import STUDY, Figures, fit_name, prediction_name
 from benchrunner_share.documents.study_documents import Computation
 from benchrunner_share.verifying.answer_files import read_answers
@@ -34,6 +34,7 @@ class ReceivedAnswers:
         self._content = content
         self._scored: dict[tuple[str, str, str, bool], Scored | UnreadableFile] = {}
         self._own: dict[tuple[str, Recipe], Fit] = {}
+        self._read: dict[str, tuple[list[Any], Figures]] = {}
         self.scores = 0
         """Number of scores that were computed again."""
         self.answers = 0
@@ -54,8 +55,7 @@ class ReceivedAnswers:
         if fit.method == predicting.MAJORITY:
             answers = self._majority(fit, task, split, selecting=selecting).answers
         else:
-            count = len(self.rows(task, split, selecting=selecting))
-            answers, _ = read_answers(self._folder, prediction.id, count, task.problem)
+            answers, _ = self._answers(prediction, task)
         return prediction, predicting.Predicted(record, self._folder.path, answers)
 
     def figures(self, fit: Fit, task: Task, prediction: Prediction) -> Figures:
@@ -66,7 +66,18 @@ class ReceivedAnswers:
         if fit.method == predicting.MAJORITY:
             outputs = predicting.raw_outputs(self._own_majority(fit, task), rows, self._data.runner)
             return task.problem.extra_figures(outputs, rows.table, prediction.settings)
-        return read_answers(self._folder, prediction.id, len(rows), task.problem)[1]
+        return self._answers(prediction, task)[1]
+
+    def _answers(self, prediction: Prediction, task: Task) -> tuple[list[Any], Figures]:
+        """Read the answers of a prediction with their further figures; they stay in memory until `forget`."""
+        if prediction.id not in self._read:
+            rows = self.rows(task, prediction.split, selecting=prediction.is_selecting)
+            self._read[prediction.id] = read_answers(self._folder, prediction.id, len(rows), task.problem)
+        return self._read[prediction.id]
+
+    def forget(self) -> None:
+        """Forget the answers that were read, but not their scores."""
+        self._read.clear()
 
     def computation(self, fit: Fit) -> Computation:
         """Return how a fit was computed, as the folder claims."""
@@ -158,7 +169,7 @@ class ReceivedAnswers:
 
     def _judged(self, fit: Fit, task: Task, prediction: Prediction, rows: Rows) -> Record:
         """Score the answers of the folder with the verifier's rows."""
-        answers, figures = read_answers(self._folder, prediction.id, len(rows), task.problem)
+        answers, figures = self._answers(prediction, task)
 
         def baseline() -> Mapping[str, Score]:
             majority = self.majority(fit, task, [prediction.split])
@@ -185,3 +196,32 @@ class CellAnswers:
         """Return the record of a prediction that was scored again; selection asks for nothing else."""
         _, record = self._answers.scored(fit, self._task, split, selecting=selecting)
         return predicting.Predicted(record, Path())
+
+
+@final
+@dataclass(frozen=True)
+class VerifiedAnswers:
+    """The verified predictions of a cell, with the answers of the fits that figures come from, kept in memory."""
+
+    records: Mapping[tuple[str, str], predicting.Predicted]
+    """Id of a fit and name of a split -> the prediction of the rows that are scored."""
+
+    @classmethod
+    def of_cell(cls, result: CellResult, answers: ReceivedAnswers) -> VerifiedAnswers:
+        """Keep the verified predictions of a cell, and the answers of the restarts of the selected grid point."""
+        task = result.cell.task
+        restarts = {fit.id for fit in result.restarts}
+        records = {}
+        for fit in result.cell.fits:
+            for split in result.cell.scored_splits if fit.id in restarts else task.named("dev"):
+                if fit.id in restarts:
+                    records[fit.id, split] = answers.find(fit, task, split)[1]
+                elif fit.id not in result.lost:
+                    records[fit.id, split] = predicting.Predicted(answers.scored(fit, task, split)[1], Path())
+        return cls(records)
+
+    def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> predicting.Predicted:
+        """Return a prediction of the rows that are scored."""
+        if selecting or (fit.id, split) not in self.records:
+            raise FitError(f"The answers of the fit {fit.id} to {split} were not verified.")
+        return self.records[fit.id, split]

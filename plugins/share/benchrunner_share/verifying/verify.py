@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from benchrunner_share.documents.claims import Claims
 from benchrunner_share.documents.contents import FORMAT, MANIFEST, STUDY, fit_name
 from benchrunner_share.documents.study_documents import StudyDocuments, checked_texts
 from benchrunner_share.verifying.comparing import count_figures, value_differences
-from benchrunner_share.verifying.data_checks import OwnData
+from benchrunner_share.verifying.data_checks import OwnData, OwnRunners, own_runners
 from benchrunner_share.verifying.file_checks import check_files
 from benchrunner_share.verifying.findings import Findings
 from benchrunner_share.verifying.plan_checks import (
@@ -29,7 +28,7 @@ from benchrunner_share.verifying.plan_checks import (
     restricted,
 )
 from benchrunner_share.verifying.rebuilding import checked_id, rebuilt_cell, understood
-from benchrunner_share.verifying.received_answers import CellAnswers, ReceivedAnswers
+from benchrunner_share.verifying.received_answers import CellAnswers, ReceivedAnswers, VerifiedAnswers
 from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
 
 
@@ -67,11 +66,32 @@ class Verification:
         return {**vars(self), **facts}
 
 
+@final
+@dataclass(frozen=True)
+class VerifiedStudy:
+    """A shared study with the outcome of its verification."""
+
+    verification: Verification
+    content: Mapping[str, Any]
+    """The content of `study.json`."""
+    cells: tuple[CellResult, ...] = ()
+    """The cells that were computed again, with the answers of the selected restarts."""
+
+
 def verify_folder(path: Path, plugins: Plugins, workspace: Workspace) -> Verification:
     """Compute every score of a shared folder again from its answers and the data of a workspace.
 
     Nothing in the folder is run, and no link in it is followed. Raises a `RequestError` if the folder is no shared
     study. The backbones are not needed.
+    """
+    with own_runners(plugins, workspace) as runners:
+        return verified_study(path, runners).verification
+
+
+def verified_study(path: Path, runners: OwnRunners, *, keep_answers: bool = False) -> VerifiedStudy:
+    """Verify a shared folder as `verify_folder` does, with runners that may serve many folders.
+
+    `keep_answers` asks for the cells of the study, with the answers of the selected restarts.
     """
     folder = ReceivedFolder(path)
     try:
@@ -85,30 +105,30 @@ def verify_folder(path: Path, plugins: Plugins, workspace: Workspace) -> Verific
         )
     try:
         with understood(STUDY):
-            return _verification(folder, content, plugins, workspace)
+            return _verified(folder, content, runners, keep_answers=keep_answers)
     except UnreadableFile as fault:
         raise RequestError(f"{path}: {fault}") from None
 
 
-def _verification(
-    folder: ReceivedFolder, content: Mapping[str, Any], plugins: Plugins, workspace: Workspace
-) -> Verification:
+def _verified(
+    folder: ReceivedFolder, content: Mapping[str, Any], runners: OwnRunners, *, keep_answers: bool
+) -> VerifiedStudy:
     """Run every check and return what was found."""
     if not any(cell["scores"] for cell in content["result"]["cells"]):
         raise UnreadableFile("there is no score, so that there is nothing to verify.")
     findings = Findings()
     claims = Claims.of_content(content)
     checked_texts(content)
-    with tempfile.TemporaryDirectory(prefix="benchrunner-verify-") as runs:
-        data = OwnData(content, plugins, replace(workspace, runs=Path(runs)), findings)
-        data.check()
-        fits = _fits(folder, content, findings)
-        _compare_versions(fits.values(), plugins, findings)
-        answers = ReceivedAnswers(folder, data, fits, content)
-        study = _RebuiltStudy(folder, content, data, fits, answers, findings)
-        figures = study.compare(StudyDocuments(claims, answers, plugins))
+    data = OwnData(content, runners, findings)
+    data.check()
+    fits = _fits(folder, content, findings)
+    _compare_versions(fits.values(), runners.plugins, findings)
+    answers = ReceivedAnswers(folder, data, fits, content)
+    kept: list[CellResult] | None = [] if keep_answers else None
+    study = _RebuiltStudy(folder, content, data, fits, answers, findings, kept)
+    figures = study.compare(StudyDocuments(claims, answers, runners.plugins))
     check_files(folder, content, findings)
-    return Verification(
+    verification = Verification(
         folder.path,
         claims.name,
         findings.differences,
@@ -119,6 +139,7 @@ def _verification(
         answers.answers,
         folder.sha256(MANIFEST) if MANIFEST in folder.names else "",
     )
+    return VerifiedStudy(verification, content, tuple(kept or ()))
 
 
 def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings) -> dict[str, Fit]:
@@ -163,6 +184,8 @@ class _RebuiltStudy:
     _fits: Mapping[str, Fit]
     _answers: ReceivedAnswers
     _findings: Findings
+    _kept: list[CellResult] | None
+    """Where the verified cells are put with their answers; None if nobody asks for them."""
 
     def compare(self, documents: StudyDocuments) -> int:
         """Build all documents anew and compare them; return how many figures were computed again."""
@@ -182,8 +205,10 @@ class _RebuiltStudy:
                     result = self._selected(cell, of_folder["lost"])
                     texts |= self._texts(documents.of_cell(result))
                     results.append(result)
+                    self._keep(result)
                 except (FitError, UnreadableFile) as error:
                     self._findings.differ(f"{cell_place(cell)} is not verified: {first_line(error)}")
+                self._answers.forget()
         self._findings.differ_all(repeated_cells(rebuilt))
         if not results:
             return 0
@@ -200,6 +225,11 @@ class _RebuiltStudy:
             with self._findings.faults_differ():
                 self._compare_file(name, text)
         return count_figures(computed["result"])
+
+    def _keep(self, result: CellResult) -> None:
+        if self._kept is not None:
+            answers = VerifiedAnswers.of_cell(result, self._answers)
+            self._kept.append(replace(result, predictions=answers, runner=self._data.runner))
 
     def _compare_json(self, claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> None:
         """Compare the content of the study; the places of its figures are named by their cells."""
