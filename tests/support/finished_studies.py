@@ -196,7 +196,7 @@ def _finish_fit(fit: Fit, task: Task, made: Runner, skill: float, steps: int) ->
         settings |= {"tau": -1.25}
     for split in task.named("dev"):
         rows = made.planner.rows(task, split)
-        answers = list(_answers(task, rows, skill, draw))
+        answers = list(made_answers(task, rows, skill, draw))
         prediction = Prediction(fit.id, task.name, split, rows.fingerprint, settings, identity(task.scoring))
         home = folder.prediction(prediction.id)
         home.mkdir(parents=True)
@@ -204,7 +204,7 @@ def _finish_fit(fit: Fit, task: Task, made: Runner, skill: float, steps: int) ->
         write_prediction(home, prediction, outcome, answer_lines(answers))
 
 
-def _answers(task: Task, rows: Rows, skill: float, draw: random.Random) -> Iterable[Any]:
+def made_answers(task: Task, rows: Rows, skill: float, draw: random.Random) -> Iterable[Any]:
     """Make up an answer to each row; the same rows are hard for every fit."""
     hard = random.Random(task.name)
     for number, gold in enumerate(task.problem.gold(rows.table) or []):

@@ -1,4 +1,4 @@
-"""Command `new`: write the package of a new plugin, with tests that pass, or the file of a task beside its data."""
+"""Command `new`: write the package of a new plugin, with tests that pass, a task's file, or a board's repository."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchrunner_kit.scaffolds.writing import SCAFFOLDS, write_plugin
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `new`."""
-    parser.add_argument("kind", choices=tuple(SCAFFOLDS), help="what the plugin offers")
+    parser.add_argument("kind", choices=tuple(SCAFFOLDS), help="what it is; board is a repository for results")
     parser.add_argument("name", nargs="?", metavar="NAME", help="its name: lower-case letters, digits and underscores")
     parser.add_argument(
         "--from",
@@ -45,9 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
         command_line.output.print_json({"folder": str(folder), "files": files})
         return command_line.output.DONE
     print_line(f"{folder} holds {SCAFFOLDS[arguments.kind].about}, in {len(files)} files. Try it:")
-    shown_by = SCAFFOLDS[arguments.kind].shown_by.replace("NAME", arguments.name)
-    for line in (f"cd {shlex.quote(str(folder))}", "pip install -e . pytest", "pytest", shown_by):
-        print_line(f"  {line}")
+    for line in (f"cd {shlex.quote(str(folder))}", *SCAFFOLDS[arguments.kind].first_steps):
+        print_line(f"  {line.replace('NAME', arguments.name)}")
     print_line("README.md says what to change, and how to check it.")
     return command_line.output.DONE
 

@@ -18,6 +18,7 @@ from benchrunner_kit.scaffolds.writing import SCAFFOLDS, package_files
 from command_line import Shell
 from distributions import ROOT
 
+PACKAGES = [kind for kind, scaffold in SCAFFOLDS.items() if scaffold.needs]
 NAMES = (
     "a",
     "n" * LONGEST,
@@ -47,7 +48,7 @@ def test_the_command_writes_a_package(shell: Shell, tmp_path: Path, monkeypatch:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "fresh"]
 
 
-@pytest.mark.parametrize("kind", SCAFFOLDS)
+@pytest.mark.parametrize("kind", PACKAGES)
 def test_the_tests_of_a_new_package_pass(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,7 +66,7 @@ def test_the_tests_of_a_new_package_pass(
         test(**{fixture: fixtures[fixture] for fixture in inspect.signature(test).parameters})
 
 
-@pytest.mark.parametrize("kind", SCAFFOLDS)
+@pytest.mark.parametrize("kind", PACKAGES)
 def test_the_code_of_a_new_package_is_clean(kind: str, tmp_path: Path) -> None:
     for name in NAMES:
         written(kind, tmp_path / name, name)
@@ -92,7 +93,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", SCAFFOLDS)
+@pytest.mark.parametrize("kind", PACKAGES)
 def test_a_new_package_is_installed_tested_and_shown(kind: str, environment: Path, tmp_path: Path) -> None:
     name = f"fresh_{kind}"
     folder, python = written(kind, tmp_path / name, name), environment / "bin" / "python"

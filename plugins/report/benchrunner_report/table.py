@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from benchrunner.results import comparison
@@ -30,6 +30,10 @@ class Row:
     cells: tuple[Cell, ...]
     is_published: bool
 
+    def led_by(self, first: int) -> Row:
+        """Return the row whose cells from number `first` on stand before the others."""
+        return replace(self, cells=(*self.cells[first:], *self.cells[:first]))
+
 
 @final
 @dataclass(frozen=True)
@@ -45,6 +49,16 @@ class Table:
     """Rows that stay together when the table is sorted: a figure of ours, and the published figures below it."""
     last: tuple[Row, ...]
     """Rows that stay at the end: averages over tasks, or what nothing was fitted for."""
+
+    def led_by(self, first: int) -> Table:
+        """Return the table whose columns from number `first` on stand before the others, after the names of rows."""
+        groups = []
+        for group in self.groups:
+            groups.append(tuple(row.led_by(first - 1) for row in group))
+        last = tuple(row.led_by(first - 1) for row in self.last)
+        headers = (self.headers[0], *self.headers[first:], *self.headers[1:first])
+        numeric = (self.numeric[0], *self.numeric[first:], *self.numeric[1:first])
+        return Table(self.title, headers, numeric, tuple(groups), last)
 
 
 def table_of(layout: comparison.Layout) -> Table:

@@ -35,7 +35,12 @@ class Scaffold:
     """Property of `Plugins` with the values among which the new value's name must be free."""
 
     needs: tuple[str, ...] = ("benchrunner",)
-    """Distributions that the package imports."""
+    """Distributions that the package imports; empty for a repository that is no Python package."""
+
+    @property
+    def first_steps(self) -> tuple[str, ...]:
+        """Commands to try in the new folder."""
+        return ("pip install -e . pytest", "pytest", self.shown_by) if self.needs else (self.shown_by,)
 
     def taken(self, plugins: Plugins) -> Collection[str]:
         """Return the names of the values that the plugins offer already."""
@@ -58,6 +63,9 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
     "observer": Scaffold("an observer for benchrunner", "benchrunner doctor"),
     "executor": Scaffold("an executor for benchrunner", "benchrunner list executors", "executors"),
     "command": Scaffold("a command for benchrunner", "benchrunner NAME --help"),
+    "board": Scaffold(
+        "a repository for a board of your own", "benchrunner board build results --out site --data DATA", needs=()
+    ),
 }
 """Kind of plugin -> what is written for it."""
 
@@ -101,7 +109,7 @@ def _check_absent(folder: Path) -> None:
 def package_files(kind: str, name: str) -> dict[str, str]:
     """Return the files of a new plugin's package: path in the package -> text."""
     templates = {}
-    for home in (TEMPLATES / "every", TEMPLATES / kind):
+    for home in (*([TEMPLATES / "every"] if SCAFFOLDS[kind].needs else []), TEMPLATES / kind):
         for path in sorted(home.rglob("*.template")):
             templates[path.relative_to(home).as_posix().removesuffix(".template")] = path.read_text(encoding="utf-8")
     values = {

@@ -25,7 +25,9 @@ INTERVALS = "with 95% intervals over other examples and restarts; pale: not clea
 def study_cards(result: Result) -> Iterator[Card]:
     """Yield the cards of the results."""
     yield from _figures(result)
-    yield from _mean_ranks(result)
+    ranks = mean_rank_card(result)
+    if ranks is not None:
+        yield ranks
     yield from _differences(result)
 
 
@@ -74,7 +76,7 @@ def _crossings(result: Result, column: str) -> Iterator[Strip]:
                     yield Strip(title, stretch.low, stretch.at, stretch.high)
 
 
-def _mean_ranks(result: Result) -> Iterator[Card]:
+def mean_rank_card(result: Result) -> Card | None:
     """Show the mean rank of three systems or more over several columns, with the intervals that hold together."""
     ranks = result.statistics.mean_ranks
     lines = []
@@ -86,10 +88,11 @@ def _mean_ranks(result: Result) -> Iterator[Card]:
             values += dots.drawn
             lines.append(dots)
     columns = {column for _, column in result.statistics.ranks}
-    if len(lines) > 2 and len(columns) > 1 and not is_constant(values):
-        lines.sort(key=lambda dots: dots.value or 0.0)
-        about = f"over {len(columns)} columns, 1 is the best; with intervals that hold together"
-        yield Card("Mean rank", about, [dots_chart("ranks", "Mean ranks", "mean rank", lines)])
+    if len(lines) < 3 or len(columns) < 2 or is_constant(values):
+        return None
+    lines.sort(key=lambda dots: dots.value or 0.0)
+    about = f"over {len(columns)} columns, 1 is the best; with intervals that hold together"
+    return Card("Mean rank", about, [dots_chart("ranks", "Mean ranks", "mean rank", lines)])
 
 
 def _differences(result: Result) -> Iterator[Card]:

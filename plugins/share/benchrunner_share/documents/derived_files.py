@@ -19,7 +19,7 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
     """Map the names of all derived files of a study to their texts."""
     scores = list(card_scores(content))
     files = {README: _readme(content, scores)}
-    folders = _folders(score.backbone for score in scores)
+    folders = file_names(score.backbone for score in scores)
     created = content["created"]
     version = content["benchrunner"]
     url = content["url"]
@@ -37,15 +37,16 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
     return files
 
 
-def _folders(backbones: Iterable[str]) -> dict[str, str]:
-    """Map each backbone to a name for its files; no two names are equal, also if case is ignored."""
-    folders: dict[str, str] = {}
-    for backbone in dict.fromkeys(backbones):
-        base = re.sub(r"[^A-Za-z0-9._-]+", "--", backbone)[:100].strip(".-") or "backbone"
-        numbers = (f"{base}-{number}" for number in range(2, len(folders) + 3))
-        used = {name.casefold() for name in folders.values()}
-        folders[backbone] = next(name for name in (base, *numbers) if name.casefold() not in used)
-    return folders
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """Map each name, such as that of a backbone, to a name for its files; no two are equal, also if case is ignored."""
+    files: dict[str, str] = {}
+    used = set[str]()
+    for name in dict.fromkeys(names):
+        base = re.sub(r"[^A-Za-z0-9._-]+", "--", name)[:100].strip(".-") or "backbone"
+        numbered = (f"{base}-{number}" for number in range(2, len(files) + 3))
+        files[name] = next(file for file in (base, *numbered) if file.casefold() not in used)
+        used.add(files[name].casefold())
+    return files
 
 
 def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -16,7 +16,7 @@ from benchrunner.results import CellResult, Fit, Plugins, Record, Result, Study,
 from benchrunner_share.documents import statements
 from benchrunner_share.documents.claims import Claims
 from benchrunner_share.documents.contents import FORMAT, MANIFEST, STUDY, fit_name
-from benchrunner_share.documents.study_documents import StudyDocuments, checked_texts
+from benchrunner_share.documents.study_documents import Computation, StudyDocuments, checked_texts
 from benchrunner_share.verifying.comparing import count_figures, value_differences
 from benchrunner_share.verifying.data_checks import OwnData, OwnRunners, own_runners
 from benchrunner_share.verifying.file_checks import check_files
@@ -76,6 +76,8 @@ class VerifiedStudy:
     """The content of `study.json`."""
     cells: tuple[CellResult, ...] = ()
     """The cells that were computed again, with the answers of the selected restarts."""
+    computations: Mapping[str, Computation] = field(default_factory=dict)
+    """Id of a fit -> how it was computed, as the folder claims."""
 
 
 def verify_folder(path: Path, plugins: Plugins, workspace: Workspace) -> Verification:
@@ -139,7 +141,10 @@ def _verified(
         answers.answers,
         folder.sha256(MANIFEST) if MANIFEST in folder.names else "",
     )
-    return VerifiedStudy(verification, content, tuple(kept or ()))
+    if kept is None:
+        return VerifiedStudy(verification, content)
+    computations = {name: answers.computation(fit) for name, fit in fits.items()}
+    return VerifiedStudy(verification, content, tuple(kept), computations)
 
 
 def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings) -> dict[str, Fit]:

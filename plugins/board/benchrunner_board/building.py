@@ -1,0 +1,126 @@
+"""Builds the site of a board: verifies the folders, joins their systems, and writes all files of the site at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, final
+
+from benchrunner import RequestError, Workspace
+from benchrunner.engine import write_folder_atomically
+from benchrunner.results import Plugins, output_places
+from benchrunner_board.joining import by_rank, entries_of, joined, tasks_of
+from benchrunner_board.receiving import Accepted, Refused, received
+from benchrunner_board.site import MARK, Board, site_files
+from benchrunner_share.private_texts import Private
+from benchrunner_share.verifying.data_checks import own_runners
+
+
+@final
+@dataclass(frozen=True)
+class Wishes:
+    """What the owner of a board asks for."""
+
+    title: str = "Board"
+    url: str = ""
+    """Where the site will be published; empty if that is not known."""
+    tasks: tuple[str, ...] = ()
+    """Names of the tasks of the board; empty for those of more than half of the systems."""
+    against: str | None = None
+    """The system that all others are compared with; None compares every two systems."""
+    with_rows: bool = False
+    """Whether texts and gold answers of the data are shown."""
+
+    def __post_init__(self) -> None:
+        if self.url and not self.url.startswith(("https://", "http://")):
+            raise RequestError(f"--url {self.url}: the address of a site begins with https://.")
+
+
+@final
+@dataclass(frozen=True)
+class Built:
+    """A site that was written."""
+
+    site: Path
+    systems: int
+    tasks: int
+    accepted: int
+    """Number of verified folders."""
+    refused: tuple[Refused, ...]
+    files: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was written as JSON values."""
+        return asdict(self) | {"site": str(self.site)}
+
+
+def build_board(
+    results: Path, site: Path, plugins: Plugins, workspace: Workspace, *, wishes: Wishes | None = None
+) -> Built:
+    """Verify every shared folder in `results` with the data of a workspace, and write the site of a board to `site`.
+
+    Folders in which something differs, or cannot be computed here, are refused. Raises a `RequestError` if none is
+    left. An older site is replaced as a whole.
+    """
+    wishes = wishes or Wishes()
+    _check_site(site)
+    private = Private(workspace)
+    with own_runners(plugins, workspace) as runners:
+        folders = list(received(results, runners, private))
+        accepted = [folder for folder in folders if isinstance(folder, Accepted)]
+        refused = tuple(folder for folder in folders if isinstance(folder, Refused))
+        if not accepted:
+            raise RequestError(_nothing_left(results, refused))
+        board = _board(accepted, refused, wishes, list(plugins.tasks))
+        count = 0
+
+        def write(part: Path) -> None:
+            nonlocal count
+            for name, text in site_files(board, private):
+                path = part / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(text.encode("utf-8", errors="replace"))
+                count += 1
+
+        write_folder_atomically(site, write)
+    return Built(site, len(board.entries), len(board.tasks), len(accepted), refused, count)
+
+
+def _board(
+    accepted: Sequence[Accepted], refused: tuple[Refused, ...], wishes: Wishes, installed: Sequence[str]
+) -> Board:
+    """Join the systems of all folders; those without scores of every task are not ranked."""
+    entries = entries_of(accepted)
+    tasks = tasks_of(entries, wishes.tasks, installed)
+    names = {task.name for task in tasks}
+    whole = [entry for entry in entries if names <= entry.tasks.keys()]
+    part = [entry for entry in entries if not names <= entry.tasks.keys() and names & entry.tasks.keys()]
+    if not whole:
+        raise RequestError(f"No system has scores of all tasks ({', '.join(sorted(names))}): name fewer with --tasks.")
+    return Board(
+        title=wishes.title,
+        url=wishes.url.rstrip("/"),
+        with_rows=wishes.with_rows,
+        tasks=tasks,
+        entries=(*whole, *part),
+        result=by_rank(joined(whole, tasks, against=wishes.against)),
+        partial=by_rank(joined(part, tasks, ranked=False)) if part else None,
+        folders=tuple(accepted),
+        refused=refused,
+    )
+
+
+def _nothing_left(results: Path, refused: Sequence[Refused]) -> str:
+    """Say why there is no board."""
+    if not refused:
+        return f"{results} holds no folders. Put folders there that 'benchrunner share' wrote."
+    reasons = "\n".join(f"  - {folder.name}: {folder.reason}" for folder in refused[:10])
+    return f"{results}: every folder was refused, so that there is nothing to show:\n{reasons}"
+
+
+def _check_site(site: Path) -> None:
+    """Raise a `RequestError` if the folder cannot be written, or holds other files than those of an older site."""
+    output_places.check_place(site, is_file=False)
+    if site.is_dir() and any(site.iterdir()) and not (site / MARK).is_file():
+        raise RequestError(f"--out {site}: the folder has other files than those of a board. Name a new folder.")

@@ -1,0 +1,156 @@
+"""Joins the verified studies of a board to one study, so that the statistics of `compare` speak of all systems."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from benchrunner import ACCURACY, RequestError, Score, Task, Term
+from benchrunner.results import CellResult, Result, Study, compared, comparison, contrasts
+from benchrunner_board.receiving import Accepted
+
+COST = "time of all fits"
+"""The quantity of cost that every shared folder claims."""
+COST_NOTE = f"{COST}: all grid points and restarts together, as the senders' machines measured them"
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """A system of a board."""
+
+    name: str
+    """Its name on the board: that in its folder, with the folder where several have the name."""
+    own_name: str
+    """Its name in its folder."""
+    folder: Accepted
+    cells: tuple[CellResult, ...]
+
+    @property
+    def backbone(self) -> str:
+        """The backbone of its first cell."""
+        return self.cells[0].cell.backbone
+
+    @property
+    def methods(self) -> str:
+        """The methods of its cells."""
+        return ", ".join(dict.fromkeys(cell.cell.method or "" for cell in self.cells))
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        """Its tasks by name."""
+        return {cell.cell.task.name: cell.cell.task for cell in self.cells}
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds of all its fits, as its folder claims; None if a fit has none."""
+        total = 0.0
+        for fit in {fit.id: fit for cell in self.cells for fit in cell.cell.fits}:
+            seconds = self.folder.study.computations[fit].timings.get("seconds")
+            if seconds is None:
+                return None
+            total += seconds
+        return total
+
+
+def entries_of(folders: Sequence[Accepted]) -> list[Entry]:
+    """List the systems of all folders, each with a name of its own."""
+    systems = []
+    for folder in folders:
+        for name in dict.fromkeys(cell.cell.system for cell in folder.study.cells):
+            systems.append((folder, name))
+    count = Counter(name for _, name in systems)
+    entries = []
+    for folder, name in systems:
+        shown = name if count[name] == 1 else f"{name} ({folder.name})"
+        cells = tuple(cell for cell in folder.study.cells if cell.cell.system == name)
+        entries.append(Entry(shown, name, folder, cells))
+    repeated = [name for name, number in Counter(entry.name for entry in entries).items() if number > 1]
+    if repeated:
+        raise RequestError(f"Two systems are named {repeated[0]}: rename one of the folders.")
+    return entries
+
+
+def tasks_of(entries: Sequence[Entry], asked: Sequence[str], installed: Sequence[str]) -> tuple[Task, ...]:
+    """Return the tasks of a board: those that were asked for, or those that more than half of the systems have.
+
+    So a single folder can neither add a task to a board nor take one away. The order is that of the installed tasks.
+    """
+    count = Counter[str]()
+    known = dict[str, Task]()
+    for entry in entries:
+        count.update(entry.tasks.keys())
+        known |= entry.tasks
+    if missing := [name for name in asked if name not in known]:
+        raise RequestError(f"No verified folder has scores of {missing[0]}. Leave it out of --tasks.")
+    names = asked or [name for name, number in count.items() if 2 * number > len(entries)]
+    if not names:
+        raise RequestError("No task is that of more than half of the systems: name the tasks with --tasks.")
+    return tuple(known[name] for name in sorted(names, key=list(installed).index))
+
+
+def joined(
+    entries: Sequence[Entry], tasks: Sequence[Task], *, against: str | None = None, ranked: bool = True
+) -> Result:
+    """Return the result of a study of these systems and tasks, from cells that are verified already.
+
+    Only the headline metric of each task is a column. Without `ranked`, nothing is tested.
+    """
+    tests = sorted({split for entry in entries for cell in entry.cells for split in cell.cell.tests})
+    names = {entry.name: entry.backbone for entry in entries}
+    study = compared(names, tasks, tests=[name for name in tests if any(name in task.named("test") for task in tasks)])
+    headlines = {task.name: task.metrics[0].name for task in tasks}
+    columns = []
+    for column in study.columns:
+        if column.metric == headlines[column.task]:
+            columns.append(column if ranked else replace(column, is_tested=False))
+    cells = list[CellResult]()
+    for entry in entries:
+        cells += _cells(entry, replace(study, columns=tuple(columns)))
+    study = replace(study, columns=tuple(columns), cells=tuple(cell.cell for cell in cells))
+    study = contrasts.with_contrasts(study, against, ())
+    costs = tuple(comparison.Cost(entry.name, COST, "s", entry.seconds, note=COST_NOTE) for entry in entries)
+    return Result(study, tuple(cells), dict(_baseline(entries, cells)), costs=costs)
+
+
+def _cells(entry: Entry, study: Study) -> Iterator[CellResult]:
+    """Yield the cells of a system, the first of each task of a study, with the names that the study gives."""
+    left = {task.name for task in study.tasks}
+    for cell in entry.cells:
+        task = cell.cell.task.name
+        if task in left:
+            left.remove(task)
+            columns = tuple(column.name for column in study.columns if column.task == task)
+            named = replace(cell.cell, system=entry.name, columns=columns)
+            # Probabilities are not among the kept answers, and without a runner nothing computes them.
+            is_of_answers = cell.cell.task.metrics[0].computed_from == ACCURACY.computed_from
+            yield replace(cell, cell=named, runner=cell.runner if is_of_answers else None)
+
+
+def _baseline(entries: Sequence[Entry], cells: Sequence[CellResult]) -> Iterator[tuple[Term, Score]]:
+    """Yield the scores of the majority answer, which the verification computed from the board's own rows."""
+    known = set[Term]()
+    tasks = {cell.cell.task.name for cell in cells}
+    for entry in entries:
+        for cell in entry.folder.study.content["result"]["cells"]:
+            for score in cell["scores"] if cell["task"] in tasks else ():
+                term = Term(cell["task"], score["split"], score["metric"])
+                if term not in known and score["majority"] is not None:
+                    known.add(term)
+                    yield term, Score(score["majority"])
+
+
+def by_rank(result: Result) -> Result:
+    """Return a result whose systems stand in the order of their mean ranks, else of the mean of their figures."""
+    ranks = result.statistics.mean_ranks
+    means = dict[str, float]()
+    for system in result.study.systems:
+        values = [figure.mean.value for (name, _), figure in result.figures.items() if name == system.name]
+        known = [value for value in values if value is not None]
+        means[system.name] = -sum(known) / len(known) if known else 1.0
+        if system.name in ranks:
+            means[system.name] = ranks[system.name].mean
+    ordered = sorted(result.study.systems, key=lambda system: (means[system.name], system.name))
+    return replace(result, study=replace(result.study, systems=tuple(ordered)), given_statistics=result.statistics)

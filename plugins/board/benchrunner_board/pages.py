@@ -1,0 +1,194 @@
+"""The pages of a board: the table of all systems, a page for each system and each task, and what was refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+from urllib.parse import quote
+
+from benchrunner import BenchrunnerError, Task
+from benchrunner.engine import first_line
+from benchrunner.results import CellResult, Result, comparison
+from benchrunner_board.differing import Differing, differing_rows
+from benchrunner_board.joining import Entry
+from benchrunner_report.drawings.study_charts import mean_rank_card
+from benchrunner_report.fit_figures import shown_recipe
+from benchrunner_report.gathering import duration
+from benchrunner_report.pages import inside, page_environment
+from benchrunner_report.table import Table, table_of
+from benchrunner_report.visible_text import visible
+from benchrunner_share.documents import statements
+from benchrunner_share.private_texts import Private
+
+if TYPE_CHECKING:
+    from benchrunner_board.site import Board
+
+LONGEST_TEXT = 400
+"""Most characters of a text on a page, such as the reason of a lost fit."""
+SCRIPTS = ("page.js", "board.js")
+STYLES = ("report.css", "board.css")
+
+
+@final
+@dataclass(frozen=True)
+class Score:
+    """A figure of a system, as the table has it."""
+
+    name: str
+    """Task or system whose figure it is."""
+    column: str
+    text: str
+    """The mean with its deviation."""
+    interval: str
+    rank: str
+    """The ranks that the tests leave possible; empty without ranks."""
+    mark: str
+    is_best: bool
+    warnings: str
+
+
+@final
+class Pages:
+    """Writes the pages of a board."""
+
+    def __init__(self, board: Board, private: Private) -> None:
+        def shown(text: str) -> str:
+            """Leave out folders of this machine and characters that hide others, and cut a text that is too long."""
+            return visible(private.without_known(text), LONGEST_TEXT)
+
+        self._board = board
+        self._environment = page_environment("benchrunner_board", "benchrunner_report", shown=shown)
+        self._environment.filters |= {"duration": duration, "recipe": shown_recipe, "address": quote}
+        self._inside = inside(self._environment, STYLES, SCRIPTS)
+        self._marks = comparison.Marks.of(board.result)
+
+    def index(self) -> str:
+        """Return the first page: the verdict, the table, the cost, and how the board was made."""
+        board, result = self._board, self._board.result
+        conclusions = comparison.conclusions(result)
+        legend = list(self._marks.legend())
+        return self._page(
+            "index.html",
+            "",
+            conclusions=conclusions,
+            table=_table(result),
+            partial=_table(board.partial),
+            legend=legend,
+            notes=[note for note in comparison.remarks(result) if note not in (*conclusions, *legend)],
+            card=mean_rank_card(result),
+            proven=statements.PROVEN,
+            not_proven=(statements.NOT_PROVEN_BEGINS, statements.NOT_PROVEN),
+        )
+
+    def refused(self) -> str:
+        """Return the page of the folders that were refused."""
+        return self._page("refused.html", "")
+
+    def system(self, entry: Entry) -> str:
+        """Return the page of a system."""
+        whole = entry.name in self._board.result.study.names
+        result = self._board.result if whole else self._board.partial
+        assert result is not None
+        cells = [cell for cell in result.cells if cell.cell.system == entry.name]
+        scores = []
+        for cell in cells:
+            scores += [self._score(result, cell, column, cell.cell.task.name) for column in cell.cell.columns]
+        verification = entry.folder.study.verification
+        return self._page(
+            "system.html",
+            "../",
+            entry=entry,
+            is_ranked=whole,
+            cells=cells,
+            scores=scores,
+            rank=result.statistics.mean_ranks.get(entry.name),
+            claims=entry.folder.study.content,
+            verification=verification,
+            metadata=list(_metadata(self._board, entry)),
+        )
+
+    def task(self, task: Task) -> str:
+        """Return the page of a task: its scores, the highest first, and the rows in which systems differ."""
+        result = self._board.result
+        cells = [cell for cell in result.cells if cell.cell.task.name == task.name]
+        scores = [self._score(result, cell, cell.cell.columns[0], cell.cell.system) for cell in cells]
+        means = {}
+        for score in scores:
+            mean = result.figures[score.name, score.column].mean.value
+            means[score.name] = math.inf if mean is None else -mean
+        scores.sort(key=lambda score: (means[score.name], score.name))
+        majority = {}
+        for term, score in result.baseline.items():
+            if (term.task, term.metric) == (task.name, task.metrics[0].name):
+                majority[term.split] = score
+        return self._page(
+            "task.html",
+            "../",
+            task=task,
+            scores=scores,
+            majority=majority,
+            differing=self._differing(cells),
+        )
+
+    def _differing(self, cells: Sequence[CellResult]) -> Differing | str:
+        """Return the rows in which systems differ, or why there are none."""
+        try:
+            return differing_rows(cells, with_rows=self._board.with_rows)
+        except BenchrunnerError as reason:
+            return first_line(reason)
+
+    def _score(self, result: Result, cell: CellResult, column: str, name: str) -> Score:
+        place = (cell.cell.system, column)
+        figure = result.figures[place]
+        ranks = result.statistics.ranks.get(place)
+        rank = ""
+        if ranks is not None:
+            rank = f"{ranks.low}" if ranks.low == ranks.high else f"{ranks.low} to {ranks.high}"
+        return Score(
+            name,
+            column,
+            figure.mean_text,
+            figure.interval_text(result.statistics.intervals.get(place)),
+            rank,
+            result.statistics.mark(place),
+            result.statistics.standing(place) in ("best", "tied"),
+            "; ".join((*cell.warnings, *cell.limits)),
+        )
+
+    def _page(self, template: str, root: str, **values: Any) -> str:
+        """Fill a template. `root` leads from the page to the folder of the site."""
+        board = self._board
+        return self._environment.get_template(template).render(
+            board=board,
+            root=root,
+            keys={},
+            links=_links(board, root),
+            result=board.result,
+            **self._inside,
+            **values,
+        )
+
+
+def _table(result: Result | None) -> Table | None:
+    """Return the table of `compare`; mean ranks, averages and costs stand before the tasks, which may be many."""
+    if result is None:
+        return None
+    table = table_of(comparison.layout(result, comparison.NOTHING_PUBLISHED))
+    return table.led_by(1 + len(result.study.shown_columns()))
+
+
+def _links(board: Board, root: str) -> Mapping[str, str]:
+    """Map the names of systems and tasks to the addresses of their pages."""
+    links = {}
+    for name, page in (*board.task_pages.items(), *board.pages.items()):
+        links[name] = f"{root}{quote(page)}"
+    return links
+
+
+def _metadata(board: Board, entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield the files of metadata of a system's folder that are of its backbone: name and address."""
+    files = board.metadata[entry.folder.name]
+    for file in files:
+        yield file.removeprefix(f"{board.homes[entry.folder.name]}/"), f"../{quote(file)}"

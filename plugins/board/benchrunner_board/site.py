@@ -1,0 +1,127 @@
+"""The files of a board's site: pages, feed, JSON, CSV, and the metadata that the shared folders hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+from benchrunner import Task
+from benchrunner.engine import decoding
+from benchrunner.results import Result, comparison
+from benchrunner_board.feed import atom
+from benchrunner_board.joining import Entry
+from benchrunner_board.pages import Pages
+from benchrunner_board.receiving import Accepted, Refused
+from benchrunner_share.documents.derived_files import derived_files, file_names
+from benchrunner_share.private_texts import Private
+
+MARK = "board.json"
+"""File that tells the folder of a site from others."""
+METADATA = ("model_cards/", "every_eval_ever/")
+"""Folders of a shared folder whose files the site has, too."""
+MOST_COMPARISONS = 20_000
+"""Largest number of tests in `board.json`; more are in one file for each column."""
+
+
+@final
+@dataclass(frozen=True)
+class Board:
+    """Everything that a site shows."""
+
+    title: str
+    url: str
+    with_rows: bool
+    tasks: tuple[Task, ...]
+    entries: tuple[Entry, ...]
+    result: Result
+    """The systems with scores of all tasks, which are ranked."""
+    partial: Result | None
+    """The other systems; None if there are none."""
+    folders: tuple[Accepted, ...]
+    refused: tuple[Refused, ...]
+
+    @cached_property
+    def pages(self) -> Mapping[str, str]:
+        """System -> name of its page."""
+        files = file_names(entry.name for entry in self.entries)
+        return {name: f"systems/{file}.html" for name, file in files.items()}
+
+    @cached_property
+    def task_pages(self) -> Mapping[str, str]:
+        """Task -> name of its page."""
+        files = file_names(task.name for task in self.tasks)
+        return {name: f"tasks/{file}.html" for name, file in files.items()}
+
+    @cached_property
+    def homes(self) -> Mapping[str, str]:
+        """Shared folder -> the folder of the site with its metadata."""
+        files = file_names(folder.name for folder in self.folders)
+        return {name: f"metadata/{file}" for name, file in files.items()}
+
+    @cached_property
+    def metadata(self) -> Mapping[str, Mapping[str, str]]:
+        """Shared folder -> its files of metadata, which the verification has compared: name on the site -> text."""
+        files = {}
+        for folder in self.folders:
+            of_folder = {}
+            for name, text in derived_files(folder.study.content).items():
+                if name.startswith(METADATA):
+                    of_folder[f"{self.homes[folder.name]}/{name}"] = text
+            files[folder.name] = of_folder
+        return files
+
+
+def site_files(board: Board, private: Private) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of every file of a site. `private` leaves folders of this machine out of texts."""
+    pages = Pages(board, private)
+    yield "index.html", pages.index()
+    yield "refused.html", pages.refused()
+    for entry in board.entries:
+        yield board.pages[entry.name], pages.system(entry)
+    for task in board.tasks:
+        yield board.task_pages[task.name], pages.task(task)
+    yield "feed.xml", atom(board)
+    yield "board.csv", comparison.as_text("csv", board.result)
+    yield from _json_files(board)
+    for files in board.metadata.values():
+        yield from files.items()
+
+
+def _json_files(board: Board) -> Iterator[tuple[str, str]]:
+    """Yield the file with everything that the pages show, and the tests of each column if these are many."""
+    values = comparison.as_json(board.result)
+    comparisons: Sequence[Mapping[str, Any]] = values["comparisons"]
+    if len(comparisons) > MOST_COMPARISONS:
+        values["comparisons"] = []
+        of_tasks: dict[str, list[Mapping[str, Any]]] = {}
+        for test in comparisons:
+            of_tasks.setdefault(test["task"], []).append(test)
+        for task, tests in of_tasks.items():
+            yield board.task_pages[task].replace(".html", ".comparisons.json"), _json(tests)
+    values["title"] = board.title
+    values["partial"] = None if board.partial is None else comparison.as_json(board.partial)
+    values["folders"] = [_folder_json(board, folder) for folder in board.folders]
+    values["refused"] = decoding.as_json(board.refused)
+    yield MARK, _json(values)
+
+
+def _folder_json(board: Board, folder: Accepted) -> dict[str, Any]:
+    verification = folder.study.verification
+    return {
+        "name": folder.name,
+        "study": verification.name,
+        "created": folder.date,
+        "url": folder.study.content["url"],
+        "fingerprint": verification.fingerprint,
+        "answers": verification.answers,
+        "remarks": list(verification.remarks),
+        "systems": [entry.name for entry in board.entries if entry.folder is folder],
+        "metadata": list(board.metadata[folder.name]),
+    }
+
+
+def _json(values: Any) -> str:
+    return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"

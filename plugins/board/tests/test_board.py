@@ -1,0 +1,230 @@
+"""A board: which folders it takes, that its figures are those of `compare`, and what its site holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+from board_folders import SECRET, SKILLS, TASKS, Folders, share
+from shared_folders import SharedFolder
+
+from benchrunner import RequestError
+from benchrunner.results import comparison
+from benchrunner_board.building import Built, Wishes, build_board
+from benchrunner_board.joining import entries_of
+from benchrunner_board.receiving import Accepted, received
+from benchrunner_share.private_texts import Private
+from benchrunner_share.verifying.data_checks import own_runners
+
+
+def build(folders: Folders, results: Path, site: Path, **wishes: Any) -> Built:
+    """Build the site of a board."""
+    made = folders.runner
+    return build_board(results, site, made.plugins, made.workspace, wishes=Wishes(**wishes))
+
+
+@pytest.fixture(scope="module")
+def site(folders: Folders, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site of all three systems."""
+    path = tmp_path_factory.mktemp("site") / "site"
+    assert not build(folders, folders.results, path, title="Small <i>encoders</i>").refused
+    return path
+
+
+def copied(folders: Folders, tmp_path: Path) -> Path:
+    """Copy the shared folders, for a test that changes them."""
+    return Path(shutil.copytree(folders.results, tmp_path / "results"))
+
+
+def test_figures_and_verdict_are_those_of_compare(folders: Folders, site: Path) -> None:
+    board = json.loads((site / "board.json").read_text())
+    reference = comparison.as_json(folders.together)
+    assert board["mean_ranks"] == reference["mean_ranks"]
+    assert board["conclusion"] == reference["conclusion"]
+    headlines = {"made/pairs accuracy", "made/numbers pearson"}
+    wanted = {
+        (figure["system"], figure["column"]): (figure["mean"], figure["interval_over_examples"], figure["ranks"])
+        for figure in reference["figures"]
+        if figure["column"] in headlines
+    }
+    found = {}
+    for figure in board["figures"]:
+        found[figure["system"], figure["column"]] = (figure["mean"], figure["interval_over_examples"], figure["ranks"])
+    assert found == wanted
+
+
+def test_forged_folders_are_refused_with_the_reason(folders: Folders, tmp_path: Path) -> None:
+    results = copied(folders, tmp_path)
+    forged = SharedFolder(results / "folder-1", folders.runner)
+    forged.edit("study.json", lambda study: study["result"]["cells"][0]["scores"][0].update(mean=0.999))
+    forged.deceive()
+    built = build(folders, results, tmp_path / "site")
+    assert [folder.name for folder in built.refused] == ["folder-1"]
+    assert "mean: '0.999' in the folder" in built.refused[0].reason
+    assert (built.systems, built.accepted) == (2, 2)
+    assert "0.999" in (tmp_path / "site" / "refused.html").read_text()
+
+
+def test_hostile_folders_are_refused_and_stop_nothing(folders: Folders, tmp_path: Path) -> None:
+    results = copied(folders, tmp_path)
+    (results / "a link").symlink_to(folders.results / "folder-0")
+    (results / "empty").mkdir()
+    (results / "<script>alert(1)<b>").mkdir()
+    (results / "bad\x1b[31m\u202ename").mkdir()
+    (results / "README.md").write_text("passed over")
+    nested = results / "nested"
+    nested.mkdir()
+    (nested / "study.json").write_text("[" * 100_000)
+    other = results / "other kind"
+    other.mkdir()
+    (other / "study.json").write_text('{"format": 1}')
+    large = shutil.copytree(results / "folder-0", results / "large")
+    os.truncate(large / "manifest.json", 2**40)
+    outside = shutil.copytree(results / "folder-0", results / "outside")
+    (outside / "fits").rename(tmp_path / "fits")
+    (outside / "fits").symlink_to(tmp_path / "fits")
+    built = build(folders, results, tmp_path / "site")
+    reasons = {folder.name: folder.reason for folder in built.refused}
+    assert (built.accepted, len(reasons)) == (3, 8), reasons
+    assert reasons["a link"] == "it is a symbolic link, which is not followed."
+    assert "is missing" in reasons["empty"] and reasons["large"] == "it has more than 2 GiB."
+    assert "symbolic link" in reasons["outside"] or "missing" in reasons["outside"]
+    assert "\\x1b[31m\\u202e" in next(name for name in reasons if name.startswith("bad"))
+    assert str(tmp_path) not in (tmp_path / "site" / "refused.html").read_text()
+    assert "<script>alert" not in (tmp_path / "site" / "refused.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"), [("LONGEST_NAME", "give a shorter one"), ("MOST_SYSTEMS", "has 1 systems")]
+)
+def test_names_and_systems_of_a_folder_are_limited(
+    limit: str, reason: str, folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"benchrunner_board.receiving.{limit}", 0)
+    with pytest.raises(RequestError, match=reason):
+        build(folders, folders.results, tmp_path / "site")
+
+
+class Page(HTMLParser):
+    """The links, the elements and the texts of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.elements: list[str] = []
+        self.handlers: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        for name, value in attributes:
+            if name in ("href", "src"):
+                self.links.append(value or "")
+            if name.startswith("on") or (value or "").startswith("javascript:"):
+                self.handlers.append(name)
+
+
+def test_every_link_leads_to_a_file_of_the_site(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) == 2 + len(SKILLS) + len(TASKS)
+    for page in pages:
+        for link in Page(page).links:
+            if link != "data:,":
+                target, _, _ = link.partition("#")
+                assert not target or (page.parent / unquote(target)).is_file(), f"{page.name}: {link}"
+
+
+def test_names_with_html_are_texts_and_only_our_script_is_there(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        page = Page(path)
+        assert page.elements.count("script") == 1 and not page.handlers
+        assert not {"b", "i", "iframe", "img", "object"} & set(page.elements)
+    assert "Small &lt;i&gt;encoders&lt;/i&gt;" in (site / "index.html").read_text()
+    assert "lab/&lt;b&gt;fair&lt;/b&gt;" in (site / "index.html").read_text()
+
+
+def test_texts_and_gold_stay_with_the_owner_unless_asked(folders: Folders, site: Path, tmp_path: Path) -> None:
+    assert not [path for path in site.rglob("*") if path.is_file() and SECRET in path.read_text()]
+    page = (site / "tasks" / "made--pairs.html").read_text()
+    assert "Texts and gold answers stay with the owner" in page and "gold</dt>" not in page
+    build(folders, folders.results, tmp_path / "site", with_rows=True)
+    page = (tmp_path / "site" / "tasks" / "made--pairs.html").read_text()
+    assert SECRET in page and "gold</dt>" in page
+
+
+def test_systems_without_all_tasks_are_shown_and_not_ranked(folders: Folders, tmp_path: Path) -> None:
+    results = copied(folders, tmp_path)
+    shutil.rmtree(results / "folder-2")
+    share("lab/poor", TASKS[:1], folders.runner, results / "folder-2")
+    built = build(folders, results, tmp_path / "site")
+    board = json.loads((tmp_path / "site" / "board.json").read_text())
+    assert (built.systems, built.tasks) == (3, 2)
+    assert [system["name"] for system in board["systems"]] == ["lab/good", "lab/<b>fair</b>"]
+    assert [system["name"] for system in board["partial"]["systems"]] == ["lab/poor"]
+    assert "Not ranked" in (tmp_path / "site" / "index.html").read_text()
+
+
+def test_equal_names_are_told_apart_by_their_folders(folders: Folders, tmp_path: Path) -> None:
+    results = copied(folders, tmp_path)
+    shutil.copytree(results / "folder-0", results / "folder-9")
+    with own_runners(folders.runner.plugins, folders.runner.workspace) as runners:
+        private = Private(folders.runner.workspace)
+        accepted = [folder for folder in received(results, runners, private) if isinstance(folder, Accepted)]
+    names = [entry.name for entry in entries_of(accepted)]
+    assert names == ["lab/good (folder-0)", "lab/<b>fair</b>", "lab/poor", "lab/good (folder-9)"]
+
+
+def test_the_feed_has_an_entry_for_each_folder(folders: Folders, tmp_path: Path) -> None:
+    build(folders, folders.results, tmp_path / "site", url="https://example.org/board/")
+    space = "{http://www.w3.org/2005/Atom}"
+    feed = ElementTree.parse(tmp_path / "site" / "feed.xml").getroot()
+    entries = feed.findall(f"{space}entry")
+    assert feed.findtext(f"{space}id") == "https://example.org/board/"
+    assert len({entry.findtext(f"{space}id") for entry in entries}) == 3
+    for entry in (feed, *entries):
+        assert entry.findtext(f"{space}title") and entry.findtext(f"{space}updated")
+        assert all(
+            link.get("href", "").startswith("https://example.org/board/") for link in entry.findall(f"{space}link")
+        )
+
+
+def test_equal_folders_give_equal_bytes(folders: Folders, site: Path, tmp_path: Path) -> None:
+    build(folders, folders.results, tmp_path / "site", title="Small <i>encoders</i>")
+    files = [path.relative_to(site) for path in site.rglob("*") if path.is_file()]
+    assert [file for file in files if (site / file).read_bytes() != (tmp_path / "site" / file).read_bytes()] == []
+
+
+def test_metadata_is_that_of_the_shared_folders(folders: Folders, site: Path) -> None:
+    for path in (folders.results / "folder-0").rglob("*"):
+        name = path.relative_to(folders.results)
+        if path.is_file() and name.parts[1] in ("model_cards", "every_eval_ever"):
+            assert (site / "metadata" / name).read_bytes() == path.read_bytes()
+    assert list((site / "metadata").rglob("*.json"))
+
+
+def test_wrong_wishes_say_what_to_do(folders: Folders, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="system"):
+        build(folders, folders.results, tmp_path / "site", against="lab/goood")
+    with pytest.raises(RequestError, match=r"begins with https://"):
+        build(folders, folders.results, tmp_path / "site", url="example.org")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("")
+    with pytest.raises(RequestError, match="has other files"):
+        build(folders, folders.results, tmp_path / "mine")
+    (tmp_path / "none").mkdir()
+    with pytest.raises(RequestError, match="holds no folders"):
+        build(folders, tmp_path / "none", tmp_path / "site")
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_reference_is_what_all_others_are_compared_with(folders: Folders, tmp_path: Path) -> None:
+    build(folders, folders.results, tmp_path / "site", against="lab/poor")
+    tests = json.loads((tmp_path / "site" / "board.json").read_text())["comparisons"]
+    assert {test["with"] for test in tests} == {"lab/poor"} and len(tests) == 4
