@@ -38,7 +38,7 @@ from benchrunner_share.documents.claims import Claims
 from benchrunner_share.documents.contents import MANIFEST, STUDY, Figures, manifest
 from benchrunner_share.documents.derived_files import derived_files
 from benchrunner_share.documents.study_documents import Computation, StudyDocuments, json_text
-from finished_studies import made_answers, runner, task
+from finished_studies import made_answers, runner, task  # type: ignore[import-not-found]
 
 Study = dict[str, Any]
 

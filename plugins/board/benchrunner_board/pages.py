@@ -33,7 +33,7 @@ STYLES = ("report.css", "board.css")
 
 @final
 @dataclass(frozen=True)
-class Score:
+class ShownScore:
     """A figure of a system, as the table has it."""
 
     name: str
@@ -139,14 +139,14 @@ class Pages:
         except BenchrunnerError as reason:
             return first_line(reason)
 
-    def _score(self, result: Result, cell: CellResult, column: str, name: str) -> Score:
+    def _score(self, result: Result, cell: CellResult, column: str, name: str) -> ShownScore:
         place = (cell.cell.system, column)
         figure = result.figures[place]
         ranks = result.statistics.ranks.get(place)
         rank = ""
         if ranks is not None:
             rank = f"{ranks.low}" if ranks.low == ranks.high else f"{ranks.low} to {ranks.high}"
-        return Score(
+        return ShownScore(
             name,
             column,
             figure.mean_text,

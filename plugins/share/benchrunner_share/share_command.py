@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchrunner import print_line
+from benchrunner import RequestError, print_line
 from benchrunner.results import command_line
 
 
@@ -27,6 +27,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show rows of the data in the report, with their texts: only where the licence of the data allows it",
     )
+    parser.add_argument(
+        "--push", metavar="OWNER/NAME", help="say what would be uploaded to this data set of the hub; with --yes, do it"
+    )
+    parser.add_argument("--yes", action="store_true", help="upload what --push names")
     command_line.options.add_workspace(parser)
     command_line.options.add_json(parser)
 
@@ -35,15 +39,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the folder, and print its fingerprint."""
     from benchrunner.results import Runner
     from benchrunner_share.documents import statements
+    from benchrunner_share.pushing import Push, uploaded
     from benchrunner_share.share import share_study
 
     options, output = command_line.options, command_line.output
+    _check_push(arguments)
     runner = Runner(arguments.plugins, options.workspace(arguments))
     with output.reserved_for_json(arguments.json):
         study = options.kept_result(arguments, runner)
         shared = share_study(study, arguments.out, runner, url=arguments.url, with_rows=arguments.with_rows)
+        push = None
+        if arguments.push is not None:
+            push = Push.plan(shared.folder, arguments.push, shared.verification.fingerprint)
+            push = uploaded(push) if arguments.yes else push
     if arguments.json:
-        output.print_json(shared)
+        output.print_json({**shared.as_json(), "push": push})
         return output.DONE
     verified = shared.verification
     print_line(
@@ -51,8 +61,22 @@ def run(arguments: argparse.Namespace) -> int:
         f"computed again from {verified.answers:,} answers, and are equal."
     )
     rows = "report.html shows texts of the data" if arguments.with_rows else "Texts of the data are left out"
-    print_line(f"{rows}, and folders of this machine are left out. Nothing was uploaded.")
+    print_line(f"{rows}, and folders of this machine are left out.")
+    print_line("Nothing was uploaded." if push is None else push.sentence)
     print_line(f"Fingerprint: {verified.fingerprint}")
     print_line(f"Whoever has the data verifies the folder with 'benchrunner verify {shared.folder} --data DIR'.")
     print_line(statements.FINGERPRINT_ADVICE)
     return output.DONE
+
+
+def _check_push(arguments: argparse.Namespace) -> None:
+    """Raise a `RequestError` before anything is written if the upload that is asked for cannot be."""
+    from benchrunner_share.pushing import check_repository
+
+    if arguments.push is None:
+        if arguments.yes:
+            raise RequestError("--yes is for an upload: name the data set with --push OWNER/NAME.")
+        return
+    check_repository(arguments.push)
+    if arguments.yes and arguments.offline:
+        raise RequestError("--push --yes uploads, and --offline never asks the hub: leave one of them out.")
