@@ -26,9 +26,6 @@ from benchrunner.tasks.task import Task
 from benchrunner.training.feature_cache import files_read_whole
 from benchrunner.workspace import Workspace
 
-CACHED_SPLITS = 6
-"""Largest number of splits whose rows stay in memory; `Planner.most_splits` may be set higher."""
-
 BASE_WEIGHTS = 110_000_000
 """Weights of a backbone that does not tell their number: 12 layers of 768, and a vocabulary of 30,000."""
 TEXT_BYTES = 4
@@ -48,7 +45,8 @@ class Planner:
     def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
         self.plugins = plugins
         self.workspace = workspace
-        self.most_splits = CACHED_SPLITS
+        self.most_splits = 6
+        """Largest number of splits whose rows stay in memory."""
         self._rows: dict[tuple[str, str], tuple[Rows, Rows]] = {}
         self._layer_counts: dict[str, int | None] = {}
         self._weight_counts: dict[str, int | None] = {}

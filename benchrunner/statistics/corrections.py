@@ -117,10 +117,8 @@ def _connected(pairs: Iterable[tuple[Name, Name]]) -> dict[Name, _Group]:
 @cache
 def _equal_pairs(systems: int) -> list[int]:
     """List how many pairs of equal systems there may be, in order: the systems fall into groups of equal ones."""
-    if systems < 2:
-        return [0]
-    counts = set[int]()
-    for size in range(1, systems + 1):
+    counts = {0}
+    for size in range(2, systems + 1):
         of_group = size * (size - 1) // 2
         counts.update(of_group + rest for rest in _equal_pairs(systems - size))
     return sorted(counts)

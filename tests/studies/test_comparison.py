@@ -332,6 +332,6 @@ def test_json_has_ranks_and_the_tests_of_all_pairs() -> None:
 
 def test_a_difference_can_be_read_from_both_sides() -> None:
     statistics = ranked({"one": ABOVE}, "a", "b", "c").statistics
-    from_a = statistics.of_place(("a", "mine/one accuracy"))["b"].comparison
-    from_b = statistics.of_place(("b", "mine/one accuracy"))["a"].comparison
+    from_a = statistics.of_places["a", "mine/one accuracy"]["b"].comparison
+    from_b = statistics.of_places["b", "mine/one accuracy"]["a"].comparison
     assert (from_a.difference, from_a.low, from_a.high) == (-from_b.difference, -from_b.high, -from_b.low)

@@ -224,7 +224,7 @@ def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
         f"{100 * share.low:.0f} to {100 * share.high:.0f} %), so that a mean of few restarts says little"
     )
     chances = {}
-    for other, test in result.statistics.of_place(place).items():
+    for other, test in result.statistics.of_places[place].items():
         if test.chance is not None:
             chances[other] = test.chance
     if chances:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -116,20 +117,17 @@ class StudyStatistics:
         if not standing:
             return ""
         mark = TIED if standing == "tied" else CLEAR
-        claims = {test.comparison.claim for test in self.of_place(place).values()}
+        claims = {test.comparison.claim for test in self.of_places[place].values()}
         return f"({mark})" if "fits" in claims else mark
 
-    def of_place(self, place: Place) -> Mapping[str, SystemDifference]:
-        """Map the systems with which a figure is compared to the differences of the figure from theirs."""
-        return self._of_places.get(place, {})
-
     @cached_property
-    def _of_places(self) -> Mapping[Place, Mapping[str, SystemDifference]]:
-        differences: dict[Place, dict[str, SystemDifference]] = {}
+    def of_places(self) -> Mapping[Place, Mapping[str, SystemDifference]]:
+        """Figure -> the systems with which it is compared -> the difference of the figure from theirs."""
+        differences = defaultdict[Place, dict[str, SystemDifference]](dict)
         for pairing, test in self.tests.items():
             ours, theirs = pairing.places
-            differences.setdefault(ours, {})[pairing.other] = test
-            differences.setdefault(theirs, {})[pairing.system] = test.reversed
+            differences[ours][pairing.other] = test
+            differences[theirs][pairing.system] = test.reversed
         return differences
 
 

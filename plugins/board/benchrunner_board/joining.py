@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -145,12 +146,12 @@ def _baseline(entries: Sequence[Entry], cells: Sequence[CellResult]) -> Iterator
 def by_rank(result: Result) -> Result:
     """Return a result whose systems stand in the order of their mean ranks, else of the mean of their figures."""
     ranks = result.statistics.mean_ranks
-    means = dict[str, float]()
-    for system in result.study.systems:
-        values = [figure.mean.value for (name, _), figure in result.figures.items() if name == system.name]
-        known = [value for value in values if value is not None]
-        means[system.name] = -sum(known) / len(known) if known else 1.0
-        if system.name in ranks:
-            means[system.name] = ranks[system.name].mean
-    ordered = sorted(result.study.systems, key=lambda system: (means[system.name], system.name))
+    order = dict[str, float]()
+    for name in result.study.names:
+        figures = [figure for (system, _), figure in result.figures.items() if system == name]
+        gains = [figure.gain(figure.mean.value) for figure in figures if figure.mean.value is not None]
+        order[name] = -sum(gains) / len(gains) if gains else math.inf
+        if name in ranks:
+            order[name] = ranks[name].mean
+    ordered = sorted(result.study.systems, key=lambda system: (order[system.name], system.name))
     return replace(result, study=replace(result.study, systems=tuple(ordered)), given_statistics=result.statistics)

@@ -110,15 +110,15 @@ class Pages:
         )
 
     def task(self, task: Task) -> str:
-        """Return the page of a task: its scores, the highest first, and the rows in which systems differ."""
+        """Return the page of a task: its scores, the best first, and the rows in which systems differ."""
         result = self._board.result
         cells = [cell for cell in result.cells if cell.cell.task.name == task.name]
         scores = [self._score(result, cell, cell.cell.columns[0], cell.cell.system) for cell in cells]
-        means = {}
+        order = {}
         for score in scores:
-            mean = result.figures[score.name, score.column].mean.value
-            means[score.name] = math.inf if mean is None else -mean
-        scores.sort(key=lambda score: (means[score.name], score.name))
+            figure = result.figures[score.name, score.column]
+            order[score.name] = math.inf if figure.mean.value is None else -figure.gain(figure.mean.value)
+        scores.sort(key=lambda score: (order[score.name], score.name))
         majority = {}
         for term, score in result.baseline.items():
             if (term.task, term.metric) == (task.name, task.metrics[0].name):
