@@ -166,7 +166,7 @@ def forge(folder: Path, change: Callable[[Study], None] | None) -> None:
         for path in sorted((folder / kind).iterdir()):
             files[f"{kind}/{path.name}"] = path.read_text(encoding="utf-8")
     if change is None:
-        answers = next(name for name, text in files.items() if name.endswith(".jsonl") and '"maybe"}' in text)
+        answers = next(name for name, text in files.items() if '"yes"}' in text and '"maybe"}' in text)
         files[answers] = files[answers].replace('"yes"', '"no"')
     write(folder, files, study)
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.etree import ElementTree as xml
 
+from benchrunner_board.board import Board
 from benchrunner_board.receiving import Accepted
-
-if TYPE_CHECKING:
-    from benchrunner_board.site import Board
 
 NAMESPACE = "http://www.w3.org/2005/Atom"
 MOST_ENTRIES = 50

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from benchrunner import ACCURACY, RequestError, Score, Task, Term
-from benchrunner.results import CellResult, Result, Study, compared, comparison, contrasts
+from benchrunner.results import CellResult, Result, Study, cells, compared, comparison, contrasts
 from benchrunner_board.receiving import Accepted
 
 COST = "time of all fits"
@@ -48,8 +48,8 @@ class Entry:
     def seconds(self) -> float | None:
         """Seconds of all its fits, as its folder claims; None if a fit has none."""
         total = 0.0
-        for fit in {fit.id: fit for cell in self.cells for fit in cell.cell.fits}:
-            seconds = self.folder.study.computations[fit].timings.get("seconds")
+        for fit in cells.different_fits(result.cell for result in self.cells):
+            seconds = self.folder.study.computations[fit.id].timings.get("seconds")
             if seconds is None:
                 return None
             total += seconds
@@ -68,9 +68,11 @@ def entries_of(folders: Sequence[Accepted]) -> list[Entry]:
         shown = name if count[name] == 1 else f"{name} ({folder.name})"
         cells = tuple(cell for cell in folder.study.cells if cell.cell.system == name)
         entries.append(Entry(shown, name, folder, cells))
-    repeated = [name for name, number in Counter(entry.name for entry in entries).items() if number > 1]
-    if repeated:
-        raise RequestError(f"Two systems are named {repeated[0]}: rename one of the folders.")
+    known = set[str]()
+    for entry in entries:
+        if entry.name in known:
+            raise RequestError(f"Two systems are named {entry.name}: rename one of the folders.")
+        known.add(entry.name)
     return entries
 
 
@@ -101,7 +103,8 @@ def joined(
     """
     tests = sorted({split for entry in entries for cell in entry.cells for split in cell.cell.tests})
     names = {entry.name: entry.backbone for entry in entries}
-    study = compared(names, tasks, tests=[name for name in tests if any(name in task.named("test") for task in tasks)])
+    possible = {name for task in tasks for name in task.named("test")}
+    study = compared(names, tasks, tests=[name for name in tests if name in possible])
     headlines = {task.name: task.metrics[0].name for task in tasks}
     columns = []
     for column in study.columns:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 from urllib.parse import quote
 
 from benchrunner import BenchrunnerError, Task
 from benchrunner.engine import first_line
 from benchrunner.results import CellResult, Result, comparison
+from benchrunner_board.board import Board
 from benchrunner_board.differing import Differing, differing_rows
 from benchrunner_board.joining import Entry
 from benchrunner_report.drawings.study_charts import mean_rank_card
@@ -21,9 +22,6 @@ from benchrunner_report.table import Table, table_of
 from benchrunner_report.visible_text import visible
 from benchrunner_share.documents import statements
 from benchrunner_share.private_texts import Private
-
-if TYPE_CHECKING:
-    from benchrunner_board.site import Board
 
 LONGEST_TEXT = 400
 """Most characters of a text on a page, such as the reason of a lost fit."""
@@ -120,9 +118,9 @@ class Pages:
             order[score.name] = math.inf if figure.mean.value is None else -figure.gain(figure.mean.value)
         scores.sort(key=lambda score: (order[score.name], score.name))
         majority = {}
-        for term, score in result.baseline.items():
+        for term, of_majority in result.baseline.items():
             if (term.task, term.metric) == (task.name, task.metrics[0].name):
-                majority[term.split] = score
+                majority[term.split] = of_majority
         return self._page(
             "task.html",
             "../",

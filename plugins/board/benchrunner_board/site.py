@@ -4,74 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, final
+from typing import Any
 
-from benchrunner import Task
 from benchrunner.engine import decoding
-from benchrunner.results import Result, comparison
+from benchrunner.results import comparison
+from benchrunner_board.board import Board
 from benchrunner_board.feed import atom
-from benchrunner_board.joining import Entry
 from benchrunner_board.pages import Pages
-from benchrunner_board.receiving import Accepted, Refused
-from benchrunner_share.documents.derived_files import derived_files, file_names
+from benchrunner_board.receiving import Accepted
 from benchrunner_share.private_texts import Private
 
 MARK = "board.json"
 """File that tells the folder of a site from others."""
-METADATA = ("model_cards/", "every_eval_ever/")
-"""Folders of a shared folder whose files the site has, too."""
 MOST_COMPARISONS = 20_000
 """Largest number of tests in `board.json`; more are in one file for each column."""
-
-
-@final
-@dataclass(frozen=True)
-class Board:
-    """Everything that a site shows."""
-
-    title: str
-    url: str
-    with_rows: bool
-    tasks: tuple[Task, ...]
-    entries: tuple[Entry, ...]
-    result: Result
-    """The systems with scores of all tasks, which are ranked."""
-    partial: Result | None
-    """The other systems; None if there are none."""
-    folders: tuple[Accepted, ...]
-    refused: tuple[Refused, ...]
-
-    @cached_property
-    def pages(self) -> Mapping[str, str]:
-        """System -> name of its page."""
-        files = file_names(entry.name for entry in self.entries)
-        return {name: f"systems/{file}.html" for name, file in files.items()}
-
-    @cached_property
-    def task_pages(self) -> Mapping[str, str]:
-        """Task -> name of its page."""
-        files = file_names(task.name for task in self.tasks)
-        return {name: f"tasks/{file}.html" for name, file in files.items()}
-
-    @cached_property
-    def homes(self) -> Mapping[str, str]:
-        """Shared folder -> the folder of the site with its metadata."""
-        files = file_names(folder.name for folder in self.folders)
-        return {name: f"metadata/{file}" for name, file in files.items()}
-
-    @cached_property
-    def metadata(self) -> Mapping[str, Mapping[str, str]]:
-        """Shared folder -> its files of metadata, which the verification has compared: name on the site -> text."""
-        files = {}
-        for folder in self.folders:
-            of_folder = {}
-            for name, text in derived_files(folder.study.content).items():
-                if name.startswith(METADATA):
-                    of_folder[f"{self.homes[folder.name]}/{name}"] = text
-            files[folder.name] = of_folder
-        return files
 
 
 def site_files(board: Board, private: Private) -> Iterator[tuple[str, str]]:

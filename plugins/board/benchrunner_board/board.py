@@ -1,0 +1,65 @@
+"""What the site of a board shows: its systems and tasks, their result, and the names of their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+from benchrunner import Task
+from benchrunner.results import Result
+from benchrunner_board.joining import Entry
+from benchrunner_board.receiving import Accepted, Refused
+from benchrunner_share.documents.derived_files import derived_files, file_names
+
+METADATA = ("model_cards/", "every_eval_ever/")
+"""Folders of a shared folder whose files the site has, too."""
+
+
+@final
+@dataclass(frozen=True)
+class Board:
+    """Everything that a site shows."""
+
+    title: str
+    url: str
+    with_rows: bool
+    tasks: tuple[Task, ...]
+    entries: tuple[Entry, ...]
+    result: Result
+    """The systems with scores of all tasks, which are ranked."""
+    partial: Result | None
+    """The other systems; None if there are none."""
+    folders: tuple[Accepted, ...]
+    refused: tuple[Refused, ...]
+
+    @cached_property
+    def pages(self) -> Mapping[str, str]:
+        """System -> name of its page."""
+        files = file_names(entry.name for entry in self.entries)
+        return {name: f"systems/{file}.html" for name, file in files.items()}
+
+    @cached_property
+    def task_pages(self) -> Mapping[str, str]:
+        """Task -> name of its page."""
+        files = file_names(task.name for task in self.tasks)
+        return {name: f"tasks/{file}.html" for name, file in files.items()}
+
+    @cached_property
+    def homes(self) -> Mapping[str, str]:
+        """Shared folder -> the folder of the site with its metadata."""
+        files = file_names(folder.name for folder in self.folders)
+        return {name: f"metadata/{file}" for name, file in files.items()}
+
+    @cached_property
+    def metadata(self) -> Mapping[str, Mapping[str, str]]:
+        """Shared folder -> its files of metadata, which the verification has compared: name on the site -> text."""
+        files = {}
+        for folder in self.folders:
+            of_folder = {}
+            for name, text in derived_files(folder.study.content).items():
+                if name.startswith(METADATA):
+                    of_folder[f"{self.homes[folder.name]}/{name}"] = text
+            files[folder.name] = of_folder
+        return files
