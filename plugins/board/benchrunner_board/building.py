@@ -67,7 +67,7 @@ def build_board(
     wishes = wishes or Wishes()
     _check_site(site)
     private = Private(workspace)
-    with own_runners(plugins, workspace) as runners:
+    with own_runners(plugins, workspace, wishes.tasks) as runners:
         folders = list(received(results, runners, private))
         accepted = [folder for folder in folders if isinstance(folder, Accepted)]
         refused = tuple(folder for folder in folders if isinstance(folder, Refused))

@@ -91,7 +91,8 @@ def tasks_of(entries: Sequence[Entry], asked: Sequence[str], installed: Sequence
     names = asked or [name for name, number in count.items() if 2 * number > len(entries)]
     if not names:
         raise RequestError("No task is that of more than half of the systems: name the tasks with --tasks.")
-    return tuple(known[name] for name in sorted(names, key=list(installed).index))
+    order = {name: number for number, name in enumerate(installed)}
+    return tuple(known[name] for name in sorted(names, key=lambda name: order.get(name, len(order))))
 
 
 def joined(

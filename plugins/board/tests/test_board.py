@@ -22,6 +22,7 @@ from benchrunner_board.joining import entries_of
 from benchrunner_board.receiving import Accepted, received
 from benchrunner_share.private_texts import Private
 from benchrunner_share.verifying.data_checks import own_runners
+from benchrunner_share.verifying.verify import verified_study
 
 
 def build(folders: Folders, results: Path, site: Path, **wishes: Any) -> Built:
@@ -110,6 +111,19 @@ def test_names_and_systems_of_a_folder_are_limited(
     monkeypatch.setattr(f"benchrunner_board.receiving.{limit}", 0)
     with pytest.raises(RequestError, match=reason):
         build(folders, folders.results, tmp_path / "site")
+
+
+def test_a_folder_cannot_name_a_file_of_its_own_as_a_task(folders: Folders, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("not read")
+    shared = SharedFolder(folders.results / "folder-1", folders.runner).copy(tmp_path / "folder")
+    text = (shared.path / "study.json").read_text().replace("made/pairs", str(file))
+    (shared.path / "study.json").write_text(text)
+    with own_runners(folders.runner.plugins, folders.runner.workspace, ()) as runners:
+        assert not runners.may_find(str(file)) and not runners.may_find("made/pairs@../mine.toml")
+        assert runners.may_find("made/pairs") and runners.may_find("made/pairs@5x3")
+        [reason] = verified_study(shared.path, runners).verification.unverified
+    assert reason.startswith("There is no task")
 
 
 class Page(HTMLParser):

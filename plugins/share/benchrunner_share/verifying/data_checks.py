@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, final
 
@@ -24,11 +25,20 @@ MOST_SPLITS = 1_000
 class OwnRunners:
     """Runners with the verifier's data, for any number of folders: each majority answer is computed once."""
 
-    def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
-        """Take a workspace whose runs folder is a temporary one."""
+    def __init__(self, plugins: Plugins, workspace: Workspace, tasks: Collection[str] | None = None) -> None:
+        """Take a workspace whose runs folder is a temporary one, and the tasks beside the installed ones that may be
+        looked up, because they are in files; None allows all.
+        """
         self.plugins = plugins
         self._workspace = workspace
+        self._tasks = tasks
         self._known: dict[Settings, Runner] = {}
+
+    def may_find(self, task: str) -> bool:
+        """Whether a task may be looked up, with folds or without: a folder could name a file of its sender."""
+        name, _, folds = task.partition("@")
+        is_installed = name in list(self.plugins.tasks) and re.fullmatch(r"[\dx.]*", folds) is not None
+        return task.isprintable() and (self._tasks is None or task in self._tasks or is_installed)
 
     def of(self, content: Mapping[str, Any]) -> Runner:
         """Return the runner that reads rows as the study with this content did."""
@@ -43,10 +53,13 @@ class OwnRunners:
 
 
 @contextlib.contextmanager
-def own_runners(plugins: Plugins, workspace: Workspace) -> Iterator[OwnRunners]:
-    """Give runners with the data of a workspace; the `with` block ends with what they computed."""
+def own_runners(plugins: Plugins, workspace: Workspace, tasks: Collection[str] | None = None) -> Iterator[OwnRunners]:
+    """Give runners with the data of a workspace; the `with` block ends with what they computed.
+
+    `tasks` names the tasks in files that shared folders may name, see `OwnRunners`.
+    """
     with tempfile.TemporaryDirectory(prefix="benchrunner-verify-") as runs:
-        yield OwnRunners(plugins, dataclasses.replace(workspace, runs=Path(runs)))
+        yield OwnRunners(plugins, dataclasses.replace(workspace, runs=Path(runs)), tasks)
 
 
 @final
@@ -68,7 +81,9 @@ class OwnData:
         """Whether a difference of rows was found, and said."""
         for name in content["tasks"]:
             try:
-                task = plugins.tasks.find(name) if name.isprintable() else None  # may be in a file of the verifier's
+                task = (
+                    plugins.tasks.find(name) if runners.may_find(name) else None
+                )  # may be in a file of the verifier's
                 reason = f"There is no task {quoted(name)}."
             except RequestError as error:
                 task, reason = None, first_line(error)
