@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, final
@@ -78,9 +76,8 @@ def kind_of(name: str) -> Kind:
     """Return the kind of a name, or of the problem `PACKAGE:Class` of a plugin; a `Mistake` if there is none."""
     if name in KINDS:
         return KINDS[name]
-    package, colon, class_name = name.partition(":")
-    if colon:
-        return Kind(_of_plugin(package, class_name), {})
+    if ":" in name:
+        return Kind(_of_plugin(name), {})
     close = closest_names(name, KINDS)
     meant = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(KINDS)}."
     raise decoding.Mistake(
@@ -88,18 +85,13 @@ def kind_of(name: str) -> Kind:
     )
 
 
-def _of_plugin(package: str, class_name: str) -> type[Problem]:
-    """Import the problem of a plugin. Only packages of installed plugins are imported, whatever a file names."""
-    installed = {point.module.partition(".")[0] for point in importlib.metadata.entry_points(group="benchrunner")}
-    if package.partition(".")[0] not in installed:
-        known = ", ".join(sorted(installed))
-        raise decoding.Mistake(f"no installed plugin has the package {package!r}. Installed: {known}.", "problem")
-    try:
-        problem = getattr(importlib.import_module(package), class_name, None)
-    except ImportError as error:
-        raise decoding.Mistake(f"{package} cannot be imported: {error}.", "problem") from None
-    if not isinstance(problem, type) or not issubclass(problem, Problem) or not is_dataclass(problem):
-        raise decoding.Mistake(f"{package} has no problem {class_name!r} that is a dataclass.", "problem")
+def _of_plugin(name: str) -> type[Problem]:
+    """Import the problem of a plugin."""
+    from benchrunner_submit import plugin_class
+
+    problem = plugin_class(name, Problem, "problem")  # type: ignore[type-abstract]
+    if not is_dataclass(problem):
+        raise decoding.Mistake(f"the problem '{name}' is no dataclass, so that it has no keys.", "problem")
     return problem
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from benchrunner import FileKind, Leaderboard, PluginError, closest_names, json_files
+from benchrunner import FileKind, Leaderboard, PluginError, json_files
 from benchrunner.engine import decoding
 from benchrunner_submit.file_kinds.columns_file import Columns
 from benchrunner_submit.file_kinds.json_file import JsonLines, JsonMap
 from benchrunner_submit.file_kinds.spellings import LabelList, Labels, Number, Spelling, Text
 from benchrunner_submit.file_kinds.text_files import Lines, Table as TableFile
+from benchrunner_submit.plugin_classes import plugin_class
 
 KINDS: Mapping[str, type[FileKind]] = {
     "table": TableFile,
@@ -39,31 +39,11 @@ def read_leaderboard(path: Path, table: Mapping[str, Any] | None = None) -> Lead
 def _kind(table: decoding.Table) -> FileKind:
     name = table.value("kind", str)
     if ":" in name:
-        return _made(table, _own_kind(name))
+        return _made(table, plugin_class(name, FileKind, "kind"))
     if name not in KINDS:
         known = f"{', '.join(KINDS)}, and module:Class for a kind of a plugin's own"
         raise decoding.Mistake(f"there is no kind of file '{name}'; the kinds are {known}.", "kind")
     return table.made(KINDS[name])
-
-
-def _own_kind(name: str) -> type[FileKind]:
-    """Import the class of a kind of file by 'module:Class'."""
-    module_name, _, class_name = name.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # whatever the plugin's module raises
-        reason = f"{type(error).__name__}: {error}"
-        raise decoding.Mistake(f"the module of '{name}' cannot be imported: {reason}.", "kind") from None
-    kinds = dict[str, type[FileKind]]()
-    for key, value in vars(module).items():
-        if isinstance(value, type) and issubclass(value, FileKind) and value is not FileKind:
-            kinds[key] = value
-    if class_name not in kinds:
-        meant = closest_names(class_name, kinds)
-        advice = f" Did you mean {meant[0]}?" if meant else ""
-        sentence = f"{module_name} has no class '{class_name}' that is derived from FileKind.{advice}"
-        raise decoding.Mistake(sentence, "kind")
-    return kinds[class_name]
 
 
 def _made(table: decoding.Table, kind: type[FileKind]) -> FileKind:

@@ -128,8 +128,12 @@ class Odd(Plain):
 
 @pytest.fixture
 def own_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Name of an importable module with kinds of files."""
+    """Name of the module of an installed plugin with kinds of files."""
     (tmp_path / "kinds_of_this_test.py").write_text(OWN_KINDS)
+    metadata = tmp_path / "kinds_of_this_test-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: kinds_of_this_test\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[benchrunner]\nkinds = kinds_of_this_test\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "kinds_of_this_test", raising=False)
     return "kinds_of_this_test"
@@ -151,8 +155,9 @@ def test_a_plugins_own_kind_of_file_is_read(tmp_path: Path, own_kinds: str) -> N
     [
         ("kinds_of_this_test:Sonet", "no class 'Sonet' that is derived from FileKind. Did you mean Sonnet"),
         ("kinds_of_this_test:dataclass", "has no class 'dataclass' that is derived from FileKind"),
-        ("kinds_of_that_test:Sonnet", "cannot be imported: ModuleNotFoundError: No module named 'kinds_of_that_test'"),
-        (":Sonnet", "the module of ':Sonnet' cannot be imported"),
+        ("kinds_of_this_test.more:Sonnet", "cannot be imported: ModuleNotFoundError: No module named"),
+        ("antigravity:Sonnet", "no installed plugin has the package 'antigravity'"),
+        (":Sonnet", "no installed plugin has the package ''"),
         ("kinds_of_this_test:Odd", "Odd cannot be made from the file's keys"),
         ("kinds_of_this_test:Plain", "header: is not a key of this table"),
     ],
