@@ -39,7 +39,7 @@ def read_leaderboard(path: Path, table: Mapping[str, Any] | None = None) -> Lead
 def _kind(table: decoding.Table) -> FileKind:
     name = table.value("kind", str)
     if ":" in name:
-        return _made(table, plugin_class(name, FileKind, "kind"))
+        return _made(table, plugin_class(name, FileKind, "kind"))  # type: ignore[type-abstract]
     if name not in KINDS:
         known = f"{', '.join(KINDS)}, and module:Class for a kind of a plugin's own"
         raise decoding.Mistake(f"there is no kind of file '{name}'; the kinds are {known}.", "kind")
