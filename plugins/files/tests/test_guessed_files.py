@@ -96,6 +96,36 @@ def test_files_that_differ_in_the_role_are_the_splits(
     assert "is there already, and is not overwritten" in capsys.readouterr().err
 
 
+def told_of(text: str, folder: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]) -> tuple[list[str], str]:
+    """Return what `new task --from` guesses from a text, and the task file."""
+    (folder / "d.csv").write_text(text)
+    assert main(["new", "task", "mine", "--from", str(folder / "d.csv"), "--json"], plugins=plugins) == 0
+    told = json.loads(capsys.readouterr().out)
+    return [*told["guessed"], *told["unsure"]], (folder / "mine.toml").read_text()
+
+
+def test_two_texts_are_a_pair_and_the_range_is_rounded(
+    tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "id,first,second,score\nq1,x y,a longer text,0.02\nq2,z w,another long text,5\n"
+    told, file = told_of(text, tmp_path, plugins, capsys)
+    assert 'columns.a = "first"' in told and 'columns.b = "second"' in told
+    assert "column 'id' is not used" in told
+    assert "the range is that of this file, rounded outwards: low = 0, high = 5" in told
+    assert "low = 0.0\nhigh = 5.0\n" in file
+
+
+def test_columns_that_are_no_pair_are_said(
+    tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "genre,one,two,three,label\n" + "news,a b,c d,e f g,yes\nbook,a c,d e,f g h,no\n" * 2
+    told, file = told_of(text, tmp_path, plugins, capsys)
+    assert 'columns.a = "three"' in told and "\nb = " not in file
+    assert [line for line in told if "not used" in line] == [
+        f"column '{name}' is not used" for name in ("genre", "one", "two")
+    ]
+
+
 FAULTS = {
     "nothing there": ("", None, "there is no such file"),
     "no rows": ("a.csv", b"text,label\n", "no rows, from which"),

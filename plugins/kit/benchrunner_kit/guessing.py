@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,28 +11,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import RequestError, shortened
+from benchrunner import RequestError, quoted, shortened
+from benchrunner_kit.column_roles import (
+    CLASSES,
+    Columns,
+    known_pair,
+    longest_text,
+    named,
+    numbers_of,
+    repeated,
+    two_texts,
+    written,
+)
 from benchrunner_kit.unknown_layouts import rows_of
 
-_CLASSES = 50
-"""The most labels of a classification."""
 _GRADES = 12
 """Whole numbers of more values than this are a regression."""
 _LABELS = ("label", "labels", "gold", "target", "class", "category", "y", "score", "rating", "grade", "similarity")
-_PAIRS = (
-    ("sentence1", "sentence2"),
-    ("text1", "text2"),
-    ("text_a", "text_b"),
-    ("premise", "hypothesis"),
-    ("question1", "question2"),
-    ("question", "sentence"),
-    ("query", "passage"),
-    ("a", "b"),
-)
 _ROLES = {"train": "train", "training": "train", "dev": "dev", "validation": "dev", "valid": "dev", "val": "dev"}
 _ROLES |= {"test": "test"}
 _ROLE = re.compile(rf"(?<![a-z])({'|'.join(_ROLES)})(?![a-z])", re.IGNORECASE)
-Columns = Mapping[str, Sequence[Any]]
 
 
 @final
@@ -82,6 +81,7 @@ def guessed(path: Path) -> Guess:
         columns[name] = [row.get(name) for row in rows]
     if not (_guess_tags(columns, guess) or _guess_spans(columns, guess) or _guess_choices(columns, guess)):
         _guess_texts(columns, guess, path)
+    _say_unused(columns, guess)
     guess.tables["format"] = form
     _guess_splits(path, guess)
     return guess
@@ -134,7 +134,7 @@ def _guess_spans(columns: Columns, guess: Guess) -> bool:
 
 def _guess_choices(columns: Columns, guess: Guess) -> bool:
     """Guess texts to choose from: a list of texts, or several columns with one name and a number."""
-    label = _named(columns, _LABELS)
+    label = named(columns, _LABELS)
     if label is None:
         return False
     numbered: dict[str, list[str]] = {}
@@ -150,7 +150,7 @@ def _guess_choices(columns: Columns, guess: Guess) -> bool:
     if choices is None:
         return False
     taken = {label, *(choices if isinstance(choices, list) else [choices])}
-    text = _longest_text(columns, taken)
+    text = longest_text(columns, taken)
     if text is None or not all(str(value).isdigit() for value in columns[label]):
         return False
     problem = "choose" if isinstance(choices, list) or further else "candidates"
@@ -163,13 +163,18 @@ def _guess_choices(columns: Columns, guess: Guess) -> bool:
 
 def _guess_texts(columns: Columns, guess: Guess, path: Path) -> None:
     """Guess a label or a number for a text or a pair of texts."""
-    label = _named(columns, _LABELS) or _repeated(columns)
+    label = named(columns, _LABELS) or repeated(columns)
     if label is None:
         raise RequestError(
             f"{path}: no column looks like a label: none is named label, and none has few values. Its columns are "
             f"{', '.join(map(repr, columns))}. Write the file by hand: docs/files.md lists the columns of each problem."
         )
-    texts = _pair(columns) or [_longest_text(columns, {label})]
+    texts = known_pair(columns)
+    if texts is None and (texts := two_texts(columns, label)):
+        guess.unsure.append(
+            f"'{texts[0]}' and '{texts[1]}' are taken for a pair of texts: is one of them not to be read?"
+        )
+    texts = texts or [longest_text(columns, {label})]
     if texts[0] is None:
         raise RequestError(f"{path}: besides '{label}', no column holds texts.")
     places = dict(zip("ab", texts, strict=False))
@@ -187,14 +192,15 @@ def _guess_texts(columns: Columns, guess: Guess, path: Path) -> None:
 def _guess_label(places: Mapping[str, Any], values: Sequence[Any], guess: Guess, path: Path) -> None:
     """Guess whether the label column holds labels or numbers."""
     label = places["label"]
-    numbers = _numbers(values)
-    counts = Counter(map(_written, values))
+    numbers = numbers_of(values)
+    counts = Counter(map(written, values))
     if numbers is not None and (any(number % 1 for number in numbers) or len(counts) > _GRADES):
-        low, high = min(numbers), max(numbers)
-        guess.ask("regress", f"'{label}' holds numbers from {low:g} to {high:g}", places, low=low, high=high)
-        guess.unsure.append(f"the range of the numbers is that of this file: low = {low:g}, high = {high:g}")
+        low, high = float(math.floor(min(numbers))), float(math.ceil(max(numbers)))
+        why = f"'{label}' holds numbers from {min(numbers):g} to {max(numbers):g}"
+        guess.ask("regress", why, places, low=low, high=high)
+        guess.unsure.append(f"the range is that of this file, rounded outwards: low = {low:g}, high = {high:g}")
         return
-    if not 2 <= len(counts) <= _CLASSES:
+    if not 2 <= len(counts) <= CLASSES:
         reason = f"'{label}' has {len(counts):,} values, which are no labels"
         raise RequestError(f"{path}: {reason}. Write the file by hand: docs/files.md says how.")
     shown = ", ".join(f"{name} {shortened(count)}" for name, count in counts.most_common(5))
@@ -206,52 +212,14 @@ def _guess_label(places: Mapping[str, Any], values: Sequence[Any], guess: Guess,
         guess.unsure.append(f"labels that only one row has: {', '.join(rare[:5])}: is one misspelled?")
 
 
-def _named(columns: Columns, names: Sequence[str]) -> str | None:
-    """Return the first column whose name is one of some names, in any case."""
-    by_name = {name.casefold(): name for name in columns}
-    return next((by_name[name] for name in names if name in by_name), None)
-
-
-def _repeated(columns: Columns) -> str | None:
-    """Return the last column of few short values that repeat."""
-    for name in reversed(list(columns)):
-        values = {_written(value) for value in columns[name]}
-        is_short = all(len(value) <= 40 for value in values)
-        if is_short and 2 <= len(values) <= min(_CLASSES, len(columns[name]) // 2):
-            return name
-    return None
-
-
-def _pair(columns: Columns) -> list[str | None] | None:
-    """Return the two columns of a usual pair of texts."""
-    for names in _PAIRS:
-        found = [_named(columns, [name]) for name in names]
-        if all(found):
-            return found
-    return None
-
-
-def _longest_text(columns: Columns, taken: set[str]) -> str | None:
-    """Return the column with the longest texts on average, among those that are not taken."""
-    lengths = {}
-    for name, values in columns.items():
-        if name not in taken and all(isinstance(value, str) for value in values) and _numbers(values) is None:
-            lengths[name] = sum(map(len, values))
-    return max(lengths, key=lambda name: lengths[name]) if lengths else None
-
-
-def _numbers(values: Sequence[Any]) -> list[float] | None:
-    """Return the values as numbers; None if one of them is no number."""
-    numbers = []
-    for value in values:
-        if isinstance(value, bool) or not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", str(value)):
-            return None
-        numbers.append(float(value))
-    return numbers or None
-
-
-def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+def _say_unused(columns: Columns, guess: Guess) -> None:
+    """Name every column of the file that the guessed task does not read."""
+    used = set[str]()
+    for place in guess.tables["columns"].values():
+        used.update(place if isinstance(place, list) else (place, place.partition(".")[0]))
+    for name in columns:
+        if name not in used:
+            guess.said.append(f"column {quoted(name)} is not used")
 
 
 def _guess_splits(path: Path, guess: Guess) -> None:
