@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.json_lines import JsonTable, json_lines
 from benchrunner.data.rows import Rows
-from benchrunner.data.sources import Source
+from benchrunner.data.sources import Filtered, Reshaped, Source
 from benchrunner.errors import DataError, RequestError
 from benchrunner.io.file_faults import quoted
 from benchrunner.io.files import read_text
@@ -118,13 +118,25 @@ def _first_that_fits(path: Path, tables: Sequence[TextTable]) -> TextTable | Non
     return None
 
 
+def _line_columns(task: Task, sources: Sequence[Source]) -> Sequence[str]:
+    """Return the columns of a line of plain text; none where neither the problem nor a source names them."""
+    known = dict[str, Any]()
+    for source in sources:
+        while isinstance(source, Filtered | Reshaped):
+            source = source.source
+        if isinstance(columns := getattr(source, "columns", None), Mapping):
+            known |= columns
+    texts = [name for name in ("a", "b") if name in known]
+    return task.problem.line_columns or texts or [name for name in known if name not in task.problem.label_columns]
+
+
 def _plain_lines(task: Task, path: Path, sources: Sequence[Source]) -> Rows:
     """Read a file of plain text, a row on each line that is not blank: see `Problem.line_columns`."""
     import pyarrow as pa
 
-    known = dict.fromkeys(name for source in sources for name in getattr(source, "columns", ()))
-    texts = [name for name in ("a", "b") if name in known]
-    columns = task.problem.line_columns or texts or [name for name in known if name not in task.problem.label_columns]
+    columns = _line_columns(task, sources)
+    if not columns:
+        raise RequestError(f"{task.name} does not say what a line of plain text holds: leave --lines out.")
     numbers = []
     rows = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):

@@ -98,6 +98,22 @@ def test_every_problem_reads_plain_lines(kind: str, tmp_path: Path) -> None:
     assert {name: found[name] for name in row} == row
 
 
+@pytest.mark.parametrize(("problem", "line"), [(Classify(("glad", "sad")), "x\ty"), (Span(), "Who?\tAnna sang.")])
+def test_reshaped_sources_have_plain_lines(problem: Problem, line: str, tmp_path: Path) -> None:
+    source = Reshaped(JsonTable("train.jsonl", {"b": "two", "label": "l", "a": "one"}), lambda table: table)
+    own = replace(mood(), problem=problem, splits={"train": Split("train", (source,))}, metrics=(EXACT_MATCH,))
+    (tmp_path / "mine").write_text(f"{line}\n")
+    (found,) = read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True).table.to_pylist()
+    assert list(found.values())[-2:] == line.split("\t")
+
+
+def test_a_task_of_unknown_columns_refuses_plain_lines(tmp_path: Path) -> None:
+    own = task(RowsFrom(lambda workspace: {}))
+    (tmp_path / "mine").write_text("Rain\n")
+    with pytest.raises(RequestError, match=r"mine/mood does not say what a line of plain text holds: leave --lines"):
+        read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True)
+
+
 @pytest.mark.parametrize(
     ("problem", "expected"),
     [
