@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -172,9 +173,7 @@ class Bert(Encoder):
         self, layer: nn.Module, hidden: torch.Tensor, batch: FlatBatch, tokens: torch.Tensor | None = None
     ) -> torch.Tensor:
         arguments = hidden, batch, self.dropout, self.attention_dropout, tokens
-        if self.recomputes and torch.is_grad_enabled():
-            return checkpoint(layer, *arguments, use_reentrant=False, preserve_rng_state=False)  # type: ignore[no-any-return]
-        return layer(*arguments)  # type: ignore[no-any-return]
+        return apply_layer(layer, arguments, twice=self.recomputes)
 
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Apply the pooler to the first token of every sequence, [CLS]: (T, H) -> (N, H).
@@ -208,27 +207,36 @@ class Bert(Encoder):
 
     def draw(self, source: torch.Generator) -> None:
         """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""
-        self._draw_modules(self, source)
+        draw_modules(self, self.config, source)
 
     def draw_layer(self, index: int, source: torch.Generator) -> None:
-        self._draw_modules(self.layers[index], source)
+        draw_modules(self.layers[index], self.config, source)
 
     def draw_summary(self, source: torch.Generator) -> None:
         """Initialise the pooler."""
-        self._draw_modules(self.pooler, source)
-
-    def _draw_modules(self, part: nn.Module, source: torch.Generator) -> None:
-        for module in part.modules():
-            if isinstance(module, nn.Linear | nn.Embedding):
-                draw_weight(module.weight, self.config, source)
-            if isinstance(module, nn.Linear):
-                nn.init.zeros_(module.bias)
-            if isinstance(module, nn.LayerNorm):
-                nn.init.ones_(module.weight)
-                nn.init.zeros_(module.bias)
+        draw_modules(self.pooler, self.config, source)
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
         write_encoder(folder, self, self.config, self.tokenizer, head)
+
+
+def apply_layer(layer: nn.Module, arguments: tuple[Any, ...], *, twice: bool) -> torch.Tensor:
+    """Compute a layer; with `twice`, store only its arguments, and compute it again in the backward pass."""
+    if twice and torch.is_grad_enabled():
+        return checkpoint(layer, *arguments, use_reentrant=False, preserve_rng_state=False)  # type: ignore[no-any-return]
+    return layer(*arguments)  # type: ignore[no-any-return]
+
+
+def draw_modules(part: nn.Module, config: Configuration, source: torch.Generator) -> None:
+    """Initialise all weights of a part: matrices from a truncated normal distribution, biases with 0, norms with 1."""
+    for module in part.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            draw_weight(module.weight, config, source)
+        if isinstance(module, nn.Linear):
+            nn.init.zeros_(module.bias)
+        if isinstance(module, nn.LayerNorm):
+            nn.init.ones_(module.weight)
+            nn.init.zeros_(module.bias)
 
 
 def draw_weight(weight: torch.Tensor, config: Configuration, source: torch.Generator) -> None:

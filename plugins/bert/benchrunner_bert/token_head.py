@@ -10,6 +10,7 @@ from torch import nn
 
 from benchrunner import RequestError
 from benchrunner.engine import randomness, tensor_files
+from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 
 PUBLISHED = {"dense": "cls.predictions.transform.dense", "norm": "cls.predictions.transform.LayerNorm"}
@@ -29,14 +30,22 @@ class TokenHead(nn.Module):
     mask: int | None = None
     """Id of the token that stands for a token to predict; None if the state of a token predicts the next token."""
 
-    def __init__(self, bert: Bert) -> None:
+    def __init__(self, bert: Bert, *, width: int | None = None) -> None:
+        """Make a head that reads states of `width`; by default of the model's own width."""
         super().__init__()
         config = bert.config
         self.activation = ACTIVATIONS[config.activation]
-        self.dense = nn.Linear(config.hidden, config.hidden)
+        self.dense = nn.Linear(width or config.hidden, config.hidden)
         self.norm = nn.LayerNorm(config.hidden, eps=config.epsilon)
         self.output = nn.Linear(config.hidden, config.vocabulary)
         self.output.weight = bert.embeddings.word.weight
+
+    def draw(self, config: Configuration, source: torch.Generator) -> None:
+        """Initialise all weights but the word embeddings."""
+        draw_weight(self.dense.weight, config, source)
+        nn.init.ones_(self.norm.weight)
+        for bias in (self.dense.bias, self.norm.bias, self.output.bias):
+            nn.init.zeros_(bias)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
         """Turn states of the predicted tokens (P, H) into logits (P, V)."""
@@ -53,9 +62,7 @@ def fresh_head(bert: Bert, weights: Mapping[str, torch.Tensor] | None = None) ->
     """Make the token head of a model with given weights, or else with drawn ones: the same each time."""
     if weights is None:
         head = TokenHead(bert)
-        draw_weight(head.dense.weight, bert.config, randomness.generator(0, "random token head"))
-        nn.init.zeros_(head.dense.bias)
-        nn.init.zeros_(head.output.bias)
+        head.draw(bert.config, randomness.generator(0, "random token head"))
         weights = head.state_dict()
     return _with_weights(bert, weights)
 

@@ -17,6 +17,7 @@ from benchrunner_bert.pretraining.settings import Settings
 if TYPE_CHECKING:
     import numpy as np
 
+    from benchrunner_bert.pretraining.training.trained_bert import TrainedBert
     from benchrunner_bert.pretraining.training.trained_model import TrainedModel
     from benchrunner_bert.tokenizer import BertTokenizer
 
@@ -61,15 +62,15 @@ class Architecture(ABC):
         """Draw a model with the heads of its objective."""
 
     @abstractmethod
-    def step_flops(self, size: str, vocabulary: int, objective: str, lengths: np.ndarray, predictions: int) -> int:
+    def step_flops(self, size: str, vocabulary: int, settings: Settings, lengths: np.ndarray, predictions: int) -> int:
         """Count the operations of a step, forward and backward, over sequences without padding.
 
         `predictions` is the number of predicted tokens, which a model of two directions predicts twice.
         """
 
     @abstractmethod
-    def described(self, config: Path, tokenizer: BertTokenizer, objective: str) -> TrainedModel:
-        """Build the model of a config.json, to load weights into."""
+    def described(self, config: Path, tokenizer: BertTokenizer, objective: str, generator: float) -> TrainedModel:
+        """Build the model of a config.json, to load weights into, with a generator of a share of its width."""
 
     @abstractmethod
     def about(self, config: Path, training: str) -> str:
@@ -100,10 +101,7 @@ class _Transformer(Architecture):
         return dataclasses.replace(config, positions=positions, deviation=settings.deviation)
 
     def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
-        from benchrunner_bert.pretraining.training.model import PretrainingModel
-
-        config = self._configuration(size, tokenizer.size, settings)
-        model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
+        model = self._fresh(self._configuration(size, tokenizer.size, settings), tokenizer, settings)
         if settings.positions == "waves":
             model.bert.embeddings.set_sinusoidal_positions()
         model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
@@ -111,18 +109,43 @@ class _Transformer(Architecture):
         model.precision = settings.precision
         return model
 
-    def step_flops(self, size: str, vocabulary: int, objective: str, lengths: np.ndarray, predictions: int) -> int:
-        from benchrunner_bert.pretraining.training.flops import step_flops
+    def _fresh(self, config: Configuration, tokenizer: BertTokenizer, settings: Settings) -> TrainedBert:
+        from benchrunner_bert.pretraining.training.model import PretrainingModel
+        from benchrunner_bert.pretraining.training.replaced_tokens import ReplacedTokensModel
 
-        learned = named(objective)
+        objective = named(settings.objective)
+        if not objective.detects:
+            return PretrainingModel.fresh(config, tokenizer, objective, seed=settings.seed)
+        return ReplacedTokensModel.fresh(
+            config,
+            tokenizer,
+            objective,
+            share=settings.generator,
+            weight=settings.detection_weight,
+            seed=settings.seed,
+        )
+
+    def step_flops(self, size: str, vocabulary: int, settings: Settings, lengths: np.ndarray, predictions: int) -> int:
+        from benchrunner_bert.pretraining.training.flops import replaced_tokens_flops, step_flops
+        from benchrunner_bert.pretraining.training.replaced_tokens import generator_configuration
+
+        learned = named(settings.objective)
         config = learned.configured(Configuration.of_size(size, vocabulary))
+        if learned.detects:
+            generator = generator_configuration(config, settings.generator)
+            return replaced_tokens_flops(config, generator, lengths, predictions)
         return step_flops(config, lengths, predictions, next_sentence=learned.next_sentence)
 
-    def described(self, config: Path, tokenizer: BertTokenizer, objective: str) -> TrainedModel:
+    def described(self, config: Path, tokenizer: BertTokenizer, objective: str, generator: float) -> TrainedModel:
         from benchrunner_bert.model import Bert
         from benchrunner_bert.pretraining.training.model import PretrainingModel
+        from benchrunner_bert.pretraining.training.replaced_tokens import ReplacedTokensModel
 
-        return PretrainingModel(Bert(Configuration.read(config), tokenizer), named(objective))
+        bert = Bert(Configuration.read(config), tokenizer)
+        learned = named(objective)
+        return (
+            ReplacedTokensModel(bert, learned, share=generator) if learned.detects else PretrainingModel(bert, learned)
+        )
 
     def about(self, config: Path, training: str) -> str:
         shape = Configuration.read(config)
@@ -166,12 +189,12 @@ class _Elmo(Architecture):
         model.precision = settings.precision
         return model
 
-    def step_flops(self, size: str, vocabulary: int, objective: str, lengths: np.ndarray, predictions: int) -> int:
+    def step_flops(self, size: str, vocabulary: int, settings: Settings, lengths: np.ndarray, predictions: int) -> int:
         from benchrunner_bert.pretraining.training.flops import elmo_step_flops
 
         return elmo_step_flops(ElmoConfiguration.of_size(size, vocabulary), lengths, 2 * predictions)
 
-    def described(self, config: Path, tokenizer: BertTokenizer, objective: str) -> TrainedModel:
+    def described(self, config: Path, tokenizer: BertTokenizer, objective: str, generator: float) -> TrainedModel:
         from benchrunner_bert.elmo.encoder import Elmo
         from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel
 

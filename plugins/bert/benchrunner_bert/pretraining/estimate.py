@@ -42,7 +42,7 @@ def step_flops(request: Request, length: int) -> int:
         predicted = round(settings.chosen * predicted)
     lengths = np.full(settings.batch_size, length)
     return architecture.step_flops(
-        size, _vocabulary_size(request), settings.objective, lengths, settings.batch_size * max(predicted, 1)
+        size, _vocabulary_size(request), settings, lengths, settings.batch_size * max(predicted, 1)
     )
 
 

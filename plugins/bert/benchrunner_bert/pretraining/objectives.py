@@ -5,9 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from benchrunner import UnknownName
 from benchrunner_bert.configuration import Configuration, Direction
+
+if TYPE_CHECKING:
+    from benchrunner_bert.pretraining.instances.instance import Instance
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,19 @@ class Objective:
     """Where attention looks. A model that predicts the next token must not see it."""
     next_sentence: bool = False
     """Whether the model also predicts if the second span follows the first."""
+    detects: bool = False
+    """Whether a generator predicts the masked tokens, and the model finds the tokens that the generator replaced."""
+
+    @property
+    def further(self) -> str:
+        """Name in the log of what is predicted beside tokens; empty where nothing is."""
+        if self.detects:
+            return "rtd"
+        return "nsp" if self.next_sentence else ""
+
+    def further_predictions(self, instance: Instance) -> int:
+        """Count what is predicted in an instance beside tokens: whether each token was replaced, or a next sentence."""
+        return len(instance.tokens) if self.detects else int(instance.is_next >= 0)
 
     @property
     def is_masked(self) -> bool:
@@ -37,6 +54,7 @@ class Objective:
 _ROWS = (
     Objective("mlm+nsp", "masked tokens and next sentences", "BertForPreTraining", next_sentence=True),
     Objective("mlm", "masked tokens alone", "BertForMaskedLM"),
+    Objective("rtd", "which tokens a small generator replaced", "BertModel", detects=True),
     Objective("ltr", "the next token, seeing only those before it", "BertLMHeadModel", direction="left-to-right"),
     Objective("rtl", "the token before, seeing only those after it", None, direction="right-to-left"),
 )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
+import numpy as np
+
 from benchrunner import CheckpointError, quoted
 from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer, is_lowercase
 
@@ -31,6 +33,10 @@ class Vocabulary:
     def unknown(self) -> int:
         """Id of [UNK]."""
         return self.special[SPECIAL.index("[UNK]")]
+
+    def continues(self) -> np.ndarray:
+        """Say of each piece whether it continues a word, bool (size,)."""
+        return np.array([piece.startswith("##") for piece in _read(self.path)])
 
     def tokenizer(self) -> BertTokenizer:
         """Build the tokenizer of this vocabulary."""

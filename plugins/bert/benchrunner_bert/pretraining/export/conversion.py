@@ -45,6 +45,7 @@ def description(model: TrainedModel, vocabulary: Path, *, lowercase: bool, card:
     return json.dumps(
         {
             "objective": model.objective.name,
+            "generator": model.generator_share,
             "config": model.config.as_json(),
             "vocabulary": vocabulary.read_bytes().decode(),
             "lowercase": lowercase,
@@ -97,7 +98,9 @@ def _described_model(facts: Mapping[str, Any]) -> TrainedModel:
         config.write_text(json.dumps(facts["config"]), encoding="utf-8")
         vocabulary.write_bytes(facts["vocabulary"].encode())
         tokenizer = BertTokenizer.from_vocabulary(vocabulary, lowercase=facts["lowercase"])
-        return architectures.of_config(facts["config"]).described(config, tokenizer, facts["objective"])
+        architecture = architectures.of_config(facts["config"])
+        generator = facts.get("generator", 0.0)  # earlier versions had none
+        return architecture.described(config, tokenizer, facts["objective"], generator)
 
 
 def _convert_foreign(folder: Path, weights: zero_checkpoint.Weights, places: tuple[Path, ...], target: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -25,6 +25,8 @@ class PretrainingBatch:
     """int64 (P,): tokens to predict"""
     is_next: torch.Tensor
     """int64 (N,): 1 where the second span follows the first, 0 where not, -1 where nothing predicts it"""
+    chances: torch.Tensor = field(default_factory=lambda: torch.zeros(0))
+    """float64 (P,): numbers from 0 to 1, by which a generator's tokens are drawn; empty where there is no generator"""
 
 
 def collate(
@@ -51,6 +53,7 @@ def collate(
     targets = {
         "positions": np.concatenate(positions),
         "labels": np.concatenate([instance.labels for instance in ordered]).astype(np.int64),
+        "chances": np.concatenate([instance.chances for instance in ordered]),
         "is_next": np.array([instance.is_next for instance in ordered], dtype=np.int64),
     }
     return PretrainingBatch(flat, **on_device(targets, device))

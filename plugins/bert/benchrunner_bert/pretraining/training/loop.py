@@ -122,8 +122,8 @@ class TrainingLoop:
         """
         instances = list(chain.from_iterable(parts))
         tokens = sum(len(instance.positions) for instance in instances)
-        pairs = sum(instance.is_next >= 0 for instance in instances)
-        all_tokens, all_pairs, stops = self.engine.summed(tokens, pairs, float(stop_here))
+        further = sum(map(self.model.objective.further_predictions, instances))
+        all_tokens, all_further, stops = self.engine.summed(tokens, further, float(stop_here))
         if not all_tokens:
             raise DataError(f"Step {step + 1} has no token to predict: the vocabulary knows no word of this text.")
         total: Sums | None = None
@@ -131,7 +131,8 @@ class TrainingLoop:
             batch = self._batch(part, dropout=Dropout(self.settings.seed, step, self.engine.rank, number))
             sums: Sums = self.engine(batch)
             # The loss is the mean over the whole batch, not over this process's part of it.
-            self.engine.backward(sums.loss(int(all_tokens), int(all_pairs)), last=number + 1 == len(parts))
+            loss = sums.loss(int(all_tokens), int(all_further), self.model.further_weight)
+            self.engine.backward(loss, last=number + 1 == len(parts))
             total = sums.detached() if total is None else total.plus(sums.detached())
         self.engine.step(step, self.settings.lr_at(step))
         assert total is not None
@@ -178,7 +179,7 @@ class TrainingLoop:
         self.engine.module.eval()
         sums = summed(self.engine, batches())
         self.engine.module.train()
-        figures = dataclasses.asdict(HeldOut.of(self._over_all_processes(sums)))
+        figures = dataclasses.asdict(HeldOut.of(self._over_all_processes(sums), self.model.objective.further))
         self._write(step, {f"held_out_{name}": value for name, value in figures.items() if value is not None})
 
     def _export(self, step: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -13,16 +13,15 @@ from torch.nn import functional
 from benchrunner import RequestError
 from benchrunner.engine import IGNORED, randomness
 from benchrunner_bert.configuration import LOOKS, Configuration, Direction
-from benchrunner_bert.model import Bert, draw_weight
+from benchrunner_bert.model import Bert, draw_modules
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training import cross_entropy
 from benchrunner_bert.pretraining.training.flops import step_flops
 from benchrunner_bert.pretraining.training.sums import Sums
-from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+from benchrunner_bert.pretraining.training.trained_bert import NO_POOLER, TrainedBert
 from benchrunner_bert.token_head import PUBLISHED, TokenHead
 from benchrunner_bert.tokenizer import BertTokenizer
-from benchrunner_bert.weight_names import published_weights
 
 _PUBLISHED_HEADS = {
     **{f"tokens.{ours}": published for ours, published in PUBLISHED.items()},
@@ -47,7 +46,8 @@ _RESTRICTIONS: Mapping[Direction, tuple[str, ...]] = {"left-to-right": _LOOKS_LE
 """Direction of attention -> what a user of other libraries must know."""
 
 
-class PretrainingModel(TrainedModel):
+@final
+class PretrainingModel(TrainedBert):
     """A BERT with the heads of its objective."""
 
     def __init__(self, bert: Bert, objective: Objective) -> None:
@@ -76,25 +76,13 @@ class PretrainingModel(TrainedModel):
     def draw(self, source: torch.Generator) -> None:
         """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""
         self.bert.draw(source)
-        for module in (self.tokens.dense, self.next_sentence):
-            if module is not None:
-                draw_weight(module.weight, self.bert.config, source)
-                nn.init.zeros_(module.bias)
-        nn.init.ones_(self.tokens.norm.weight)
-        nn.init.zeros_(self.tokens.norm.bias)
-        nn.init.zeros_(self.tokens.output.bias)
-
-    @property
-    def config(self) -> Configuration:
-        return self.bert.config
-
-    @property
-    def tokenizer(self) -> BertTokenizer:
-        return self.bert.tokenizer
+        self.tokens.draw(self.config, source)
+        if self.next_sentence is not None:
+            draw_modules(self.next_sentence, self.config, source)
 
     def sums(self, batch: PretrainingBatch) -> Sums:
         hidden = self.bert(batch.flat)
-        loss, correct = cross_entropy.summed(self.tokens(hidden[batch.positions]), batch.labels)
+        loss, correct = cross_entropy.summed(self.logits(self.tokens, hidden[batch.positions]), batch.labels)
         count = torch.full((), len(batch.labels), device=hidden.device)
         if self.next_sentence is None:
             zero = torch.zeros((), device=hidden.device)
@@ -110,10 +98,8 @@ class PretrainingModel(TrainedModel):
         return step_flops(self.config, lengths, predictions, next_sentence=next_sentence)
 
     def published(self) -> Iterator[tuple[str, torch.Tensor]]:
-        for name, weight in published_weights(self.bert).items():
-            # Without next sentences nothing trains the pooler. It is left out, and fine-tuning draws one from its seed.
-            if self.objective.next_sentence or not name.startswith("pooler."):
-                yield f"bert.{name}", weight
+        # Without next sentences nothing trains the pooler. It is left out, and fine-tuning draws one from its seed.
+        yield from self.published_encoder(pooler=self.objective.next_sentence)
         modules = dict(self.named_modules())
         for ours, published in _PUBLISHED_HEADS.items():
             if ours in modules:
@@ -127,21 +113,13 @@ class PretrainingModel(TrainedModel):
             configuration["architectures"] = [self.objective.architecture]
         return configuration
 
-    @property
-    def size(self) -> str:
-        return f"{self.config.layers} layers, {self.config.hidden} wide, {self.config.heads} heads"
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        return ("benchrunner", "bert")
-
     def introduction(self) -> Iterator[str]:
         objective = self.objective
-        yield f"A BERT of {self.config.layers} layers, {self.config.hidden} wide, pre-trained by benchrunner on"
+        yield self.opening()
         yield f"{objective.about}. To fine-tune and compare it: `benchrunner compare FOLDER --tasks ...`."
         if objective.architecture:
             yield f"In transformers it is a `{objective.architecture}`, whose losses are those it was trained with."
         if objective.direction in _RESTRICTIONS:
             yield from ("", *_RESTRICTIONS[objective.direction])
         if not objective.next_sentence:
-            yield from ("", "Its objective trains no pooler, so the files have none: fine-tuning draws a new pooler.")
+            yield from ("", NO_POOLER)

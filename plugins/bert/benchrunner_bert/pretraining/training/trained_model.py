@@ -35,6 +35,10 @@ class TrainedModel(nn.Module, ABC):
     """Whether the model has position embeddings."""
     precision: str = "fp32"
     """Precision of matrix products: `Settings.precision`."""
+    further_weight: float = 1.0
+    """Weight of the loss of what is predicted beside tokens."""
+    generator_share: float = 0.0
+    """Width of the generator as a share of the model's; 0 without a generator."""
 
     @property
     @abstractmethod
