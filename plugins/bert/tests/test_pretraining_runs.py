@@ -153,3 +153,19 @@ def test_a_run_goes_on_with_other_processes_at_another_stage(tmp_path: Path, sta
     killed_at(begun, tmp_path / "out", 12, signal.SIGINT)
     run(words(tmp_path, "out", *common, "--zero", str(later), steps=30))
     assert losses(tmp_path / "out") == pytest.approx(losses(tmp_path / "unbroken"), abs=2e-5)
+
+
+TRAPEZOID = ["--schedule", "trapezoid", "--cooldown", "4", "--checkpoint-steps", "3", "--long-share", "0"]
+
+
+def test_a_run_that_is_cut_short_is_the_short_run(tmp_path: Path) -> None:
+    run(words(tmp_path, "short", *TRAPEZOID, steps=8))
+    stopped_at(words(tmp_path, "cut", *TRAPEZOID, steps=20), 4)
+    run(words(tmp_path, "cut", *TRAPEZOID, steps=8))
+    assert weights(tmp_path / "cut") == weights(tmp_path / "short")
+
+
+def test_a_run_whose_steps_would_differ_is_not_continued(tmp_path: Path) -> None:
+    stopped_at(words(tmp_path, "cut", *TRAPEZOID, steps=20), 7)
+    error = run(words(tmp_path, "cut", *TRAPEZOID, steps=8), code=2)
+    assert "belongs to another request" in error and "steps 20, now 8" in error

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchrunner import RequestError
 from benchrunner.engine import decoding
+from benchrunner_bert.pretraining.settings import TO_COME, Settings
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], where: Path) -> None:
@@ -17,6 +18,22 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], where: Path) -
         raise RequestError(
             f"{where} belongs to another request:\n{listed}\nAsk for the same as before, or choose another folder."
         )
+
+
+def with_steps_to_come(facts: Mapping[str, Any], settings: Settings, done: int) -> Mapping[str, Any]:
+    """Give the facts of a checkpoint with the steps to come of these settings, if they ask for its `done` steps too.
+
+    So a run with the schedule trapezoid can be cut short or made longer while its rate is constant: what it has done is
+    what a run that began with the new number of steps would have done.
+    """
+    then: Mapping[str, Any] = facts.get("settings", {})
+    defaults = Settings()
+    earlier = {name: then.get(name, getattr(defaults, name)) for name in TO_COME}
+    if not settings.took(done, earlier):
+        return facts
+    past = {name: value for name, value in then.items() if name not in TO_COME}
+    to_come = {name: value for name, value in settings.decisive().items() if name in TO_COME}
+    return {**facts, "settings": {**past, **to_come}}
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,8 @@ COMPUTING = ("zero", "offload", "micro_tokens", "recompute")
 """Settings of how a run is computed. They may change when a run continues; all others decide the result."""
 ADDED = ("schedule", "cooldown", "final_share", "generator", "detection_weight", "whole_words")
 """Settings that earlier versions lacked. Runs that leave them at their defaults continue those of such versions."""
+TO_COME = ("steps", "long_length", "long_share", "warmup", "schedule", "cooldown", "final_share")
+"""Settings of the rates and lengths of steps. They may change when a run continues, for the steps to come."""
 _OF_REPLACED_TOKENS = ("generator", "detection_weight")
 """Settings that only the objective `rtd` reads."""
 
@@ -184,6 +187,14 @@ class Settings(Declared):
             cooldown=self.cooldown,
             final_share=self.final_share,
         )
+
+    def took(self, steps: int, before: Mapping[str, Any]) -> bool:
+        """Whether the first `steps` steps of these settings are those of the values `before` of `TO_COME`."""
+        earlier = dataclasses.replace(self, **before)
+        for step in range(steps):
+            if self.lr_at(step) != earlier.lr_at(step) or self.length_at(step) != earlier.length_at(step):
+                return False
+        return True
 
     def decisive(self) -> dict[str, Any]:
         """Give the settings that decide the result: a run continues only with the same ones."""

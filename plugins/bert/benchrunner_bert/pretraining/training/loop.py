@@ -17,7 +17,7 @@ import torch
 from benchrunner import CheckpointError, DataError, FitError, RequestError
 from benchrunner.engine import Dropout, rounding, step_log
 from benchrunner.results import HeldBack
-from benchrunner_bert.pretraining.continuation import check_same
+from benchrunner_bert.pretraining.continuation import check_same, with_steps_to_come
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, collate
 from benchrunner_bert.pretraining.instances.instance import Instance
@@ -107,7 +107,7 @@ class TrainingLoop:
                     f"{saved.folder} is said to be of step {step:,} of a run of {self.settings.steps:,} steps. "
                     f"{remedy(saved.folder)}"
                 )
-            check_same(saved.facts, self.facts, saved.folder)
+            check_same(with_steps_to_come(saved.facts, self.settings, step), self.facts, saved.folder)
             saved.restore(self.engine)
         if self.engine.rank == 0:
             self.checkpoints.sweep()
