@@ -121,7 +121,7 @@ class ReplacedTokensModel(TrainedBert):
         drawn = cross_entropy.drawn(logits.detach(), batch.chances)
         tokens = flat.tokens.index_copy(0, batch.positions, drawn)
         hidden = self.bert(dataclasses.replace(flat, tokens=tokens))
-        scores = self.detector(hidden[: flat.real])
+        scores = self.detector(hidden)[: flat.real]  # the number of all rows is round: see `logits`
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         replaced = torch.zeros_like(flat.tokens).index_copy(0, batch.positions, (drawn != batch.labels).long())
         truth = replaced[: flat.real]
