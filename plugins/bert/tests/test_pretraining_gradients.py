@@ -180,7 +180,7 @@ class StubTokenizer:
     fingerprint = "none"
 
 
-def test_the_head_computes_round_numbers_of_tokens_in_half_precision() -> None:
+def test_the_head_computes_round_numbers_of_tokens_in_bf16() -> None:
     """oneDNN compiles a product for each new shape, and keeps it: memory grew from 1.2 to 3.5 GB in 100 steps."""
     whole = model("mlm")
     given = batch(whole)

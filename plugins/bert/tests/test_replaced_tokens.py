@@ -140,7 +140,7 @@ def test_losses_and_gradients_are_those_of_transformers_electra() -> None:
         torch.testing.assert_close(mine[ours].grad, wanted, rtol=1e-6, atol=1e-9, msg=ours)
 
 
-def test_parts_of_a_batch_draw_the_same_tokens_and_sum_to_the_whole() -> None:
+def test_parts_of_a_batch_draw_the_same_tokens() -> None:
     whole = model().double()
     given = with_chances(whole)
     sums = whole(given)

@@ -37,7 +37,7 @@ def test_the_pieces_of_a_word_are_chosen_together(tmp_path: Path) -> None:
         assert all(group <= found or not group & found for group in groups)
 
 
-def test_a_word_does_not_reach_over_a_token_that_cannot_be_chosen(tmp_path: Path) -> None:
+def test_a_word_does_not_reach_over_other_tokens(tmp_path: Path) -> None:
     maker = masking(tmp_path)
     found = [chosen(maker, [CLS, END, SEP, END, UNK, END], seed) for seed in range(200)]
     assert {tuple(positions) for positions in found} == {(1,), (3,), (5,)}
