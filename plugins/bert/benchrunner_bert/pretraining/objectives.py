@@ -5,13 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchrunner import UnknownName
 from benchrunner_bert.configuration import Configuration, Direction
-
-if TYPE_CHECKING:
-    from benchrunner_bert.pretraining.instances.instance import Instance
 
 
 @dataclass(frozen=True)
@@ -36,10 +32,6 @@ class Objective:
         if self.detects:
             return "rtd"
         return "nsp" if self.next_sentence else ""
-
-    def further_predictions(self, instance: Instance) -> int:
-        """Count what is predicted in an instance beside tokens: whether each token was replaced, or a next sentence."""
-        return len(instance.tokens) if self.detects else int(instance.is_next >= 0)
 
     @property
     def is_masked(self) -> bool:

@@ -122,7 +122,7 @@ class TrainingLoop:
         """
         instances = list(chain.from_iterable(parts))
         tokens = sum(len(instance.positions) for instance in instances)
-        further = sum(map(self.model.objective.further_predictions, instances))
+        further = sum(instance.further_predictions(self.model.objective) for instance in instances)
         all_tokens, all_further, stops = self.engine.summed(tokens, further, float(stop_here))
         if not all_tokens:
             raise DataError(f"Step {step + 1} has no token to predict: the vocabulary knows no word of this text.")
