@@ -20,7 +20,7 @@ from benchrunner.workspace import Workspace
 if TYPE_CHECKING:
     from benchrunner.tasks.task import Task
 
-LINES = "For plain text, a question on each line, add --lines."
+LINES = "If each line is a question in plain text, add --lines."
 _LISTS: Mapping[str, str | None] = {"words": None, "choices": "\t"}
 """Last column of a plain line that is a list -> what separates its texts; None is any white space."""
 
@@ -35,12 +35,18 @@ def read_questions(task: Task, path: Path, workspace: Workspace, *, lines: bool 
         raise RequestError(f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}.")
     sources = [source for split in task.splits.values() for source in split.sources]
     tables = [source for source in sources if isinstance(source, TextTable)]
-    if lines or (tables and path.suffix == ".txt"):
-        rows = _plain_lines(task, path, sources)
-    elif tables:
-        rows = _read_table(task, path, tables)
-    else:
-        rows = _read_layout(task, path, sources, workspace)
+    is_plain = lines or (tables and path.suffix == ".txt")
+    try:
+        if is_plain:
+            rows = _plain_lines(task, path, sources)
+        elif tables:
+            rows = _read_table(task, path, tables)
+        else:
+            rows = _read_layout(task, path, sources, workspace)
+    except DataError as error:
+        if is_plain or LINES in str(error) or path.suffix not in ("", ".lst", ".txt"):
+            raise
+        raise DataError(f"{error} {LINES}") from error
     if len(rows) == 0:
         raise DataError(f"{path}: no rows.")
     return task.checked(rows, workspace, labelled=False)

@@ -171,3 +171,15 @@ def test_a_task_of_json_lines_reads_tables_too(tmp_path: Path) -> None:
 def test_objects_without_the_keys_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"mine\.jsonl:1: the keys must be title or headline; found 'text'"):
         read(task(), tmp_path, "mine.jsonl", '{"text": "Rain"}\n')
+
+
+@pytest.mark.parametrize("source", [TOPIC, JsonTable("train.jsonl", {"headline": "title", "topic": "section"})])
+@pytest.mark.parametrize("name", ["mine.lst", "input"])
+def test_what_looks_like_plain_text_is_advised_lines(name: str, source: Any, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r":1: .*[^ ] If each line is a question in plain text, add --lines\.$"):
+        read(task(source), tmp_path, name, "Rain\n")
+
+
+def test_other_files_are_not_advised_lines(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"the file is empty; a JSON object on each line was expected\.$"):
+        read(task(JsonTable("train.jsonl", {"headline": "title"})), tmp_path, "mine.jsonl", "")
