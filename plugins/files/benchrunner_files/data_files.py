@@ -22,7 +22,7 @@ from benchrunner import (
     quoted,
 )
 from benchrunner.engine import Problem
-from benchrunner_files.formats import ParquetTable, column_names
+from benchrunner_files.formats import ParquetTable, check_words, column_names
 from benchrunner_files.shapes import Shape
 from benchrunner_files.toml_text import TomlText, did_you_mean, files_beside
 
@@ -79,7 +79,10 @@ class InColumns(Reshaped):
             advice = f'Or name its encoding in {self.task_file.path.name}: [format] with encoding = "latin-1"'
             raise DataError(f"{error} {advice}, for example.") from None
         if not len(rows):
-            raise DataError(f"{rows.origin}: no rows. The split '{self.split}' needs one or more.")
+            needs = f" The split '{self.split}' needs one or more." if self.is_own else ""
+            raise DataError(f"{rows.origin}: no rows.{needs}")
+        if isinstance(source, WordColumns) and not self.is_own:
+            check_words(source, Path(rows.origin), {*shape.labels, *getattr(self.problem, "labels", ())})
         columns = shape.columns_of(rows)
         self._check_labels(rows, columns)
         return replace(rows, table=_table(rows, columns))
@@ -89,10 +92,13 @@ class InColumns(Reshaped):
         if source is None:  # a data set on the hub: the user's file has its columns
             source = TextTable(str(path), {}, is_in_data_folder=False)
         own = self.shape.with_format_of(path, source)
-        return replace(self, source=own, needs_labels=False, is_own=False)
+        becomes_table = isinstance(source, WordColumns) and own is not source
+        shape = self.shape.named if becomes_table else self.shape
+        return replace(self, source=own, shape=shape, needs_labels=False, is_own=False)
 
     def unlabelled(self, label_columns: Collection[str]) -> Source:
-        return replace(self, shape=self.shape.without(label_columns), needs_labels=False)
+        source = self.source.unlabelled(label_columns) if isinstance(self.source, WordColumns) else self.source
+        return replace(self, source=source, shape=self.shape.without(label_columns), needs_labels=False)
 
     def _check_place(self, path: Path) -> None:
         """Raise an error that names the key if the file is not there, or lies elsewhere through a link."""
@@ -110,13 +116,12 @@ class InColumns(Reshaped):
 
     def _possible(self, source: Source, names: Sequence[str]) -> Shape:
         """Return the shape without labels that the file lacks and need not have; raise an error for other columns."""
-        missing = self.shape.missing(names)
+        shape = self._shape_of(names)
+        missing = shape.missing(names)
         labels = set(self.problem.label_columns)
         if not self.needs_labels and labels & missing.keys():
             missing = {name: column for name, column in missing.items() if name not in labels}
-            shape = self.shape.without(labels)
-        else:
-            shape = self.shape
+            shape = shape.without(labels)
         path = getattr(source, "path", "")
         if missing:
             name, column = next(iter(missing.items()))
@@ -130,6 +135,14 @@ class InColumns(Reshaped):
             if names.count(column) > 1:
                 raise DataError(f"{path}:1: the header has the column {quoted(column)} twice: rename one of them.")
         return shape
+
+    def _shape_of(self, names: Sequence[str]) -> Shape:
+        """Return the shape; for a user's file with the names of the problem's columns alone, the shape of these."""
+        labels = self.problem.label_columns
+        named = self.shape.named
+        if self.is_own or not self.shape.without(labels).missing(names) or named.without(labels).missing(names):
+            return self.shape
+        return named
 
     def _key(self, column: str) -> str:
         """Return the place and the name of the key that asks for a column."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -21,7 +22,7 @@ from benchrunner import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 SUFFIXES: Mapping[str, str] = {
     **{".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"},
@@ -171,3 +172,19 @@ def check_format(form: Format, path: Path) -> Format:
         kinds = ", ".join(SUFFIXES)
         raise ValueError(f"{quoted(path.name)} has none of the suffixes {kinds}: give [format] with a kind")
     return known
+
+
+def check_words(source: WordColumns, path: Path, labels: Collection[str]) -> None:
+    """Raise a `DataError` if a user's file, whose name does not say its layout, is sentences instead of words.
+
+    Sentences of equal length could be taken for words with their tags. Words have TABs, known labels, or other words on
+    the next line and a blank line after the sentence.
+    """
+    if Format().of(path) is not None or b"\t" in path.read_bytes():
+        return
+    sentences = [block for block in source.blocks(path) if not source.is_border(block)]
+    words = list(chain.from_iterable(sentences))
+    has_tags = all(len(fields) > 1 and fields[-1] in labels for _, fields in words)
+    is_alone = len(words) == len(sentences) and len(words[0][1]) > 1
+    if not has_tags and (len(sentences) == 1 or is_alone):
+        raise DataError(f"{path}:1: expected a word on each line, and a blank line between sentences.")

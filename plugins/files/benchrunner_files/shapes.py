@@ -10,7 +10,7 @@ from typing import Any, final
 
 from benchrunner import Candidates, DataError, Rows, Source, Span, Tag, WordColumns, quoted
 from benchrunner.engine import Problem
-from benchrunner_files.formats import Format, reader
+from benchrunner_files.formats import Format, column_names, reader
 
 Place = str | int | tuple[str, ...]
 """Where a file has a column: its name, `a.b` for the key b of the object at a, its number in a file of words, or
@@ -56,17 +56,30 @@ class Shape:
         """Return the shape without some columns of the problem."""
         return replace(self, places={name: place for name, place in self.places.items() if name not in columns})
 
+    @property
+    def named(self) -> Shape:
+        """The shape of a file whose columns have the names of the problem's columns."""
+        return replace(self, places={name: name for name in self.places})
+
     def with_format_of(self, path: Path, source: Source) -> Source:
         """Return the source that reads a user's file: in the format of its name, or else as the task's own files."""
         questions = self.without(self.problem.label_columns).places
+        own = Format().of(path)
         if isinstance(source, WordColumns):
-            return source
+            return source if own is None else self._words_in(path, own, source)
         if path.suffix == ".txt" and len(questions) == 1:
             [column] = questions.values()
             lines = Format(kind="tsv", separator="\0", header=(str(column),))
             return reader(lines, path, self.read_columns)
-        own = Format().of(path)
         return source if own is None else reader(own, path, self.read_columns)
+
+    def _words_in(self, path: Path, form: Format, source: WordColumns) -> Source:
+        """Return the source that reads a table with the column `words`; TSV may also have a word on each line."""
+        if form.kind == "words":
+            return source
+        table: Any = reader(form, path, self.named.read_columns)
+        is_table = form.kind != "tsv" or "words" in (column_names(table) or ())
+        return table if is_table else source
 
     def columns_of(self, rows: Rows) -> dict[str, Any]:
         """Return the columns of the problem, each as a list of values."""
