@@ -103,9 +103,11 @@ def joined(
     Only the headline metric of each task is a column. Without `ranked`, nothing is tested.
     """
     tests = sorted({split for entry in entries for cell in entry.cells for split in cell.cell.tests})
-    names = {entry.name: entry.backbone for entry in entries}
+    names = {entry.name: entry.name for entry in entries}  # several senders may have fitted one backbone
     possible = {name for task in tasks for name in task.named("test")}
     study = compared(names, tasks, tests=[name for name in tests if name in possible])
+    backbones = {entry.name: entry.backbone for entry in entries}
+    systems = tuple(replace(system, backbone=backbones[system.name]) for system in study.systems)
     headlines = {task.name: task.metrics[0].name for task in tasks}
     columns = []
     for column in study.columns:
@@ -114,7 +116,7 @@ def joined(
     cells = list[CellResult]()
     for entry in entries:
         cells += _cells(entry, replace(study, columns=tuple(columns)))
-    study = replace(study, columns=tuple(columns), cells=tuple(cell.cell for cell in cells))
+    study = replace(study, systems=systems, columns=tuple(columns), cells=tuple(cell.cell for cell in cells))
     study = contrasts.with_contrasts(study, against, ())
     costs = tuple(comparison.Cost(entry.name, COST, "s", entry.seconds, note=COST_NOTE) for entry in entries)
     return Result(study, tuple(cells), dict(_baseline(entries, cells)), costs=costs)

@@ -195,6 +195,15 @@ def test_equal_names_are_told_apart_by_their_folders(folders: Folders, tmp_path:
     assert names == ["lab/good (folder-0)", "lab/<b>fair</b>", "lab/poor", "lab/good (folder-9)"]
 
 
+def test_one_backbone_of_two_senders_is_two_systems(folders: Folders, tmp_path: Path) -> None:
+    results = copied(folders, tmp_path)
+    shutil.copytree(results / "folder-0", results / "folder-9")
+    built = build(folders, results, tmp_path / "site")
+    assert (built.systems, built.accepted, built.refused) == (4, 4, ())
+    page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "lab/good (folder-0)" in page and "lab/good (folder-9)" in page
+
+
 def test_the_feed_has_an_entry_for_each_folder(folders: Folders, tmp_path: Path) -> None:
     build(folders, folders.results, tmp_path / "site", url="https://example.org/board/")
     space = "{http://www.w3.org/2005/Atom}"
