@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json-lines",
         action="store_true",
-        help="write a JSON object for each answer; with --lines, it has the text and where tagged words are in it",
+        help="write a JSON object for each answer; of plain text, it has the text and where tagged words are in it",
     )
     options.add_workspace(parser)
     options.add_computing(parser)
@@ -65,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.fits.progress import watched
     from benchrunner.runs.answering import answer
     from benchrunner.runs.folder import find_run
+    from benchrunner.tasks.user_files import is_plain
 
     references, file = _references_and_file(arguments)
     board = None if arguments.board is None else arguments.plugins.leaderboards.find(arguments.board)
@@ -85,7 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.probabilities:
             answered.check_probabilities()
         if arguments.json_lines:
-            text = answered.as_json_lines(probabilities=arguments.probabilities, plain=arguments.lines)
+            plain = arguments.lines or (readable is not None and is_plain(answered.task, readable))
+            text = answered.as_json_lines(probabilities=arguments.probabilities, plain=plain)
         else:
             text = answered.as_text(probabilities=arguments.probabilities)
     if not arguments.json:

@@ -59,8 +59,7 @@ class Ensemble:
         members = [raw_outputs(fit, rows, runner) for fit in self.members]
         if len(members) == 1:
             return members[0]
-        task = runner.plugins.tasks.find(self.task)
-        return task.problem.average(members)
+        return runner.plugins.tasks.find(self.task).problem.average(members)
 
     def settings(self, runner: Runner) -> Mapping[str, Any]:
         """Return the settings that turn the averaged outputs into answers, tuned on dev as for a single fit."""
@@ -192,8 +191,7 @@ def answer(
         raise RequestError(f"The members of an ensemble must be in one runs folder; these are in {listed}.")
     for home in homes:
         runner = runner.in_workspace(replace(runner.workspace, runs=home))
-    fits = [finished_fit(folder, runner) for folder in folders]
-    ensemble = Ensemble(tuple(fits))
+    ensemble = Ensemble(tuple(finished_fit(folder, runner) for folder in folders))
     task = runner.plugins.tasks.find(ensemble.task)
     if file is not None:
         rows = read_questions(task, file, runner.workspace, lines=lines)

@@ -20,7 +20,6 @@ from benchrunner.workspace import Workspace
 if TYPE_CHECKING:
     from benchrunner.tasks.task import Task
 
-LINES = "If each line is a question in plain text, add --lines."
 _LISTS: Mapping[str, str | None] = {"words": None, "choices": "\t"}
 """Last column of a plain line that is a list -> what separates its texts; None is any white space."""
 
@@ -33,28 +32,37 @@ def read_questions(task: Task, path: Path, workspace: Workspace, *, lines: bool 
     """
     if not path.is_file():
         raise RequestError(f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}.")
-    sources = [source for split in task.splits.values() for source in split.sources]
-    tables = [source for source in sources if isinstance(source, TextTable)]
-    is_plain = lines or (tables and path.suffix == ".txt")
+    tables = [source for source in _sources(task) if isinstance(source, TextTable)]
+    lines = lines or is_plain(task, path)
     try:
-        if is_plain:
-            rows = _plain_lines(task, path, sources)
+        if lines:
+            rows = _plain_lines(task, path)
         elif tables:
             rows = _read_table(task, path, tables)
         else:
-            rows = _read_layout(task, path, sources, workspace)
+            rows = _read_layout(task, path, workspace)
     except DataError as error:
-        if is_plain or LINES in str(error) or path.suffix not in ("", ".lst", ".txt"):
+        if lines or path.suffix not in ("", ".lst", ".txt"):
             raise
-        raise DataError(f"{error} {LINES}") from error
-    if len(rows) == 0:
+        raise DataError(f"{error} If each line is a question in plain text, add --lines.") from error
+    if not len(rows):
         raise DataError(f"{path}: no rows.")
     return task.checked(rows, workspace, labelled=False)
 
 
-def _read_layout(task: Task, path: Path, sources: Sequence[Source], workspace: Workspace) -> Rows:
+def is_plain(task: Task, path: Path) -> bool:
+    """Return whether a file is plain text by its name: .txt, where a line has one text or several."""
+    columns = _line_columns(task)
+    return path.suffix == ".txt" and bool(columns) and columns[-1] not in _LISTS
+
+
+def _sources(task: Task) -> list[Source]:
+    return [source for split in task.splits.values() for source in split.sources]
+
+
+def _read_layout(task: Task, path: Path, workspace: Workspace) -> Rows:
     """Read the file with the first of the task's sources that reads files."""
-    for source in sources:
+    for source in _sources(task):
         if isinstance(source, JsonTable) and source.rows is None and path.suffix in (".csv", ".tsv"):
             table = TextTable(path.name, source.columns, encoding=source.encoding)
             return _read_table(task, path, [table])
@@ -78,17 +86,13 @@ def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
     is_csv = path.suffix == ".csv"
     headed = [table for table in own if table.names is None and table.quoted == is_csv]
     headerless = [table for table in own if table.names is not None]
-    table_of_file = _first_that_fits(path, headed)
-    table_of_file = table_of_file or _with_header(path, layouts, encoding)
-    table_of_file = table_of_file or _first_that_fits(path, headerless)
-    if table_of_file is None:
-        header = _header(path, "," if is_csv else "\t", encoding)
-        found = quoted(", ".join(header)) if any(header) else "an empty line"
-        also = ""
-        if headerless:
-            also = f", or the file has {len(headerless[0].names or ())} columns and no header"
-        raise DataError(f"{path}:1: the header must name {_known(layouts)}{also}; found {found}. {LINES}")
-    return table_of_file.read(workspace)
+    fitting = _first_that_fits(path, headed) or _with_header(path, layouts, encoding)
+    if fitting := fitting or _first_that_fits(path, headerless):
+        return fitting.read(workspace)
+    header = _header(path, "," if is_csv else "\t", encoding)
+    found = quoted(", ".join(header)) if any(header) else "an empty line"
+    also = f", or the file has {len(headerless[0].names or ())} columns and no header" if headerless else ""
+    raise DataError(f"{path}:1: the header must name {_known(layouts)}{also}; found {found}.")
 
 
 def _known(layouts: Sequence[Mapping[str, str]]) -> str:
@@ -115,19 +119,16 @@ def _first_that_fits(path: Path, tables: Sequence[TextTable]) -> TextTable | Non
     """Return the first of a task's own layouts that the first line of a file has."""
     for table in tables:
         fields = _header(path, table.separator, table.encoding, is_quoted=table.quoted)
-        if table.names is None:
-            fits = set(fields).issuperset(table.columns.values())
-        else:
-            fits = len(fields) == len(table.names) > 1
-        if fits:
+        has_columns = set(fields).issuperset(table.columns.values())
+        if has_columns if table.names is None else len(fields) == len(table.names) > 1:
             return table
     return None
 
 
-def _line_columns(task: Task, sources: Sequence[Source]) -> Sequence[str]:
+def _line_columns(task: Task) -> Sequence[str]:
     """Return the columns of a line of plain text; none where neither the problem nor a source names them."""
     known = dict[str, Any]()
-    for source in sources:
+    for source in _sources(task):
         while isinstance(source, Filtered | Reshaped):
             source = source.source
         if isinstance(columns := getattr(source, "columns", None), Mapping):
@@ -136,11 +137,11 @@ def _line_columns(task: Task, sources: Sequence[Source]) -> Sequence[str]:
     return task.problem.line_columns or texts or [name for name in known if name not in task.problem.label_columns]
 
 
-def _plain_lines(task: Task, path: Path, sources: Sequence[Source]) -> Rows:
+def _plain_lines(task: Task, path: Path) -> Rows:
     """Read a file of plain text, a row on each line that is not blank: see `Problem.line_columns`."""
     import pyarrow as pa
 
-    columns = _line_columns(task, sources)
+    columns = _line_columns(task)
     if not columns:
         raise RequestError(f"{task.name} does not say what a line of plain text holds: leave --lines out.")
     numbers = []

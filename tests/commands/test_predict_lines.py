@@ -40,6 +40,9 @@ def test_json_lines_hold_the_text_and_the_answer(shell: Shell, monkeypatch: pyte
     first, second = map(json.loads, out.splitlines())
     assert first["text"] == "A sunny day." and second["text"] == "A bleak morning."
     assert list(first["probabilities"]) == ["glad", "sad"] and first["answer"] in ("glad", "sad")
+    Path("mine.txt").write_text(TEXTS)
+    out = shell.done("predict", run, "mine.txt", "--json-lines", *shell.folders())
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["A sunny day.", "A bleak morning."]
     out = shell.done("predict", run, "--json-lines", "--split", "dev", *shell.folders())
     assert list(json.loads(out.splitlines()[0])) == ["index", "answer"]
 

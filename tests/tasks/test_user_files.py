@@ -183,3 +183,15 @@ def test_what_looks_like_plain_text_is_advised_lines(name: str, source: Any, tmp
 def test_other_files_are_not_advised_lines(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"the file is empty; a JSON object on each line was expected\.$"):
         read(task(JsonTable("train.jsonl", {"headline": "title"})), tmp_path, "mine.jsonl", "")
+
+
+def test_text_files_leave_blank_lines_out_whatever_the_source(tmp_path: Path) -> None:
+    for source in (COLA, JsonTable("train.jsonl", {"headline": "title", "topic": "section"})):
+        rows = read(task(source), tmp_path, "mine.txt", "Rain\n\n \nSun\n")
+        assert [row["headline"] for row in rows] == ["Rain", "Sun"]
+
+
+def test_a_text_file_of_questions_is_plain(tmp_path: Path) -> None:
+    own = replace(task(RowsFrom(lambda workspace: {})), problem=Span(), metrics=(EXACT_MATCH,))
+    (row,) = read(own, tmp_path, "mine.txt", "Who?\tAnna sang.\n\n")
+    assert row["question"] == "Who?" and row["context"] == "Anna sang."

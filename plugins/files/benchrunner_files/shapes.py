@@ -63,14 +63,9 @@ class Shape:
 
     def with_format_of(self, path: Path, source: Source) -> Source:
         """Return the source that reads a user's file: in the format of its name, or else as the task's own files."""
-        questions = self.without(self.problem.label_columns).places
         own = Format().of(path)
         if isinstance(source, WordColumns):
             return source if own is None else self._words_in(path, own, source)
-        if path.suffix == ".txt" and len(questions) == 1:
-            [column] = questions.values()
-            lines = Format(kind="tsv", separator="\0", header=(str(column),))
-            return reader(lines, path, self.read_columns)
         return source if own is None else reader(own, path, self.read_columns)
 
     def _words_in(self, path: Path, form: Format, source: WordColumns) -> Source:

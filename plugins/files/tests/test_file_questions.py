@@ -19,9 +19,10 @@ def test_a_task_file_has_plain_lines(
     task_file: Callable[..., Path], plugins: Plugins, workspace: Workspace, tmp_path: Path
 ) -> None:
     task = plugins.tasks.find(str(task_file(TASK)))
-    (tmp_path / "mine").write_text("Sunny.\n\nBleak, and\tcold.\n")
-    rows = read_questions(task, tmp_path / "mine", workspace, lines=True)
-    assert rows.table.column("a").to_pylist() == ["Sunny.", "Bleak, and\tcold."]
+    for name, lines in (("mine", True), ("mine.txt", False)):
+        (tmp_path / name).write_text("Sunny.\n\nBleak, and\tcold.\n")
+        rows = read_questions(task, tmp_path / name, workspace, lines=lines)
+        assert rows.table.column("a").to_pylist() == ["Sunny.", "Bleak, and\tcold."]
 
 
 TAGS = """problem = "tag"
