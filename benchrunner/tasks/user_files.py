@@ -144,20 +144,22 @@ def _plain_lines(task: Task, path: Path) -> Rows:
     columns = _line_columns(task)
     if not columns:
         raise RequestError(f"{task.name} does not say what a line of plain text holds: leave --lines out.")
+    last = columns[-1]
     numbers = []
     rows = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         fields: list[Any] = line.rstrip("\r").split("\t", len(columns) - 1)
         if not line.strip():
             continue
-        if len(fields) < len(columns) or ("\t" in fields[-1] and len(columns) > 1 and columns[-1] not in _LISTS):
+        if len(fields) < len(columns) or ("\t" in fields[-1] and len(columns) > 1 and last not in _LISTS):
             form = " TAB ".join(columns)
             raise DataError(f"{path}:{number}: a line of plain text for {task.name} is: {form}; found {quoted(line)}.")
-        if columns[-1] in _LISTS:
-            fields[-1] = fields[-1].split(_LISTS[columns[-1]])
+        if last in _LISTS:
+            fields[-1] = fields[-1].split(_LISTS[last])
         numbers.append(number)
-        rows.append({"id": str(number), **dict(zip(columns, fields, strict=True))})
-    return Rows(pa.Table.from_pylist(rows), str(path), numbers)
+        rows.append({"id": str(number), "document": number, **dict(zip(columns, fields, strict=True))})
+    notes = ("each line is a document of its own: no context of neighbouring lines",) if last == "words" else ()
+    return Rows(pa.Table.from_pylist(rows), str(path), numbers, notes)
 
 
 def _is_json_lines(path: Path) -> bool:

@@ -47,17 +47,20 @@ def test_json_lines_hold_the_text_and_the_answer(shell: Shell, monkeypatch: pyte
     assert list(json.loads(out.splitlines()[0])) == ["index", "answer"]
 
 
-def test_tagged_words_have_their_places_in_the_line(shell: Shell) -> None:
+@pytest.mark.parametrize("context", ["sentence", "window", "document"])
+def test_tagged_words_have_their_places_in_the_line(context: str, shell: Shell) -> None:
     rows = {"words": [["Anna", "sang"], ["Tom", "ran"]] * 4, "labels": [["B-X", "O"], ["B-X", "O"]] * 4}
+    rows["document"] = [0] * 8  # type: ignore[assignment]
     splits = {role: Split(role, (RowsFrom(lambda workspace: rows),)) for role in ("train", "dev")}  # type: ignore[arg-type]
     names = Task(
-        "mine/names", "Who?", Tag(("O", "B-X", "I-X")), splits, (EXACT_MATCH,), recipe=QUICK.changed(context="sentence")
+        "mine/names", "Who?", Tag(("O", "B-X", "I-X")), splits, (EXACT_MATCH,), recipe=QUICK.changed(context=context)
     )
     shell.plugins = plugins(register_tasks=[names], register_leaderboards=[])
     where = ["--runs", str(shell.folder / "runs")]
     shown = shell.json("run", "names", "--backbone", "words", *where, "--quiet", "--device", "cpu")
     Path("mine").write_text(" Anna  sang,\ttoo\n")
-    out = shell.done("predict", shown["cells"][0]["selected"], "mine", "--lines", "--json-lines", *where)
+    _, out, err = shell("predict", shown["cells"][0]["selected"], "mine", "--lines", "--json-lines", *where)
+    assert "mine: each line is a document of its own" in err
     line = json.loads(out)
     assert [line["text"][first:end] for first, end in line["words"]] == ["Anna", "sang,", "too"]
     assert len(line["answer"]) == 3

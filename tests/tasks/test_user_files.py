@@ -70,7 +70,7 @@ def test_a_header_without_the_columns_says_what_is_needed(tmp_path: Path) -> Non
 def test_a_line_of_plain_text_has_a_field_for_each_text(tmp_path: Path) -> None:
     source = TextTable("train.tsv", {"query": "q", "one": "1", "two": "2", "topic": "t"})
     assert read(task(source), tmp_path, "mine.txt", "Rain\tor\tsun\r\n\n") == [
-        {"id": "1", "query": "Rain", "one": "or", "two": "sun"}
+        {"id": "1", "document": 1, "query": "Rain", "one": "or", "two": "sun"}
     ]
     with pytest.raises(DataError, match=r"mine.txt:2: a line of plain text .* is: query TAB one TAB two; found 'R"):
         read(task(source), tmp_path, "mine.txt", "a\tb\tc\nRain\n")
