@@ -43,6 +43,8 @@ def inside(folder: Path, name: str) -> Path:
     whole = folder / path
     if not whole.resolve().is_relative_to(folder.resolve()):
         raise ValueError(f"{quoted(name)} is a link that leads out of the folder of the task file: copy the data there")
+    if whole.is_dir():
+        raise ValueError(f"{quoted(name)} is a folder: name a file in it, such as {quoted(f'{name}/data.csv')}")
     return whole
 
 
@@ -87,6 +89,18 @@ class InColumns(Reshaped):
         self._check_labels(rows, columns)
         return replace(rows, table=_table(rows, columns))
 
+    @property
+    def has_documents(self) -> bool:
+        """Whether the rows say where documents begin; also true of a file that is not there, which tells nothing."""
+        source = self.source
+        if not isinstance(source, WordColumns):
+            return "document" in self.shape.places
+        path = Path(str(source.path))
+        if not path.is_file():
+            return True
+        with path.open(encoding=str(source.encoding), errors="replace") as file:
+            return any(line.strip().split(source.separator, 1)[0] == source.border for line in file if line.strip())
+
     def at(self, path: Path) -> Source:
         source = self.source.at(path)
         if source is None:  # a data set on the hub: the user's file has its columns
@@ -110,9 +124,8 @@ class InColumns(Reshaped):
         except ValueError as reason:
             raise DataError(f"{key}: splits.{self.split}: {reason}.") from None
         if not path.is_file():
-            what = "is a folder" if path.is_dir() else "is not there"
-            known = files_beside(path)
-            raise DataNotFound(f"{key}: splits.{self.split}: {path} {what}.{did_you_mean(path.name, known)}")
+            meant = did_you_mean(path.name, files_beside(path))
+            raise DataNotFound(f"{key}: splits.{self.split}: {path} is not there.{meant}")
 
     def _possible(self, source: Source, names: Sequence[str]) -> Shape:
         """Return the shape without labels that the file lacks and need not have; raise an error for other columns."""

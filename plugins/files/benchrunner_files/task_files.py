@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -15,6 +15,7 @@ from benchrunner import (
     Role,
     Source,
     Split,
+    Tag,
     Task,
     closest_names,
     quoted,
@@ -171,7 +172,7 @@ def _task(name: str, described: TaskFile, spelling: Mapping[str, str], text: Tom
         described.problem,
         splits,
         metrics,
-        described.recipe,
+        _recipe(described, splits.values(), text),
         described.method,
         select_on=described.select_on,
         columns=described.keep,
@@ -179,6 +180,17 @@ def _task(name: str, described: TaskFile, spelling: Mapping[str, str], text: Tom
         language=described.language,
         licence=described.licence,
     )
+
+
+def _recipe(described: TaskFile, splits: Iterable[Split], text: TomlText) -> Recipe:
+    """Return the recipe, which shows a sentence alone unless the file says otherwise or the data has documents."""
+    if not isinstance(described.problem, Tag) or "context" in text.content.get("recipe", {}):
+        return described.recipe
+    for split in splits:
+        for source in split.sources:
+            if isinstance(source, InColumns) and not source.has_documents:
+                return replace(described.recipe, context="sentence")
+    return described.recipe
 
 
 def _check_columns(described: TaskFile, text: TomlText) -> None:

@@ -245,3 +245,51 @@ def test_the_file_that_is_documented_is_a_task(
     first, *_ = blocks("toml", ROOT / page)
     task = plugins.tasks.find(str(task_file(first)))
     assert [rows(task, workspace, split)["label"] for split in ("train", "dev")] == [["glad", "sad"]] * 2
+
+
+SENTENCES = "Ada B-PER\nLovelace I-PER\nlives O\n\nShe O\nwrites O\n"
+BORDER = "-DOCSTART- O\n\n"
+
+
+def tag_task() -> str:
+    """Return the task of words that docs/files.md shows."""
+    [text] = [text for text in blocks("toml", ROOT / "docs/files.md") if 'problem = "tag"' in text]
+    return text
+
+
+def test_the_documented_task_of_words_reads_its_files(
+    task_file: Write, plugins: Plugins, workspace: Workspace, tmp_path: Path
+) -> None:
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.conll").write_text(SENTENCES)
+    task = plugins.tasks.find(str(task_file(tag_task())))
+    assert rows(task, workspace)["labels"] == [["B-PER", "I-PER", "O"], ["O", "O"]]
+    assert [metric.name for metric in task.metrics] == ["f1", "accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("train", "dev", "recipe", "context"),
+    [
+        ("", "", "", "sentence"),
+        (BORDER, BORDER, "", "document"),
+        (BORDER, "", "", "sentence"),
+        ("", "", '[recipe]\ncontext = "window"\n', "window"),
+        (BORDER, BORDER, "[recipe]\nepochs = 2\n", "document"),
+    ],
+)
+def test_sentences_stand_alone_where_no_documents_begin(
+    train: str, dev: str, recipe: str, context: str, task_file: Write, plugins: Plugins, tmp_path: Path
+) -> None:
+    (tmp_path / "train.conll").write_text(train + SENTENCES)
+    (tmp_path / "dev.conll").write_text(dev + SENTENCES)
+    assert plugins.tasks.find(str(task_file(tag_task() + recipe))).recipe.context == context
+
+
+@pytest.mark.parametrize(("document", "context"), [("", "sentence"), ('document = "d"\n', "document")])
+def test_a_column_of_documents_keeps_their_context(
+    document: str, context: str, task_file: Write, plugins: Plugins, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"t": "p q", "y": "O B-X", "d": 0}\n')
+    text = f'problem = "tag"\nlabels = ["O", "B-X"]\n[columns]\nwords = "t"\nlabels = "y"\n{document}'
+    task = plugins.tasks.find(str(task_file(f'{text}[splits]\ntrain = "rows.jsonl"\n')))
+    assert task.recipe.context == context
