@@ -23,6 +23,7 @@ def read_value(kind: str, name: str, plugins: Plugins) -> Any:
         return read_board(Path(name), plugins)
     if kind != "task":
         return None
-    from benchrunner_files import known_files
+    from benchrunner_files import formats, known_files
 
+    formats.refuse_data_file(Path(name))
     return known_files.read(Path(name), plugins) if is_file else known_files.find(name, plugins)

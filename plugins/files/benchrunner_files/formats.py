@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -188,3 +189,13 @@ def check_words(source: WordColumns, path: Path, labels: Collection[str]) -> Non
     is_alone = len(words) == len(sentences) and len(words[0][1]) > 1
     if not has_tags and (len(sentences) == 1 or is_alone):
         raise DataError(f"{path}:1: expected a word on each line, and a blank line between sentences.")
+
+
+def refuse_data_file(path: Path) -> None:
+    """Raise a `RequestError` for a data file where a task is asked for; it says how its task file is made."""
+    kind = SUFFIXES.get(path.suffix.lower())
+    if kind is not None and path.is_file():
+        made = f"write its task file with 'benchrunner new task NAME --from {shlex.quote(str(path))}'"
+        if kind == "words":
+            made = "docs/files.md shows the task file of a file with a word on each line"
+        raise RequestError(f"{path}: this is a data file, not a task: {made}.")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mood_file import TASK
 
-from benchrunner import RequestError, Workspace
+from benchrunner import RequestError, UnknownName, Workspace
 from benchrunner.results import Plugins
 
 ROWS = "text,mood\n" + "sun,glad\n" * 15
@@ -113,6 +113,26 @@ def test_a_missing_task_file_is_told_with_what_is_there(task_file: Callable[...,
     path = task_file()
     with pytest.raises(RequestError, match=r"mod.toml: there is no such file. Did you mean mood.toml\?"):
         plugins.tasks.find(str(path.with_name("mod.toml")))
+
+
+def test_a_folder_is_no_file_of_a_split(task_file: Callable[..., Path], plugins: Plugins, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    with pytest.raises(RequestError, match=r"mood.toml:10: splits.dev: 'texts' is a folder: name a file in it"):
+        plugins.tasks.find(str(task_file(TASK.replace("dev.csv", "texts"))))
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"), [("train.csv", "benchrunner new task NAME --from"), ("ner.conll", "docs/files.md shows")]
+)
+def test_a_data_file_is_no_task(
+    name: str, advice: str, task_file: Callable[..., Path], plugins: Plugins, tmp_path: Path
+) -> None:
+    path = task_file(**{"ner.conll": "Ada B-PER\n"}).with_name(name)
+    with pytest.raises(RequestError, match=f"{name}: this is a data file, not a task: .*{advice}"):
+        plugins.tasks.find(str(path))
+    path.unlink()
+    with pytest.raises(UnknownName):
+        plugins.tasks.find(str(path))
 
 
 def test_no_file_leads_out_of_its_folder(

@@ -131,6 +131,7 @@ FAULTS = {
     "no rows": ("a.csv", b"text,label\n", "no rows, from which"),
     "no label": ("a.csv", b"id,text\n1,x y\n2,z\n", "no column looks like a label"),
     "no text": ("a.csv", b"id,label\n1,x\n2,z\n1,x\n2,z\n", "besides 'label', no column holds texts"),
+    "words on lines": ("a.conll", b"Ada B-PER\n", "files with a word on each line are not guessed"),
     "binary": ("a.csv", b"\x00\x01" * 9, "not a text file"),
     "no Parquet": ("a.parquet", b"x" * 99, "cannot be read as a Parquet file"),
     "escapes": ("a.csv", b"\x1b[31m,z\n1,2\n", "no column looks like a label"),

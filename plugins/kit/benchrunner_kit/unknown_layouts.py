@@ -15,6 +15,8 @@ ROWS = 20_000
 """The most rows that are read."""
 _BYTES = 1 << 26
 """The most bytes of a file that are read."""
+_WORDS = (".conll", ".conllu", ".iob", ".iob2", ".bio")
+"""Suffixes of files with a word on each line."""
 Row = Mapping[str, Any]
 
 
@@ -23,6 +25,11 @@ def rows_of(path: Path, form: dict[str, Any], unsure: list[str]) -> list[Row]:
     if not path.is_file():
         raise RequestError(f"{path}: {'this is a folder' if path.is_dir() else 'there is no such file'}.")
     suffix = path.suffix.lower()
+    if suffix in _WORDS:
+        raise RequestError(
+            f"{path}: files with a word on each line are not guessed: write the task file by hand; docs/files.md has "
+            "a whole example."
+        )
     if suffix == ".parquet":
         return _parquet_rows(path)
     text = _text(path, form, unsure)
