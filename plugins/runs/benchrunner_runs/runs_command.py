@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchrunner import RequestError, Task, print_line, print_note, printable
+from benchrunner import Metric, RequestError, Task, print_line, print_note, printable
 from benchrunner.results import command_line, kept_studies
 from benchrunner_runs.details import RunDetails, diff_runs, run_details
 from benchrunner_runs.removal import Removal, disk_usage, prune_runs, remove_runs, studies_of
@@ -94,6 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace, runs: Path) -> None:
+    tasks, usual = arguments.plugins.tasks, dict[str, float]()
+    for task in tasks.values():  # the installed tasks, before others are read
+        usual |= _scales(task)
     summaries, notes = list_runs(runs, arguments.plugins)
     chosen = chosen_runs(
         summaries,
@@ -105,8 +108,7 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
     if arguments.json:
         command_line.output.print_json({"folder": str(runs), "runs": chosen, "notes": notes})
         return
-    tasks = arguments.plugins.tasks
-    _print_rows(_HEADER, [_row(run, tasks) for run in chosen])
+    _print_rows(_HEADER, [_row(run, tasks, usual) for run in chosen])
     for note in (*notes, _sum(chosen, runs)):
         print_line(f"  {note}")
 
@@ -128,12 +130,17 @@ _RIGHT = {4, 6}
 """Columns that are aligned at the right."""
 
 
-def _row(run: RunSummary, tasks: Mapping[str, Task]) -> tuple[str, ...]:
+def _scales(task: Task) -> dict[str, float]:
+    return {metric.name: metric.scale for metric in task.metrics}
+
+
+def _row(run: RunSummary, tasks: Mapping[str, Task], usual: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the cells of a run. The metric of a task that nobody knows has the `usual` scale of its name."""
     score = run.status
     if run.score is not None:
-        metrics = tasks[run.task].metrics if run.task in tasks else ()
-        scales = {metric.name: metric.scale for metric in metrics}
-        score = f"{run.score * scales.get(run.metric, 1.0):.1f} {run.metric}"
+        own = _scales(tasks[run.task]) if run.task in tasks else usual
+        scale = own.get(run.metric, Metric.scale)
+        score = f"{run.score * scale:.1f} {run.metric}"
     size = size_text(run.sizes.total)
     return (run.id, run.task, run.backbone or "-", recipe_text(run), score, _minute(run.date), size)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DamagedFile, Recipe, Task, UnknownName
+from benchrunner import DamagedFile, PluginError, Recipe, RequestError, Task, UnknownName
 from benchrunner.engine import first_line, seals
 from benchrunner.results import Plugins, Prediction, find_run
 from benchrunner_runs.sizes import OTHER, Sizes, files_of, sizes_of_files
@@ -66,7 +67,7 @@ def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]
     The plugins say which split and which metric are the headline of a task. Nothing heavy is loaded.
     """
     summaries, foreign, notes = list[RunSummary](), list[str](), list[str]()
-    tasks = plugins.tasks
+    tasks = functools.cache(functools.partial(_task, plugins))
     for folder in _folders(runs):
         try:
             summaries.append(_summary(folder, tasks))
@@ -82,6 +83,15 @@ def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]
     return sorted_runs(summaries, "date"), notes
 
 
+def _task(plugins: Plugins, name: str) -> Task | None:
+    """Return the task of a name, also where a plugin has to read it first; None if nobody knows it any more."""
+    try:
+        offer = plugins.tasks.offer(name)
+    except (RequestError, PluginError):
+        return None
+    return None if offer is None else offer.value
+
+
 def _folders(runs: Path) -> list[os.DirEntry[str]]:
     """List the folders that may be runs."""
     if not runs.is_dir():
@@ -94,7 +104,7 @@ def _folders(runs: Path) -> list[os.DirEntry[str]]:
     return sorted(folders, key=lambda entry: entry.name)
 
 
-def _summary(folder: os.DirEntry[str], tasks: Mapping[str, Task]) -> RunSummary:
+def _summary(folder: os.DirEntry[str], tasks: Callable[[str], Task | None]) -> RunSummary:
     """Read a run; raise a `FileNotFoundError` if the folder is no run.
 
     Entries of folders are used instead of paths, because they remember the size and the date of a file.
@@ -105,7 +115,7 @@ def _summary(folder: os.DirEntry[str], tasks: Mapping[str, Task]) -> RunSummary:
         raise FileNotFoundError(folder.path)
     fit, record = _json(own["fit.json"]), _json(own["record.json"]) if "record.json" in own else {}
     is_running = not record and find_run(Path(), folder.path).is_in_use
-    metric, split, score = _headline(files["predictions"], fit["task"], tasks.get(fit["task"]))
+    metric, split, score = _headline(files["predictions"], fit["task"], tasks(fit["task"]))
     ended = _date(own.get("record.json", own["fit.json"]))
     return RunSummary(
         id=folder.name,
@@ -141,7 +151,7 @@ def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -
             continue
         prediction = Prediction(**_json(home["prediction.json"]))
         split = prediction.split
-        is_wanted = prediction.task == name and (task is None or split == task.named("dev")[0])
+        is_wanted = prediction.task == name and (task is None or split in task.named("dev")[:1])
         order = (prediction.limit_dev is None, _date(home["record.json"]))
         if not is_wanted or prediction.is_selecting or order <= newest:
             continue

@@ -1,17 +1,18 @@
 """Command `runs`: what it prints, also as JSON, and what it refuses."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchrunner import Recipe
+from benchrunner import ACCURACY, Recipe, RequestError
 from benchrunner.command_line.main import main
 from benchrunner.results import compared, run_study
 from benchrunner_runs.sizes import sizes_of
 from chancy import chancy
-from inline import plugins
+from inline import mood, plugins
 from made_runs import made_run
 
 
@@ -53,6 +54,23 @@ def test_the_list_has_a_line_for_each_run(runs: Runs) -> None:
     assert "75.0 accuracy" in lines[2] and lines[2].startswith(run) and " failed " in lines[1]
     size = sum(sizes_of(runs.folder / name).total for name in (run, failed))
     assert lines[3:] == ["  no runs, and left out: photos", f"  2 run(s) in {runs.folder}, {size / 1000:.1f} kB"]
+
+
+def test_scores_of_tasks_that_must_be_read_have_one_scale(runs: Runs) -> None:
+    made_run(runs.folder, score=0.75)
+    made_run(runs.folder, task="theirs/gone", seed=1, score=0.25)
+    made_run(runs.folder, task="file/errors-0a1b2c", seed=2, score=0.5)
+
+    def read_value(kind: str, name: str, plugins: Any) -> Any:
+        assert kind == "task"
+        if name == "theirs/gone":
+            raise RequestError("its file was edited")
+        return mood(name=name, metrics=(replace(ACCURACY, scale=1.0),), demo_files=None)
+
+    runs.plugins = plugins(register_backbones=[], read_value=read_value)
+    out = runs()[1]
+    for score in ("75.0 accuracy", "25.0 accuracy", "0.5 accuracy"):
+        assert score in out
 
 
 def test_the_list_as_json_has_every_figure(runs: Runs) -> None:
