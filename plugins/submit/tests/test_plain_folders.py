@@ -86,6 +86,14 @@ def test_a_check_without_the_rows_says_what_it_did_not_check(tmp_path: Path) -> 
     assert unchecked(BOARD, write_answers(BOARD, answers(), tmp_path)) == []
 
 
+def test_nothing_is_said_of_files_that_are_missing(tmp_path: Path) -> None:
+    path = write_answers(SPOKEN, SPOKEN_ANSWERS, tmp_path)
+    whole = len(unchecked(SPOKEN, path))
+    (path / "said.json").unlink()
+    assert not any("said.json" in sentence for sentence in unchecked(SPOKEN, path))
+    assert len(unchecked(SPOKEN, path)) == whole - 1 and "said.json is missing" in find_faults(SPOKEN, path)[0]
+
+
 def test_a_single_file_is_checked_by_its_name(tmp_path: Path) -> None:
     path = write_answers(SPOKEN, SPOKEN_ANSWERS, tmp_path) / "doubt.json"
     assert find_faults(SPOKEN, path, tables=ROWS_AT_HAND) == []

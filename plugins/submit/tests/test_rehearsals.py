@@ -33,10 +33,11 @@ def test_a_rehearsal_is_marked_in_name_archive_and_manifest(shell: Shell) -> Non
     assert code == 1 and "REHEARSAL.txt: this is a rehearsal. Hand in what 'submit' writes without" in out
 
 
-def test_a_rehearsal_passes_with_its_own_manifest(shell: Shell) -> None:
+def test_a_rehearsal_is_not_valid_with_its_manifest(shell: Shell) -> None:
     shell.done(*SUBMIT)
-    out = shell.done("check", "rehearsal-moods.zip", "--board", "moods", "--counts-from-manifest")
-    assert "has the form of a valid moods submission" in out and "  - A rehearsal, which must not be" in out
+    code, out, _ = shell("check", "rehearsal-moods.zip", "--board", "moods", "--counts-from-manifest")
+    assert code == 1 and "REHEARSAL.txt: this is a rehearsal." in out and "1 problem; moods would not accept it" in out
+    assert "valid" not in out
 
 
 def test_only_the_first_rows_are_read_and_one_fit_made(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1_000_000
 """Largest number of rows that a manifest may give a file, unless its official number is larger."""
+IS_REHEARSAL = f"{REHEARSAL}: this is a rehearsal. Hand in what 'submit' writes without --rehearse."
+"""The fault of a rehearsal, whatever else is right about it."""
 
 
 def find_faults(
@@ -45,7 +47,7 @@ def find_faults(
     try:
         with opened(path) as entries:
             if any(entry.name == REHEARSAL for entry in entries) and not (known and known.marks.rehearsal):
-                faults.append(f"{REHEARSAL}: this is a rehearsal. Hand in what 'submit' writes without --rehearse.")
+                faults.append(IS_REHEARSAL)
             assigned, faults_of_names = _assigned(board, path, entries)
             faults += faults_of_names
             for file in board.files:
@@ -74,10 +76,16 @@ def constant_files(board: Leaderboard, path: Path) -> dict[str, str]:
 
 def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table] = MappingProxyType({})) -> list[str]:
     """Name what `find_faults` could not check, in a sentence each."""
-    files = list(board.files)
-    sentences = list[str]()
-    if is_single(path):
-        files, sentences = _said_of_single(board, path)
+    files, sentences = list[BoardFile](), list[str]()
+    try:
+        if is_single(path):
+            files, sentences = _said_of_single(board, path)
+        else:
+            with opened(path) as entries:
+                assigned, _ = _assigned(board, path, entries)
+            files = [file for file in board.files if file.name in assigned]
+    except Unreadable:  # `find_faults` reports the reason
+        return []
     for file in files:
         if file.kind.row_columns and file.rows_to_compare(tables.get(file.pair)) is None:
             rows = f"the rows of {file.task}, split {file.split}"
