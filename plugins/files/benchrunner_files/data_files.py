@@ -15,6 +15,7 @@ from benchrunner import (
     Reshaped,
     Rows,
     Source,
+    Tag,
     TextTable,
     WordColumns,
     Workspace,
@@ -87,6 +88,10 @@ class InColumns(Reshaped):
             check_words(source, Path(rows.origin), {*shape.labels, *getattr(self.problem, "labels", ())})
         columns = shape.columns_of(rows)
         self._check_labels(rows, columns)
+        if isinstance(self.problem, Tag) and not self.is_own and "document" not in columns:
+            columns["document"] = list(range(len(rows)))
+            alone = "each row is a document of its own: no context of neighbouring rows"
+            rows = replace(rows, notes=(*rows.notes, alone))
         return replace(rows, table=_table(rows, columns))
 
     @property

@@ -96,3 +96,14 @@ def test_a_file_without_rows_speaks_of_no_split(
     (tmp_path / "mine.tsv").write_text("text\n")
     with pytest.raises(DataError, match=r"mine\.tsv: no rows\.$"):
         read_questions(task, tmp_path / "mine.tsv", workspace)
+
+
+def test_words_in_tables_are_documents_of_their_own(
+    task_file: Callable[..., Path], plugins: Plugins, workspace: Workspace, tmp_path: Path
+) -> None:
+    task = plugins.tasks.find(str(task_file(TAGS, **{"train.iob": "Anna B-X\n"})))
+    for name, documents in (("mine.jsonl", [0, 1]), ("mine.tsv", [0, 0])):
+        (tmp_path / name).write_text(LAYOUTS[name])
+        rows = read_questions(task, tmp_path / name, workspace)
+        assert rows.table.column("document").to_pylist() == documents
+        assert bool(rows.notes) == (documents == [0, 1])
