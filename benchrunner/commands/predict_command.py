@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.runs.folder import find_run
     from benchrunner.tasks.user_files import is_plain
 
+    probabilities = arguments.probabilities
     references, file = _references_and_file(arguments)
     board = None if arguments.board is None else arguments.plugins.leaderboards.find(arguments.board)
     if arguments.json_lines and (arguments.json or board is not None):
@@ -83,15 +84,15 @@ def run(arguments: argparse.Namespace) -> int:
     with reserved_for_json(arguments.json), _readable(file) as readable:
         with watched(runner.observers, fits, counts="predicting", show=not arguments.quiet):
             answered = answer(references, runner, file=readable, split=arguments.split, lines=arguments.lines)
-        if arguments.probabilities:
+        if probabilities:
             answered.check_probabilities()
         if arguments.json_lines:
             plain = arguments.lines or (readable is not None and is_plain(answered.task, readable))
-            text = answered.as_json_lines(probabilities=arguments.probabilities, plain=plain)
+            text = answered.as_json_lines(probabilities=probabilities, plain=plain)
         else:
-            text = answered.as_text(probabilities=arguments.probabilities)
+            text = answered.as_text(probabilities=probabilities)
     if not arguments.json:
-        _print_scores(answered)
+        _print_scores(answered, file)
     paths = []
     if board is not None:
         paths = answered.write_board_files(board, arguments.out)
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_atomically(arguments.out, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
         paths = [arguments.out]
     if arguments.json:
-        print_json({**answered.as_json(probabilities=arguments.probabilities), "files": paths})
+        print_json({**answered.as_json(probabilities=probabilities), "files": paths})
     elif paths:
         for path in paths:
             # Standard output may be the place of the answers: nothing else is written there.
@@ -126,10 +127,10 @@ def _readable(file: Path | None) -> Iterator[Path | None]:
             raise DataError(str(error).replace(str(copy), "standard input")) from None
 
 
-def _print_scores(answered: Answered) -> None:
+def _print_scores(answered: Answered, file: Path | None) -> None:
     """Print scores and notes to standard error, since standard output may be the answers."""
     for note in answered.rows.notes:
-        print_note(f"{answered.rows.origin}: {note}")
+        print_note(f"{file or answered.rows.origin}: {note}")
     for name, score in answered.scores.items():
         scale = answered.task.metric(name).scale
         value = f"absent: {score.reason}" if score.value is None else f"{score.value * scale:.2f}"

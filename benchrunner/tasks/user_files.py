@@ -76,8 +76,11 @@ def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
     workspace = Workspace(runs=Path(), cache=Path(), data=path.parent)
     own = []
     for table in tables:  # each row wants an answer, so that no row may be left out
-        unlabelled = table.unlabelled(task.problem.label_columns)
-        own.append(replace(unlabelled, path=path.name, counted=None, breaks_inside_fields=False))
+        own.append(
+            replace(
+                table.unlabelled(task.problem.label_columns), path=path.name, counted=None, breaks_inside_fields=False
+            )
+        )
     encoding = own[0].encoding
     layouts = [table.columns for table in own]
     layouts.append({name: name for layout in layouts for name in layout})
