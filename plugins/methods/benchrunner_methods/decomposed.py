@@ -10,7 +10,7 @@ from torch.nn.utils import parametrize
 
 from benchrunner import RequestError
 from benchrunner.engine import randomness
-from benchrunner_methods.low_rank import LowRank, frozen_linear_layers
+from benchrunner_methods.low_rank import LowRank, Updated, frozen_linear_layers
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -41,18 +41,6 @@ class Decomposed(nn.Module):
         return positive
 
 
-class _Updated(nn.Module):
-    """Parametrization of a layer's weight by a module that the encoder does not own."""
-
-    def __init__(self, part: Decomposed) -> None:
-        super().__init__()
-        self._part = (part,)  # in a tuple, so that its parameters are no parameters of the encoder
-
-    def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        updated: torch.Tensor = self._part[0](weight)
-        return updated
-
-
 class DecomposedUpdates(nn.Module):
     """Magnitudes and updates of all linear layers of a frozen encoder; layers that share a weight share them.
 
@@ -74,7 +62,7 @@ class DecomposedUpdates(nn.Module):
             if weight not in part_of:
                 source = randomness.generator(seed, "low-rank update", name)
                 part_of[weight] = Decomposed(layer, rank=rank, alpha=alpha, source=source)
-            parametrize.register_parametrization(layer, "weight", _Updated(part_of[weight]))
+            parametrize.register_parametrization(layer, "weight", Updated(part_of[weight]))
             self._layers.append(layer)
         self.parts = nn.ModuleList(part_of.values())
 

@@ -76,10 +76,10 @@ class LowRankMatrices(nn.Module):
         return weight + (self.b @ self.a).view(weight.shape) * self._scale
 
 
-class _Updated(nn.Module):
-    """Parametrization that adds an update whose parameters belong to another module."""
+class Updated(nn.Module):
+    """Parametrization by an update whose parameters belong to another module than the encoder."""
 
-    def __init__(self, update: LowRankMatrices) -> None:
+    def __init__(self, update: nn.Module) -> None:
         super().__init__()
         self._update = (update,)  # in a tuple, so that its parameters are no parameters of the encoder
 
@@ -123,7 +123,7 @@ class LowRankUpdates(nn.Module):
         path = next(path for path, part in encoder.named_modules() if part is module)
         source = randomness.generator(seed, "low-rank update", f"{path}.{name}")
         update = LowRankMatrices(weight, count, rank=rank, alpha=alpha, source=source)
-        parametrize.register_parametrization(module, name, _Updated(update))
+        parametrize.register_parametrization(module, name, Updated(update))
         self._parametrized.append((module, name))
         return update
 
