@@ -31,7 +31,7 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
         import argcomplete
     except ImportError:
         return
-    from benchrunner.plugins.listing import list_offers
+    from benchrunner.plugins.listing import KINDS, list_offers
 
     offers = list_offers(plugins)
     for action in _actions(parser):
@@ -41,6 +41,8 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
             action.completer = _completer(names)  # type: ignore[attr-defined]
         elif str(action.metavar).startswith("{"):  # the choices of a parameter
             action.completer = _completer(str(action.metavar).strip("{}").split(","))  # type: ignore[attr-defined]
+        elif action.metavar == "KIND":
+            action.completer = _completer(list(KINDS))  # type: ignore[attr-defined]
         elif "--grid" in action.option_strings:
             action.completer = _completer(plugins.grids)  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)

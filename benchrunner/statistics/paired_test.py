@@ -70,8 +70,8 @@ class Comparison:
     """The parts of the variance of the difference; none if no answer differs."""
     lower_is_better: bool = False
     """Whether the metric is an error, so that a negative difference says that `a` is better."""
-    most: float = math.inf
-    """The largest difference that values of the metric can have."""
+    most: float | None = None
+    """The largest difference that values of the metric can have; None without limits."""
 
     @property
     def gain(self) -> float:
@@ -80,7 +80,8 @@ class Comparison:
 
     def within(self, half: float) -> Comparison:
         """Return the comparison with an interval that has this half width and possible ends."""
-        return replace(self, low=max(self.difference - half, -self.most), high=min(self.difference + half, self.most))
+        most = math.inf if self.most is None else self.most
+        return replace(self, low=max(self.difference - half, -most), high=min(self.difference + half, most))
 
     @property
     def detectable(self) -> float:
@@ -308,7 +309,7 @@ def compare_sides(
         p = combined_p(difference, parts)
     else:
         method, p = fits_test(a.fits[0], b.fits[0], seed=seed, resamples=resamples, at_least=at_least)
-    least, most = a.fits[0].metric.limits(a.fits[0].score) or (-math.inf, math.inf)
+    limits = a.fits[0].metric.limits(a.fits[0].score)
     return Comparison(
         difference=difference,
         low=difference,
@@ -322,7 +323,7 @@ def compare_sides(
         confidence=confidence,
         parts=tuple(parts),
         lower_is_better=a.fits[0].metric.lower_is_better,
-        most=most - least,
+        most=None if limits is None else limits[1] - limits[0],
     ).within(half)
 
 

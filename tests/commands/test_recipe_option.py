@@ -71,4 +71,3 @@ def test_list_shows_recipes_and_the_values_of_one(fast: Shell) -> None:
     assert json.loads(out) == {"recipes": [as_json(FAST)]}
     for words in (("list", "recipes", "fast-papr"), ("run", "mood", "--backbone", "words", "--recipe", "fast-papr")):
         assert "There is no recipe 'fast-papr'. Did you mean fast-paper?" in fast.refused(*words)
-    assert "'list tasks' takes no name" in fast.refused("list", "tasks", "mood")

@@ -21,7 +21,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
         (
             ["list"],
             0,
-            ["tasks          0  Not installed: benchrunner-audit,", "finetune, majority"],
+            ["tasks 0 Not installed: benchrunner-audit,", "finetune, majority"],
         ),
         (["doctor"], 0, ["plugins: none", "Not installed: benchrunner-audit, benchrunner-babylm,"]),
         (["new", "task", "mood"], 2, ["there is no command 'new'. It comes with benchrunner-kit."]),
