@@ -42,11 +42,12 @@ PROCESS_BYTES = 700_000_000
 class Planner:
     """Plans fits with one set of plugins in one workspace."""
 
+    most_splits = 6
+    """Largest number of splits whose rows stay in memory."""
+
     def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
         self.plugins = plugins
         self.workspace = workspace
-        self.most_splits = 6
-        """Largest number of splits whose rows stay in memory."""
         self._rows: dict[tuple[str, str], tuple[Rows, Rows]] = {}
         self._layer_counts: dict[str, int | None] = {}
         self._weight_counts: dict[str, int | None] = {}

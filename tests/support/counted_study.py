@@ -41,7 +41,7 @@ def on_progress(event):
         time.sleep(float(os.environ.get("STEP", "0")))
 
 if os.environ.get("DELETE"):
-    benchrunner.runs.planner.CACHED_SPLITS = 1  # as in a study of more splits than are kept in memory
+    benchrunner.runs.planner.Planner.most_splits = 1  # as in a study of more splits than are kept in memory
 counting = plugin(before_fit=before_fit, on_progress=on_progress)
 sys.exit(main(plugins=discover(extra=[("own", own()), ("counting", counting)], installed=False)))
 """
