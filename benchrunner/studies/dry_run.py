@@ -152,7 +152,7 @@ class DryRun:
 
     @property
     def flops(self) -> float:
-        """Floating-point operations that are left in the commands that count theirs."""
+        """Floating-point operations that the commands of the plan still have to compute, as far as they estimate them."""
         return sum(command.estimate.flops or 0.0 for command in self.commands)
 
     @property

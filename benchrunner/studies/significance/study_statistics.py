@@ -97,7 +97,7 @@ class StudyStatistics:
         return len({name for name, _ in self.ranks}) > 2
 
     def standing(self, place: Place) -> Standing:
-        """Return what the tests say of a figure; empty if they show nothing."""
+        """Say how the figure of a system compares with those of the others by the tests; empty if no test is clear."""
         if self.is_ranking:
             own = self.ranks.get(place)
             of_column = [rank for (_, column), rank in self.ranks.items() if column == place[1]]

@@ -53,7 +53,7 @@ class Shape:
         return missing
 
     def without(self, columns: Collection[str]) -> Shape:
-        """Return the shape without some columns of the problem."""
+        """Return a copy of the shape that lacks these columns of the problem."""
         return replace(self, places={name: place for name, place in self.places.items() if name not in columns})
 
     @property

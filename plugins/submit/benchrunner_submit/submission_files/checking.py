@@ -175,7 +175,7 @@ def _assigned(board: Leaderboard, path: Path, entries: list[Entry]) -> Assigned:
 
 
 def _assign_single(board: Leaderboard, entry: Entry) -> Assigned:
-    """Assign a single file, whatever its name is, to the board's file that it is."""
+    """Find out by name, suffix and content which file of the leaderboard a single given file is."""
     file = _file_of(board, entry)
     if file is not None:
         return {file.name: entry}, []

@@ -75,7 +75,7 @@ class Manifest:
 
     @property
     def has_official_counts(self) -> bool:
-        """Whether the row counts are the board's official counts. Those of demo data are not."""
+        """Whether each file of the submission has as many rows as the leaderboard officially asks for."""
         return all(file.rows == file.official_rows for file in self.files)
 
     @property

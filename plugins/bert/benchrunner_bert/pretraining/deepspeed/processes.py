@@ -69,7 +69,7 @@ def join_processes() -> Any:
 
 
 def _deepspeed() -> Any:
-    """Load the library without its messages and without compiling an operation that is not needed."""
+    """Import DeepSpeed, silence its warnings, and keep it from compiling an extension that pre-training does not use."""
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     try:
         import deepspeed
