@@ -84,7 +84,7 @@ def _show_all_in_short(offers: Mapping[str, Sequence[Listed]]) -> None:
         in_short = shorten(", ".join(names), _SHORT, placeholder=" ...", break_on_hyphens=False)
         rows.append((f"{kind:<12} {len(values):>3}", in_short or advice_on_absent_plugins()))
     print_columns(rows)
-    print_line("'benchrunner list tasks' shows all of a kind, 'benchrunner list entail' what mentions a word.")
+    print_line("'benchrunner list tasks' shows all of a kind, 'benchrunner list WORD' what mentions a word.")
 
 
 def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
