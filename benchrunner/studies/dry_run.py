@@ -152,7 +152,7 @@ class DryRun:
 
     @property
     def flops(self) -> float:
-        """Floating-point operations that the commands of the plan still have to compute, as far as they estimate them."""
+        """Floating-point operations that the commands of the plan still have to compute, where they estimate them."""
         return sum(command.estimate.flops or 0.0 for command in self.commands)
 
     @property

@@ -17,24 +17,34 @@ Values = dict[str, Any]
 
 @final
 @dataclass(frozen=True)
+class Predicted:
+    """A prediction of a run, with its record."""
+
+    prediction: Prediction
+    record: Record
+    rows: int
+    """The number of rows that are answered."""
+
+
+@final
+@dataclass(frozen=True)
 class RunDetails:
     """Everything that a run's folder says, except its answers and weights."""
 
     fit: Fit
     record: Record | None
     """None if the fit is not finished."""
-    predictions: tuple[tuple[Prediction, Record], ...]
-    """Each prediction with its record, by task and split, the newest last."""
-    rows: tuple[int, ...]
-    """The number of rows that each prediction answers."""
+    predictions: tuple[Predicted, ...]
+    """By task and split, the newest last."""
     path: Path
     sizes: Sizes
 
     def as_json(self) -> dict[str, Any]:
         """Return the details as JSON values."""
         predictions = []
-        for (prediction, record), rows in zip(self.predictions, self.rows, strict=True):
-            predictions.append({**decoding.as_json(prediction), "rows": rows, "record": record})
+        for predicted in self.predictions:
+            facts = {"rows": predicted.rows, "record": predicted.record}
+            predictions.append({**decoding.as_json(predicted.prediction), **facts})
         return {"id": self.fit.id, **vars(self), "fit": _whole_fit(self), "predictions": predictions}
 
 
@@ -63,12 +73,10 @@ def run_details(runs: Path, reference: str) -> RunDetails:
     record = folder.record()
     dated = sorted(folder.predictions(), key=lambda entry: (entry[0].task, entry[0].split, *entry[1:]))
     predictions = []
-    rows = []
     for prediction, _, path in dated:
         if (scored := folder.prediction_record(path.name)) is not None:
-            predictions.append((prediction, scored))
-            rows.append(_answered_rows(path))
-    return RunDetails(fit, record, tuple(predictions), tuple(rows), folder.path, sizes_of(folder.path))
+            predictions.append(Predicted(prediction, scored, _answered_rows(path)))
+    return RunDetails(fit, record, tuple(predictions), folder.path, sizes_of(folder.path))
 
 
 def _answered_rows(prediction: Path) -> int:
@@ -113,8 +121,9 @@ def _numerics(run: RunDetails) -> Values:
 
 def _outcome(run: RunDetails) -> Values:
     outcome: Values = {"status": "unfinished" if run.record is None else run.record.status}
-    for prediction, record in run.predictions:
-        for metric, score in record.scores.items():
+    for predicted in run.predictions:
+        prediction = predicted.prediction
+        for metric, score in predicted.record.scores.items():
             outcome[f"{prediction.task} {prediction.place} {metric}"] = score.value
     return outcome
 

@@ -201,13 +201,14 @@ def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, s
         yield "numerics", _joined(record.numerics) or "-"
         for note in record.notes:
             yield "note", note
-    for (prediction, predicted), rows in zip(details.predictions, details.rows, strict=True):
+    for predicted in details.predictions:
+        prediction, rows = predicted.prediction, f"{predicted.rows:,} rows (data {predicted.prediction.data[:16]})"
         figures = dict[str, str]()
-        for name, score in predicted.scores.items():
+        for name, score in predicted.record.scores.items():
             figures[name] = "absent" if score.value is None else f"{score.value:.4f}"
         scores = _joined(figures) or "no labels to score with"
-        flags = f" ({', '.join(predicted.flags)})" if predicted.flags else ""
-        yield f"prediction of {prediction.place}", f"{scores}{flags}, {rows:,} rows (data {prediction.data[:16]})"
+        flags = f" ({', '.join(predicted.record.flags)})" if predicted.record.flags else ""
+        yield f"prediction of {prediction.place}", f"{scores}{flags}, {rows}"
     yield "size", _joined({kind: size_text(size) for kind, size in details.sizes.of_kinds.items() if size})
     yield "selected by", ", ".join(studies) or "no kept study"
 

@@ -69,7 +69,7 @@ def join_processes() -> Any:
 
 
 def _deepspeed() -> Any:
-    """Import DeepSpeed, silence its warnings, and keep it from compiling an extension that pre-training does not use."""
+    """Import DeepSpeed, silence its warnings, and keep it from compiling an extension that is not used here."""
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     try:
         import deepspeed
