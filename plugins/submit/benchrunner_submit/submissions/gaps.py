@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import final
 
 from benchrunner import Answers, BoardFile, DataNotFound, Leaderboard, Pair, RequestError, Rows, Task, Workspace
 from benchrunner.results import Runner, predicting
@@ -20,6 +21,40 @@ _REMEDIES = {
     NOT_ASKED: "Name all tasks in --tasks, or leave it out.",
 }
 """Beginning of a reason -> what to do."""
+
+
+@final
+@dataclass(frozen=True)
+class Settled:
+    """What is written although a leaderboard wants more than fits can answer."""
+
+    board: Leaderboard
+    """The leaderboard with the files that are written."""
+    tasks: tuple[Task, ...]
+    """The tasks that fits answer."""
+    filled: Mapping[Pair, Answers]
+    """Answers that fill gaps."""
+    left_out: Mapping[str, str]
+    """Name of a file that is not written -> the reason."""
+
+
+def settle(board: Leaderboard, missing: Gaps, runner: Runner, *, fill: bool, partial: bool) -> Settled:
+    """Decide what fills gaps and which files are left out; raise a `RequestError` if there is no such submission.
+
+    With `fill` the majority answers where it can, and with `partial` files are left out.
+    """
+    tasks = answered_tasks(board, missing, runner)
+    filled = dict[Pair, Answers]()
+    if fill:
+        filled, missing = fill_in(board, missing, runner)
+    if missing and not partial:
+        raise gaps_refused(board, missing, runner.workspace, filled=fill)
+    if runner.workspace.settings.official_counts:
+        wrong = wrong_counts(board, {*filled, *missing}, runner)
+        if wrong:
+            raise wrong_counts_refused(board, wrong)
+    left_out = {file.name: missing[file.pair] for file in board.files if file.pair in missing}
+    return Settled(without(board, missing), tasks, filled, left_out)
 
 
 def find_gaps(board: Leaderboard, chosen: Collection[str], runner: Runner, *, unchosen: str) -> dict[Pair, str]:
@@ -41,9 +76,12 @@ def task_names(board: Leaderboard) -> list[str]:
     return list(dict.fromkeys(task for task, _ in board.wanted))
 
 
-def answered(board: Leaderboard, unanswered: Collection[Pair]) -> list[str]:
-    """Name the tasks of which a file is answered by a fit."""
-    return list(dict.fromkeys(name for name, split in board.wanted if (name, split) not in unanswered))
+def answered_tasks(board: Leaderboard, missing: Gaps, runner: Runner) -> tuple[Task, ...]:
+    """Return the tasks of which a file is answered by a fit; raise a `RequestError` if there are none."""
+    names = dict.fromkeys(name for name, split in board.wanted if (name, split) not in missing)
+    if not names:
+        raise gaps_refused(board, missing, runner.workspace, answered=False)
+    return tuple(map(runner.plugins.tasks.find, names))
 
 
 def _lack(task: Task, splits: Iterable[str], runner: Runner) -> str:

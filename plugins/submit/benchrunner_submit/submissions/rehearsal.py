@@ -83,9 +83,7 @@ def rehearse_submission(
         is_generated = runner.workspace.data is None
         runner = _runner_in(Path(name), board, runner)
         missing = gaps_of(board, asked, {}, runner)
-        answered = [runner.plugins.tasks.find(task) for task in gaps.answered(board, missing)]
-        if not answered:
-            raise gaps.gaps_refused(board, missing, runner.workspace, answered=False)
+        answered = gaps.answered_tasks(board, missing, runner)
         stops = list(gaps.described(board, missing))
         if runner.workspace.settings.official_counts:
             stops += gaps.wrong_counts(board, missing, runner)

@@ -106,40 +106,39 @@ def write_submission(
     board = board.with_tasks([*(asked or ()), *fitted])
     ensembles = ensembles_of(board, ensemble, runner)
     missing = gaps_of(board, asked, ensembles, runner)
-    answered = [runner.plugins.tasks.find(name) for name in gaps.answered(board, missing)]
-    if not answered:
-        raise gaps.gaps_refused(board, missing, runner.workspace, answered=False)
-    filled = dict[Pair, Answers]()
-    if fill:
-        filled, missing = gaps.fill_in(board, missing, runner)
-    if missing and not partial:
-        raise gaps.gaps_refused(board, missing, runner.workspace, filled=fill)
-    has_official_rows = runner.workspace.settings.official_counts
-    if has_official_rows and (wrong := gaps.wrong_counts(board, {*filled, *missing}, runner)):
-        raise gaps.wrong_counts_refused(board, wrong)
-    left_out = {file.name: missing[file.pair] for file in board.files if file.pair in missing}
-    part = gaps.without(board, missing)
+    settled = gaps.settle(board, missing, runner, fill=fill, partial=partial)
+    part = settled.board
     path = submission_path(part, path)
+    has_official_rows = runner.workspace.settings.official_counts
     result: Result | None = None
     source = together(ensembles, runner)
+    scores = scores_of_runs(ensembles, runner)
     if backbone is not None:
-        study = options.study((backbone,), answered, runner)
+        study = options.study((backbone,), settled.tasks, runner)
         result = run_study(study, runner, executor=executor, show_progress=show_progress)
         on_result(result)
         runner = result.cells[0].runner or runner  # thresholds are those of the dev rows that the study scores
-        _predict(part, filled, result, runner, show=show_progress)
+        _predict(part, settled.filled, result, runner, show=show_progress)
         source = selected(part, result.cells, runner)
-    values = answers(part, source, filled, runner)
-    scores = scores_of_runs(ensembles, runner) if result is None else scores_of_result(result)
+        scores = scores_of_result(result)
+    values = answers(part, source, settled.filled, runner)
     for pair, value in values.items():
-        limit_dev = options.limit_dev if value.fit and not value.filled else None
-        dev = {} if value.filled else _dev_scores(pair[0], scores)
-        values[pair] = replace(value, dev=dev, limit_dev=limit_dev, select_on_half=select_on_half and bool(dev))
-    marks = Marks(missing=left_out)
+        values[pair] = _with_dev(pair[0], value, scores, options)
+    marks = Marks(missing=settled.left_out)
     manifest, faults = written_and_checked(part, path, values, marks, has_official_rows=has_official_rows)
     published = published or comparison.choose_published(runner.plugins.leaderboards.values())
-    figures = dev_figures(answered, scores, published)
+    figures = dev_figures(settled.tasks, scores, published)
     return Submission(board, path, manifest, faults, result, figures, select_on_half)
+
+
+def _with_dev(task: str, value: Answers, scores: Mapping[Term, Score], options: StudyOptions) -> Answers:
+    """Return answers with the scores on dev of what gave them, and how dev was limited; filled-in answers have none."""
+    if value.filled:
+        return value
+    dev = _dev_scores(task, scores)
+    limit_dev = options.limit_dev if value.fit else None
+    select_on_half = (options.select_on_half or False) and bool(dev)
+    return replace(value, dev=dev, limit_dev=limit_dev, select_on_half=select_on_half)
 
 
 def written_and_checked(
