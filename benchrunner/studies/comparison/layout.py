@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -278,12 +279,14 @@ def _average_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
 
 def cost_rows(result: Result) -> Iterator[Row]:
     """Yield a row for each quantity of the costs, with its unit as the metric."""
-    texts = dict[tuple[str, str], dict[str, tuple[str, ...]]]()
+    absent = ("", ABSENT, "", "")
+    quantities = defaultdict[tuple[str, str], dict[str, tuple[str, str, str, str]]](dict)
     for cost in result.costs:
-        of_quantity = texts.setdefault((cost.quantity, cost.unit), {})
-        of_quantity[cost.system] = ("", cost.text or ABSENT, cost.interval_text, "")
-    for (quantity, unit), of_quantity in texts.items():
-        figures = [of_quantity.get(name, ("", ABSENT, "", "")) for name in result.study.names]
+        quantities[cost.quantity, cost.unit][cost.system] = ("", cost.text or ABSENT, cost.interval_text, "")
+    for (quantity, unit), of_systems in quantities.items():
+        figures = []
+        for system in result.study.names:
+            figures.append(of_systems.get(system, absent))
         yield Row(quantity, unit, "", tuple(figures), "", {"cost": quantity}, ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -97,9 +98,11 @@ def differing_rows(cells: Sequence[CellResult], *, with_rows: bool) -> Differing
 
 def _given(row: dict[str, Any], systems: Sequence[str]) -> tuple[Given, ...]:
     """Group the systems by the answer that most of their restarts gave to a row."""
-    groups = dict[tuple[str, float], list[str]]()
+    groups = defaultdict[tuple[str, float], list[str]](list)
     for system, answers in zip(systems, row["a"], strict=True):
         text, _, grade = answers[0]
-        groups.setdefault((text, grade), []).append(system)
-    ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
-    return tuple(Given(text, tuple(names), grade) for (text, grade), names in ordered)
+        groups[text, grade].append(system)
+    given = []
+    for (text, grade), names in groups.items():
+        given.append(Given(text, tuple(names), grade))
+    return tuple(sorted(given, key=lambda answer: -len(answer.systems)))

@@ -181,9 +181,11 @@ def _logarithmic_axis(drawing: Drawing, scale: Scale, label: str) -> None:
     for value in ticks(10**scale.low, 10**scale.high):
         x = scale(math.log10(value))
         drawing.line((x, TOP + 14), (x, BOTTOM), "grid")
-        drawing.add(element("text", _tick(value), x=x, y=BOTTOM + 16, text_anchor="middle", class_="tick"))
+        tick = element("text", _tick(value), x=x, y=BOTTOM + 16, text_anchor="middle", class_="tick")
+        drawing.add(tick)
     middle = (scale.start + scale.end) / 2
-    drawing.add(element("text", label, x=middle, y=BOTTOM + 34, text_anchor="middle", class_="axis"))
+    name = element("text", label, x=middle, y=BOTTOM + 34, text_anchor="middle", class_="axis")
+    drawing.add(name)
 
 
 def _tick(value: float) -> str:
@@ -197,11 +199,14 @@ def ticks(low: float, high: float) -> list[float]:
 
     An axis that is too short for two of them has equally spaced ones.
     """
+    first = math.floor(math.log10(low))
+    last = math.ceil(math.log10(high))
     values = list[float]()
     for digits in ((1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,)):
         values = []
-        for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
-            values += [digit * 10.0**power for digit in digits if low <= digit * 10.0**power <= high]
+        for power in range(first, last + 1):
+            unit = 10.0**power
+            values += [digit * unit for digit in digits if low <= digit * unit <= high]
         if len(values) <= MOST_TICKS:
             break
     return values if len(values) > 1 else list(Scale(low, high, 0, 1).ticks(4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from benchrunner import Answers, Leaderboard, Pair, RequestError, Task
 from benchrunner.results import CellResult, Fit, Runner, answer, cells, find_run, predict, predicting
@@ -25,14 +26,18 @@ def answers(board: Leaderboard, source: AnswerSource, filled: Mapping[Pair, Answ
 
 def selected(board: Leaderboard, fitted: Sequence[CellResult], runner: Runner) -> AnswerSource:
     """Return an answer source that answers with the fits of a study, and with the extra figures that files need."""
+    of_task = dict[str, CellResult]()
+    for cell in fitted:
+        of_task.setdefault(cell.cell.task.name, cell)
 
     def given(task: Task, split: str) -> Answers:
-        fit = cells.selected_fit(next(cell for cell in fitted if cell.cell.task.name == task.name))
-        answers = predict(fit, split, runner).answers
+        fit = cells.selected_fit(of_task[task.name])
         rows = runner.planner.rows(task, split)
-        needs_more = any(file.extra_figure for file in board.files_of(task.name))
-        more = predicting.extra_figures(fit, rows, runner) if needs_more else {}
-        return with_origin(Answers(answers, rows.table, more, fit.id, fit.method), [fit])
+        more: Mapping[str, list[Any]] = {}
+        if any(file.extra_figure for file in board.files_of(task.name)):
+            more = predicting.extra_figures(fit, rows, runner)
+        answers = Answers(predict(fit, split, runner).answers, rows.table, more, fit.id, fit.method)
+        return with_origin(answers, [fit])
 
     return given
 
