@@ -14,8 +14,9 @@ from typing import final
 
 import numpy as np
 
-from benchrunner.statistics.paired_test import Part, Side, half_width, interaction
+from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import differing, effective_number
+from benchrunner.statistics.variance_parts import Part, half_width, interaction
 
 FEWEST_RESTARTS = 3
 """With two restarts, Student's quantile is 12.7 or more, so that an interval would say nothing."""

@@ -14,9 +14,9 @@ from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import MATTHEWS, f1, f1_macro
 from benchrunner.metrics.correlation import PEARSON, SPEARMAN
 from benchrunner.statistics import paired_test
-from benchrunner.statistics.paired_test import Part, combined_p, half_width
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.statistics.single_fits import LARGEST_P, SCREENING, swap_test
+from benchrunner.statistics.variance_parts import Part, combined_p, half_width
 
 
 def labels(seed: int, rows: int = 40) -> list[int]:

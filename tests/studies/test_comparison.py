@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 
 from benchrunner.statistics import Comparison, Interval
-from benchrunner.statistics.paired_test import Claim, Part
+from benchrunner.statistics.paired_test import Claim
 from benchrunner.statistics.ranks import MeanRank, ranks
+from benchrunner.statistics.variance_parts import Part
 from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.formats import as_page, as_table, as_text
 from benchrunner.studies.comparison.json_values import as_json

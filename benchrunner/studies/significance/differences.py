@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeVar, final
 from benchrunner.errors import Undefined, first_line
 from benchrunner.statistics import Chance, Comparison
 from benchrunner.statistics.corrections import over_looks
-from benchrunner.statistics.paired_test import Side, compare_sides, half_width
+from benchrunner.statistics.paired_test import Side, compare_sides
+from benchrunner.statistics.variance_parts import half_width
 from benchrunner.studies.study import Place
 
 ALPHA = 0.05
