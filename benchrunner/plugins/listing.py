@@ -71,7 +71,7 @@ class Listed:
     def mentions(self, words: str) -> bool:
         """Whether the value's name or text has all these words."""
         text = f"{self.name} {self.about} {self.problem} {self.language}".lower()
-        return all(word in text for word in words.lower().split(" "))
+        return all(word and word in text for word in words.lower().split(" "))
 
     def as_json(self) -> dict[str, Any]:
         """Return what is not empty, as JSON values."""

@@ -276,6 +276,7 @@ def test_list_searches_names_and_texts_for_a_word(shell: Shell) -> None:
     assert list(shell.json("list", "tasks", "pairs")) == ["tasks"]
     assert [task["name"] for task in shell.json("list", "pairs", "mine")["tasks"]] == ["mine/pairs"]
     assert "nothing that mentions 'taks'. Did you mean tasks?" in shell.refused("list", "taks")
+    assert "nothing that mentions ''" in shell.refused("list", "")
 
 
 def test_list_says_metric_language_licence_and_rows_of_a_task(shell: Shell) -> None:
