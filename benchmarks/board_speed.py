@@ -96,8 +96,8 @@ def shared(number: int, tasks: list[Task], restarts: int, made: Runner, out: Pat
     """Write the shared folder of one made-up system, whose skill follows from its number."""
     name = system_name(number)
     documents_of = MadeUp(0.5 + 0.4 * random.Random(number).random(), made)
-    created = f"2026-{1 + number % 12:02}-{1 + number % 28:02}T12:00:00+00:00"
-    claims = Claims(f"study-{number:03}", created, made.plugins.core.version, None, left_out_bad_rows=False)
+    answered = f"2026-{1 + number % 12:02}-{1 + number % 28:02}T12:00:00+00:00"
+    claims = Claims(f"study-{number:03}", answered, made.plugins.core.version, None, left_out_bad_rows=False)
     documents = StudyDocuments(claims, documents_of, made.plugins)
     files = dict[str, str]()
     results = []

@@ -45,8 +45,8 @@ class Accepted:
 
     @property
     def date(self) -> str:
-        """When the folder was written, as it claims."""
-        return str(self.study.content["created"])
+        """When its newest answers were given, as it claims."""
+        return str(self.study.content["answered"])
 
 
 def received(results: Path, runners: OwnRunners, private: Private) -> Iterator[Accepted | Refused]:

@@ -59,7 +59,7 @@ def _folder_json(board: Board, folder: Accepted) -> dict[str, Any]:
     return {
         "name": folder.name,
         "study": verification.name,
-        "created": folder.date,
+        "answered": folder.date,
         "url": folder.study.content["url"],
         "fingerprint": verification.fingerprint,
         "answers": verification.answers,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime
+from collections.abc import Iterable, Sequence
 from typing import final
 
 from benchrunner import FitError, Rows, Task
-from benchrunner.results import Fit, Prediction, Runner, predict, predicting
+from benchrunner.results import CellResult, Fit, Prediction, Runner, predict, predicting
 from benchrunner_share.documents.contents import Figures
 from benchrunner_share.documents.study_documents import Computation
 from benchrunner_share.private_texts import Private
@@ -43,11 +44,23 @@ class KeptAnswers:
                 f"The fit {fit.id} has no kept answers to {task.name} ({split}) as {self.rows(task, split).origin} is "
                 "now. Repeat the command of the study, then share it again."
             )
-        return kept
+        return kept[1:]
+
+    def newest(self, results: Iterable[CellResult]) -> datetime.datetime:
+        """Return when the newest answers to dev of some cells were given. Sharing again does not change this date."""
+        dates = [0.0]
+        for result in results:
+            task = result.cell.task
+            for fit in result.cell.fits:
+                for split in task.named("dev"):
+                    if (kept := self._find(fit, task, split, selecting=False)) is not None:
+                        dates.append(kept[0])
+        return datetime.datetime.fromtimestamp(max(dates), datetime.UTC)
 
     def _find(
         self, fit: Fit, task: Task, split: str, *, selecting: bool
-    ) -> tuple[Prediction, predicting.Predicted] | None:
+    ) -> tuple[float, Prediction, predicting.Predicted] | None:
+        """Return the date of the newest kept prediction, then the prediction and its answers; None if there is none."""
         folder = self._runner.folder(fit)
         rows = self.rows(task, split, selecting=selecting)
         asked = (rows.fingerprint, "" if rows.half is None else rows.half.name)
@@ -60,8 +73,8 @@ class KeptAnswers:
                 kept.append((order, prediction, predicting.Predicted(record, path)))
         if not kept:
             return None
-        _, prediction, predicted = max(kept, key=lambda entry: entry[0])
-        return prediction, predicted
+        (_, date), prediction, predicted = max(kept, key=lambda entry: entry[0])
+        return date, prediction, predicted
 
     def figures(self, fit: Fit, task: Task, prediction: Prediction) -> Figures:
         """Return the figures from which some metrics are computed, such as probabilities; usually empty."""

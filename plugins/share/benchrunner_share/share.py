@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,13 +51,15 @@ def share_study(
     url: str | None = None,
     report: bool = True,
     with_rows: bool = False,
+    force: bool = False,
 ) -> Shared:
-    """Write a finished study to the folder `out`, and verify the folder.
+    """Write a finished study to the folder `out`, and verify the folder. The same study gives the same bytes.
 
     Nothing is trained: the kept answers of all fits are written, with the fingerprints of their data. Texts of the data
     are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name` is the
     study's name, by default that under which it is kept. `url` is where the folder will be published, for the metadata.
-    `report` asks for a report of the study, `with_rows` for rows of the data in the report.
+    `report` asks for a report of the study, `with_rows` for rows of the data in the report. `force` replaces a shared
+    folder at `out` that has other contents, which is refused without.
     """
     _check_place(out)
     for cell in study.cells:
@@ -71,15 +72,16 @@ def share_study(
         runner = cells.LimitedRunners(runner).of(cell.cell.fitting)
     private = Private(runner.workspace)
     shared = shared_result(study, private, _names(study, runner, private))
+    answers = KeptAnswers(runner, private)
     claims = Claims(
         private.without(name or study.name or "study"),
-        datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        answers.newest(study.cells).isoformat(timespec="seconds"),
         runner.plugins.core.version,
         url,
         runner.workspace.settings.leave_out_bad_rows,
     )
     page = shared_report(shared, runner, private, with_rows=with_rows) if report else ""
-    documents = StudyDocuments(claims, KeptAnswers(runner, private), runner.plugins)
+    documents = StudyDocuments(claims, answers, runner.plugins)
     written: dict[str, str] = {}  # cells may share fits
     verifications: list[Verification] = []
 
@@ -95,6 +97,8 @@ def share_study(
             written[file] = hashlib.sha256(text.encode("utf-8")).hexdigest()
         (part / MANIFEST).write_bytes(json_text(manifest(written)).encode("utf-8"))
         verifications.append(_verified(part, out, runner))
+        if not force:
+            _check_is_same(out, verifications[0].fingerprint)
 
     write_folder_atomically(out, write)
     return Shared(out, verifications[0], len(written) + 1)
@@ -144,6 +148,18 @@ def _verified(part: Path, out: Path, runner: Runner) -> Verification:
             "Repeat the command of the study, then share it again."
         )
     return dataclasses.replace(verification, folder=out)
+
+
+def _check_is_same(out: Path, fingerprint: str) -> None:
+    """Raise a `RequestError` if there is a shared folder already, with another fingerprint."""
+    if not (out / MANIFEST).is_file():
+        return
+    older = hashlib.sha256((out / MANIFEST).read_bytes()).hexdigest()
+    if older != fingerprint:
+        raise RequestError(
+            f"--out {out}: this shared folder has other contents, with the fingerprint {older}. Name a new folder, or "
+            "replace it with --force: whoever has the older fingerprint then finds other files."
+        )
 
 
 def _check_place(out: Path) -> None:

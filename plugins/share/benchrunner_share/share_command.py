@@ -17,7 +17,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="the folder to write; an older shared folder there is replaced",
+        help="the folder to write; a shared folder with other contents is only replaced with --force",
     )
     parser.add_argument(
         "--url", metavar="URL", help="where you will publish the folder, for the metadata of model cards"
@@ -30,6 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--push", metavar="OWNER/NAME", help="say what would be uploaded to this data set of the hub; with --yes, do it"
     )
+    parser.add_argument("--force", action="store_true", help="replace a shared folder that has other contents")
     parser.add_argument("--yes", action="store_true", help="upload what --push names")
     command_line.options.add_workspace(parser)
     command_line.options.add_json(parser)
@@ -47,7 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
     runner = Runner(arguments.plugins, options.workspace(arguments))
     with output.reserved_for_json(arguments.json):
         study = options.kept_result(arguments, runner)
-        shared = share_study(study, arguments.out, runner, url=arguments.url, with_rows=arguments.with_rows)
+        shared = share_study(
+            study,
+            arguments.out,
+            runner,
+            url=arguments.url,
+            with_rows=arguments.with_rows,
+            force=arguments.force,
+        )
         push = None
         if arguments.push is not None:
             push = Push.plan(shared.folder, arguments.push, shared.verification.fingerprint)

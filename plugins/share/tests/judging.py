@@ -14,7 +14,7 @@ from shared_folders import SharedFolder
 from benchrunner.parameters.recipes import SPECIAL
 from benchrunner_share.documents.derived_files import derived_files
 
-CLAIMS = ("name", "created", "benchrunner", "url", "left_out_bad_rows")
+CLAIMS = ("name", "answered", "benchrunner", "url", "left_out_bad_rows")
 """Keys of the study that nobody can compute."""
 PLAN = ("system", "backbone", "task", "method", "columns", "fitting", "selection", "tests", "candidates", "lost")
 """Keys of a cell that say what was compared."""

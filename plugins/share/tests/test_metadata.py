@@ -89,7 +89,7 @@ def test_the_hub_reads_the_eval_results(of_the_hub: SharedFolder) -> None:
     [entry] = huggingface_hub.parse_eval_result_entries(yaml.safe_load(path.read_text()))
     assert (entry.dataset_id, entry.task_id, entry.value) == ("owner/moods", "english", 66.666667)
     assert (entry.source_url, entry.verify_token) == ("https://example.org/moods", None)
-    assert entry.date == of_the_hub.read("study.json")["created"]
+    assert entry.date == of_the_hub.read("study.json")["answered"]
     assert entry.notes is not None and entry.notes.startswith("accuracy on validation, chancy, mean of 3 restarts")
 
 

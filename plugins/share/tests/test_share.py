@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from dataclasses import replace
 from pathlib import Path
@@ -97,7 +98,7 @@ def test_a_folder_of_the_user_is_never_replaced(tmp_path: Path) -> None:
     result, out = study(made), tmp_path / "out"
     out.mkdir()
     share(result, out, made)  # an empty folder
-    share(result, out, made)  # an older shared folder
+    share(result, out, made)  # the same shared folder
     (out / "notes.txt").write_text("mine")
     with pytest.raises(RequestError, match=r"has other files, such as notes.txt. Name a new folder"):
         share(result, out, made)
@@ -112,11 +113,32 @@ def test_equal_studies_give_equal_folders(tmp_path: Path) -> None:
     made = chancy(tmp_path)
     result = study(made, seeds=(0, 1))
     for name in ("first", "second"):
-        share(result, tmp_path / name, made, name="same")
+        share(result, tmp_path / name, chancy_of(made), name="same", report=True)
     first, second = texts(tmp_path / "first"), texts(tmp_path / "second")
-    dated = {"study.json", "manifest.json", "README.md", "every_eval_ever/words.json"}
-    assert first.keys() == second.keys()
-    assert {name for name in first if first[name] != second[name]} <= dated
+    assert [name for name in {*first, *second} if first.get(name) != second.get(name)] == []
+
+
+def test_a_folder_has_the_date_of_its_newest_answers(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = study(made, seeds=(0, 1))
+    newest = selected_fit(result.cells[0]).id
+    for path in made.workspace.runs.glob("*/predictions/*/record.json"):
+        date = 1_800_000_000 if path.parts[-4] == newest else 1_700_000_000
+        os.utime(path, (date, date))
+    share(result, tmp_path / "shared", made)
+    assert json.loads(texts(tmp_path / "shared")["study.json"])["answered"] == "2027-01-15T08:00:00+00:00"
+
+
+def test_other_contents_are_replaced_only_by_force(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    older = share(study(made), tmp_path / "out", made).verification.fingerprint
+    further = study(made, seeds=(0, 1))
+    with pytest.raises(RequestError, match=rf"has other contents, with the fingerprint {older}. Name a new"):
+        share(further, tmp_path / "out", made)
+    assert verify_folder(tmp_path / "out", made.plugins, made.workspace).fingerprint == older
+    newer = share(further, tmp_path / "out", made, force=True).verification.fingerprint
+    assert newer != older
+    assert verify_folder(tmp_path / "out", made.plugins, made.workspace).fingerprint == newer
 
 
 def test_a_score_that_does_not_follow_is_not_shared(tmp_path: Path) -> None:

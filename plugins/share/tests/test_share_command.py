@@ -28,7 +28,7 @@ def test_a_shared_study_is_verified(shared: Shell) -> None:
     assert "Not proven, and not provable from answers:" in out
     fingerprints = [line for line in out.splitlines() if line.startswith("Fingerprint: ")]
     again = shared.done("share", "first", "--out", "out", *shared.folders(), "--json")
-    assert len(fingerprints) == 1 and len(json.loads(again)["fingerprint"]) == 64
+    assert fingerprints == [f"Fingerprint: {json.loads(again)['fingerprint']}"]
 
 
 def test_what_differs_is_listed(shared: Shell) -> None:
@@ -56,6 +56,12 @@ def test_finished_runs_are_shared_without_a_study(shared: Shell) -> None:
     fit = runs[0]["fits"][0]
     shared.done("share", f"run:{fit[:10]}", "--out", "single", *shared.folders())
     assert shared("verify", "single", "--data", str(shared.folder / "data"))[0] == 0
+
+
+def test_a_folder_with_other_contents_is_replaced_if_asked(shared: Shell) -> None:
+    words = ("share", "first", "--out", "out", "--url", "https://example.org/moods", *shared.folders())
+    assert "or replace it with --force" in shared.refused(*words)
+    assert "Fingerprint: " in shared.done(*words, "--force")
 
 
 def test_wrong_requests_say_what_to_do(shared: Shell) -> None:

@@ -295,7 +295,7 @@ BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
     ),
     "no format": lambda study: study.pop("format"),
     "a later format": lambda study: study.update(format=2),
-    "a date that is none": lambda study: study.update(created="now"),
+    "a date that is none": lambda study: study.update(answered="now"),
     "an unknown field": lambda study: study["result"]["cells"][0]["candidates"][0]["recipe"].update(evil=1),
 }
 

@@ -18,8 +18,8 @@ class Claims:
 
     name: str
     """Name of the study."""
-    created: str
-    """Date and time of the folder."""
+    answered: str
+    """Date and time of the newest answers."""
     benchrunner: str
     """Version that wrote the folder."""
     url: str | None
@@ -28,18 +28,18 @@ class Claims:
     """Whether rows that cannot be read were left out."""
 
     def __post_init__(self) -> None:
-        for name in ("name", "created", "benchrunner"):
+        for name in ("name", "answered", "benchrunner"):
             if not isinstance(getattr(self, name), str):
                 raise RequestError(f"The {name} of a shared study is a text, not {quoted(getattr(self, name))}.")
         if not isinstance(self.left_out_bad_rows, bool):
             raise RequestError("left_out_bad_rows of a shared study is true or false.")
         try:
-            date = datetime.datetime.fromisoformat(self.created)
-            is_date = date.isoformat(timespec="seconds") == self.created and date.tzinfo is not None
+            date = datetime.datetime.fromisoformat(self.answered)
+            is_date = date.isoformat(timespec="seconds") == self.answered and date.tzinfo is not None
         except ValueError:
             is_date = False
         if not is_date:
-            raise RequestError(f"{quoted(self.created)} is no date and time of a shared study.")
+            raise RequestError(f"{quoted(self.answered)} is no date and time of a shared study.")
         if self.url is not None:
             _check_url(self.url)
 

@@ -20,7 +20,7 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
     scores = list(card_scores(content))
     files = {README: _readme(content, scores)}
     folders = file_names(score.backbone for score in scores)
-    created = content["created"]
+    answered = content["answered"]
     version = content["benchrunner"]
     url = content["url"]
     for backbone, folder in folders.items():
@@ -28,10 +28,10 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
         files[f"model_cards/{folder}/README.md"] = hub_metadata.model_card(
             backbone, _cell(backbone), [score for score in own if not score.is_detail]
         )
-        if results := hub_metadata.eval_results(own, date=created, url=url, version=version):
+        if results := hub_metadata.eval_results(own, date=answered, url=url, version=version):
             files[f"model_cards/{folder}/.eval_results/benchrunner.yaml"] = results
         evaluation = every_eval_ever.evaluation(
-            backbone, own, study=content["name"], created=created, version=version, url=url
+            backbone, own, study=content["name"], answered=answered, version=version, url=url
         )
         files[f"every_eval_ever/{folder}.json"] = json.dumps(evaluation, indent=2, ensure_ascii=False) + "\n"
     return files
@@ -53,8 +53,8 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
     lines = [
         f"# Results of the study {_cell(content['name'])}",
         "",
-        f"Written by benchrunner {_cell(content['benchrunner'])} on {_cell(content['created'])}. To verify it, install "
-        "benchrunner with the",
+        f"Written by benchrunner {_cell(content['benchrunner'])}; the newest answers are of "
+        f"{_cell(content['answered'])}. To verify it, install benchrunner with the",
         "plugins of the tasks, get the data, and run `benchrunner verify FOLDER --data DIR`.",
         "",
         *_table(scores),

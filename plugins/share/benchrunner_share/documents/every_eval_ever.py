@@ -23,10 +23,10 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 
 
 def evaluation(
-    backbone: str, scores: Sequence[CardScore], *, study: str, created: str, version: str, url: str | None
+    backbone: str, scores: Sequence[CardScore], *, study: str, answered: str, version: str, url: str | None
 ) -> dict[str, Any]:
-    """Return the scores of a backbone as one evaluation. `created` is the date and time of the shared folder."""
-    seconds = f"{datetime.datetime.fromisoformat(created).timestamp():.0f}"
+    """Return the scores of a backbone as one evaluation. `answered` is the date and time of the newest answers."""
+    seconds = f"{datetime.datetime.fromisoformat(answered).timestamp():.0f}"
     source: dict[str, Any] = {
         "source_name": study,
         "source_type": "evaluation_run",
@@ -36,7 +36,7 @@ def evaluation(
     return {
         "schema_version": SCHEMA,
         "evaluation_id": f"{study}/{backbone}/{seconds}",
-        "evaluation_timestamp": created,
+        "evaluation_timestamp": answered,
         "retrieved_timestamp": seconds,
         "source_metadata": source | ({"additional_details": {"answers": url}} if url else {}),
         "eval_library": {"name": "benchrunner", "version": version},
