@@ -15,7 +15,7 @@ import torch
 
 from benchrunner_bert.checkpoint import read, weights_file
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
-from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, collate
+from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, pack
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.pipeline import HELD_OUT_SEED
 from benchrunner_bert.pretraining.settings import Settings
@@ -29,7 +29,7 @@ def batches(store: TokenStore, settings: Settings, sequences: int) -> list[Pretr
     """Make the same masked sequences for every model."""
     maker = Instances(store, store.vocabulary.tokenizer().frame, store.vocabulary, settings, HELD_OUT_SEED)
     starts = range(0, sequences, BATCH)
-    return [collate([maker.make(start + number) for number in range(BATCH)], torch.device("cpu")) for start in starts]
+    return [pack([maker.make(start + number) for number in range(BATCH)]).on(torch.device("cpu")) for start in starts]
 
 
 def mean_loss(model: Path, parts: list[PretrainingBatch]) -> tuple[float, float]:

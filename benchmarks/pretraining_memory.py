@@ -42,7 +42,7 @@ def child(asked: argparse.Namespace) -> None:
     from benchrunner_bert.backbones import VOCABULARY
     from benchrunner_bert.configuration import Configuration
     from benchrunner_bert.pretraining.deepspeed.engine import Engine
-    from benchrunner_bert.pretraining.instances.batches import collate
+    from benchrunner_bert.pretraining.instances.batches import pack
     from benchrunner_bert.pretraining.instances.instance import Instance
     from benchrunner_bert.pretraining.objectives import named
     from benchrunner_bert.pretraining.settings import Settings
@@ -61,7 +61,7 @@ def child(asked: argparse.Namespace) -> None:
     tokens = np.arange(100, 116, dtype=np.int32)
     row = Instance(tokens, np.zeros(16, np.int8), np.array([3]), tokens[3:4], 1)
     for step in range(3):
-        batch = collate([row], engine.device)
+        batch = pack([row]).on(engine.device)
         sums = engine(batch)
         engine.backward(sums.loss(2, 2), last=True)
         held = resident() - before  # with the gradients, and from the second step on with the moments

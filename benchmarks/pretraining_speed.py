@@ -89,7 +89,7 @@ def bare(asked: argparse.Namespace, home: Path, length: int) -> dict[str, float]
     from benchrunner.features.randomness import Dropout
     from benchrunner_bert.configuration import Configuration
     from benchrunner_bert.pretraining.deepspeed.adam import PaperAdam
-    from benchrunner_bert.pretraining.instances.batches import collate
+    from benchrunner_bert.pretraining.instances.batches import pack
     from benchrunner_bert.pretraining.objectives import named
     from benchrunner_bert.pretraining.training.model import PretrainingModel
 
@@ -104,7 +104,7 @@ def bare(asked: argparse.Namespace, home: Path, length: int) -> dict[str, float]
     started = 0.0
     for step, rows in enumerate(batches):
         multiple = rounding(asked.precision, sum(len(row.tokens) for row in rows))
-        batch = collate(rows, cpu, dropout=Dropout(0, step), multiple=multiple)
+        batch = pack(rows).on(cpu, dropout=Dropout(0, step), multiple=multiple)
         sums = model(batch)
         sums.loss(len(batch.labels), 0).backward()
         torch.nn.utils.clip_grad_norm_(learnt, 1.0)

@@ -29,7 +29,7 @@ from benchrunner_bert.pretraining.corpus.sentences import split
 from benchrunner_bert.pretraining.corpus.sources import Source
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
-from benchrunner_bert.pretraining.instances.batches import collate
+from benchrunner_bert.pretraining.instances.batches import pack
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.model import PretrainingModel
@@ -83,7 +83,7 @@ def miniature(store: TokenStore, vocabulary: Vocabulary, steps: int, batch_size:
     for step in range(steps):
         began = time.process_time()
         instances = [maker.make(index) for index in range(step * batch_size, (step + 1) * batch_size)]
-        batch = collate(instances, torch.device("cpu"))
+        batch = pack(instances).on(torch.device("cpu"))
         made = time.process_time()
         sums = model(batch)
         sums.loss(len(batch.labels), batch_size).backward()

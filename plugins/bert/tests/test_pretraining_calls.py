@@ -15,6 +15,7 @@ import forked
 
 COUNTING = """
 import collections, json, runpy, sys
+from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.training import loop
 calls = collections.Counter()
 
@@ -29,7 +30,7 @@ def count(owner, name):
 for name in ("__call__", "backward", "step"):
     count(loop.Engine, name)
 for owner, name in (
-    (loop.Ahead, "of"), (loop.Instances, "make"), (loop, "collate"), (loop.LogWindow, "add"),
+    (loop.Feed, "of_step"), (Instances, "make"), (loop.Packed, "on"), (loop.LogWindow, "add"),
     (loop.LogWindow, "figures"), (loop.step_log, "append"), (loop, "summed"), (loop.Checkpoints, "save"),
     (loop.Checkpoints, "sweep"), (loop.TrainingLoop, "_export"),
 ):
@@ -49,11 +50,11 @@ def test_the_loop_calls_its_parts_as_its_plan_says(tmp_path: Path) -> None:
     asked = words(tmp_path, "out", *plan, *held_out, steps=8)
     assert forked.Process(["-c", COUNTING, str(tmp_path / "calls"), *asked[1:]], env=environment()).wait() == 0
     calls = json.loads((tmp_path / "calls").read_text())
-    for once_a_step in ("of", "add", "step", "backward last"):
+    for once_a_step in ("of_step", "add", "step", "backward last"):
         assert calls[once_a_step] == 8, once_a_step
     trained, evaluated = 6 * 2 + 2 * 4, 2 * 2 + 4
     assert calls["backward"] == trained
-    assert calls["__call__"] == calls["collate"] == trained + evaluated
+    assert calls["__call__"] == calls["on"] == trained + evaluated
     assert calls["make"] == 8 * 8 + 3 * 8
     assert (calls["figures"], calls["summed"], calls["append"]) == (3, 3, 6)
     assert (calls["save"], calls["sweep"], calls["_export"]) == (2, 1, 2)

@@ -23,7 +23,7 @@ from benchrunner.command_line.main import main
 from benchrunner_bert.pretraining.deepspeed import launch, processes
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
-from benchrunner_bert.pretraining.training.loop import TrainingLoop
+from benchrunner_bert.pretraining.training.feed import Feed
 
 
 def hostfile(folder: Path, text: str) -> Path:
@@ -284,14 +284,9 @@ def test_sweep_removes_only_half_written_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("world", [1, 2, 3, 4, 7])
 def test_each_rank_has_sequences_in_each_round_within_budget(world: int) -> None:
-    class Fake:
-        def __init__(self, micro_tokens: int) -> None:
-            self.engine = type("Engine", (), {"world": world})
-            self.settings = Settings(micro_tokens=micro_tokens)
-
     for sequences in (7, 8, 60, 256):
         for micro_tokens in (100, 128, 300, 512, 1280, 16_384):
-            rounds = TrainingLoop._part_count(Fake(micro_tokens), sequences, 128)  # type: ignore[arg-type]
+            rounds = Feed(Settings(micro_tokens=micro_tokens), {}, world=world).part_count(sequences, 128)
             for rank in range(world):
                 mine = range(rank, sequences, world)
                 sizes = [len(mine[at::rounds]) for at in range(rounds)]

@@ -15,7 +15,7 @@ from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.deepspeed.adam import PaperAdam
-from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, collate
+from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, pack
 from benchrunner_bert.pretraining.instances.instance import Instance
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.training.model import PretrainingModel
@@ -48,7 +48,7 @@ def batch(lengths: list[int], *, next_sentence: bool) -> PretrainingBatch:
         )
         for number, length in enumerate(lengths)
     ]
-    return collate(instances, META, dropout=Dropout(0, 3, 0, 0), multiple=64)
+    return pack(instances).on(META, dropout=Dropout(0, 3, 0, 0), multiple=64)
 
 
 def step(model: PretrainingModel, adam: PaperAdam, given: PretrainingBatch, patch: pytest.MonkeyPatch) -> Operators:

@@ -20,7 +20,7 @@ from scipy import stats
 
 from benchrunner.engine import Part
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
-from benchrunner_bert.pretraining.instances.batches import collate
+from benchrunner_bert.pretraining.instances.batches import pack
 from benchrunner_bert.pretraining.instances.instance import Instance, assembled
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.instances.places import shuffled
@@ -235,7 +235,7 @@ def sequences(batch: Any) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "ltr", "rtl"])
 def test_a_batch_holds_every_instance_shortest_first(large: TokenStore, objective: str) -> None:
     chosen = made(instances(large, objective=objective, length=24, short=0.8), 20)
-    batch = collate(chosen, CPU, multiple=64)
+    batch = pack(chosen).on(CPU, multiple=64)
     wanted = [
         {
             "tokens": instance.tokens.tolist(),

@@ -60,6 +60,10 @@ class TokenStore:
             _check_size(folder / file.name, file)
         return cls(folder, manifest)
 
+    def __reduce__(self) -> tuple[type[Self], tuple[Path, Manifest]]:
+        """Let another process open the files instead of getting a copy of their content."""
+        return type(self), (self.folder, self.manifest)
+
     def verify(self) -> None:
         """Read all files; raise a `DataError` if a file has changed since it was written."""
         for file in self.manifest.files:

@@ -1,8 +1,8 @@
-"""Collate instances into one flat batch, with what is to be predicted in it."""
+"""Pack instances into arrays, and arrays into one flat batch with what is to be predicted in it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -11,6 +11,31 @@ import torch
 
 from benchrunner.engine import Dropout, Features, FlatBatch, collate as collate_features, on_device
 from benchrunner_bert.pretraining.instances.instance import Instance
+from benchrunner_bert.pretraining.objectives import Objective
+
+
+@final
+@dataclass(frozen=True)
+class Packed:
+    """Instances one after another, shortest first. One process can make them for another: there is no tensor."""
+
+    features: Features
+    targets: Mapping[str, np.ndarray]
+    """The fields of a `PretrainingBatch` that are not `flat`."""
+
+    @property
+    def tokens_to_predict(self) -> int:
+        return len(self.targets["labels"])
+
+    def further_predictions(self, objective: Objective) -> int:
+        """Count what is predicted beside tokens: whether each token was replaced, or next sentences."""
+        return len(self.features.tokens) if objective.detects else int((self.targets["is_next"] >= 0).sum())
+
+    def on(self, device: torch.device, *, dropout: Dropout | None = None, multiple: int = 1) -> PretrainingBatch:
+        """Build the batch on a device. Padding at the end makes its number of tokens a multiple of `multiple`."""
+        units = np.arange(len(self.features.owner))
+        flat = collate_features(self.features, units, device, dropout=dropout, multiple=multiple)
+        return PretrainingBatch(flat, **on_device(dict(self.targets), device))
 
 
 @final
@@ -29,13 +54,8 @@ class PretrainingBatch:
     """float64 (P,): numbers from 0 to 1, by which a generator's tokens are drawn; empty where there is no generator"""
 
 
-def collate(
-    instances: Sequence[Instance], device: torch.device, *, dropout: Dropout | None = None, multiple: int = 1
-) -> PretrainingBatch:
-    """Build the batch of instances, given in any order.
-
-    Padding at the end of the flat batch makes its number of tokens a multiple of `multiple`.
-    """
+def pack(instances: Sequence[Instance]) -> Packed:
+    """Join instances that are given in any order."""
     ordered = sorted(instances, key=lambda instance: len(instance.tokens))
     lengths = [len(instance.tokens) for instance in ordered]
     starts = np.cumsum([0, *lengths])
@@ -48,7 +68,6 @@ def collate(
         owner=units,
         targets={},
     )
-    flat = collate_features(features, units, device, dropout=dropout, multiple=multiple)
     positions = [instance.positions + start for instance, start in zip(ordered, starts[:-1], strict=True)]
     targets = {
         "positions": np.concatenate(positions),
@@ -56,4 +75,4 @@ def collate(
         "chances": np.concatenate([instance.chances for instance in ordered]),
         "is_next": np.array([instance.is_next for instance in ordered], dtype=np.int64),
     }
-    return PretrainingBatch(flat, **on_device(targets, device))
+    return Packed(features, targets)

@@ -8,7 +8,6 @@ from typing import final
 import numpy as np
 
 from benchrunner.engine import Frame
-from benchrunner_bert.pretraining.objectives import Objective
 
 
 @final
@@ -28,10 +27,6 @@ class Instance:
     """1 where B follows A, 0 where it does not, -1 where the objective has no next sentences."""
     chances: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """float64 (k,): numbers from 0 to 1, by which a generator's tokens are drawn; empty where there is no generator"""
-
-    def further_predictions(self, objective: Objective) -> int:
-        """Count what is predicted beside tokens: whether each token was replaced, or a next sentence."""
-        return len(self.tokens) if objective.detects else int(self.is_next >= 0)
 
 
 def assembled(frame: Frame, first: np.ndarray, second: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +18,14 @@ from benchrunner.engine import Dropout, rounding, step_log
 from benchrunner.results import HeldBack
 from benchrunner_bert.pretraining.continuation import check_same, with_steps_to_come
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
-from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, collate
-from benchrunner_bert.pretraining.instances.instance import Instance
-from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.instances.batches import Packed, PretrainingBatch
 from benchrunner_bert.pretraining.settings import Plan, Settings, check_shared
-from benchrunner_bert.pretraining.training.ahead import Ahead
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints, remedy
+from benchrunner_bert.pretraining.training.feed import Feed, InstancesByLength, made_ahead, makers
 from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.log_window import LogWindow
 from benchrunner_bert.pretraining.training.sums import Sums
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
-
-InstancesByLength = Mapping[int, Instances]
-"""Length of sequences -> instances of this length."""
 
 
 @dataclass
@@ -59,17 +53,19 @@ class TrainingLoop:
         self.log = self.folder / "log.jsonl"
         self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep, shares=self.plan.shares)
         check_shared(self.settings.batch_size, self.engine.world)
+        self.feed = Feed(self.settings, self.instances, self.engine.rank, self.engine.world)
 
     def run(self) -> bool:
         """Take all steps that are left; False where the run was stopped before the end and can continue."""
-        in_thread = self.engine.device.type != "cpu"
-        with HeldBack() as interrupt, Ahead(self._parts, self.settings.steps, in_thread=in_thread) as parts:
+        with HeldBack() as interrupt:
             first, pending = self._resume()
             window = LogWindow(self.settings, self.model, self.engine, pending)
             if first == self.settings.steps:  # stopped after the last step, before the model was written
                 self._export(first)
-            for step in range(first, self.settings.steps):
-                sums, lengths, stop = self._learn(step, parts.of(step), stop_here=interrupt.asked)
+            steps = range(first, self.settings.steps)
+            made = made_ahead(self.feed, steps, makers(self.engine.device))
+            for step, parts in zip(steps, made, strict=True):
+                sums, lengths, stop = self._learn(step, parts, stop_here=interrupt.asked)
                 done = step + 1
                 last = done == self.settings.steps
                 window.add(sums, lengths)
@@ -114,29 +110,28 @@ class TrainingLoop:
             step_log.cut_back(self.log, step)
         return step, () if saved is None else saved.pending
 
-    def _learn(self, step: int, parts: list[list[Instance]], *, stop_here: bool) -> tuple[Sums, np.ndarray, bool]:
-        """Take one step with this process's instances. `stop_here` says that this process was asked to stop.
+    def _learn(self, step: int, parts: list[Packed], *, stop_here: bool) -> tuple[Sums, np.ndarray, bool]:
+        """Take one step with this process's instances, in parts. `stop_here` says that this process was asked to stop.
 
         Give the sums over all processes, the lengths of this process's sequences, and whether any process was asked to
         stop.
         """
-        instances = list(chain.from_iterable(parts))
-        tokens = sum(len(instance.positions) for instance in instances)
-        further = sum(instance.further_predictions(self.model.objective) for instance in instances)
+        tokens = sum(part.tokens_to_predict for part in parts)
+        further = sum(part.further_predictions(self.model.objective) for part in parts)
         all_tokens, all_further, stops = self.engine.summed(tokens, further, float(stop_here))
         if not all_tokens:
             raise DataError(f"Step {step + 1} has no token to predict: the vocabulary knows no word of this text.")
         total: Sums | None = None
         for number, part in enumerate(parts):
-            batch = self._batch(part, dropout=Dropout(self.settings.seed, step, self.engine.rank, number))
-            sums: Sums = self.engine(batch)
+            dropout = Dropout(self.settings.seed, step, self.engine.rank, number)
+            sums: Sums = self.engine(self._batch(part, dropout))
             # The loss is the mean over the whole batch, not over this process's part of it.
             loss = sums.loss(int(all_tokens), int(all_further), self.model.further_weight)
             self.engine.backward(loss, last=number + 1 == len(parts))
             total = sums.detached() if total is None else total.plus(sums.detached())
         self.engine.step(step, self.settings.lr_at(step))
         assert total is not None
-        lengths = np.array([len(instance.tokens) for instance in instances])
+        lengths = np.concatenate([part.features.lengths for part in parts])
         return self._over_all_processes(total), lengths, stops > 0
 
     def _over_all_processes(self, sums: Sums) -> Sums:
@@ -144,40 +139,16 @@ class TrainingLoop:
         totals = self.engine.sums_of_all(torch.stack([value.double() for value in sums]))
         return Sums(*totals.float())
 
-    def _parts(self, step: int) -> list[list[Instance]]:
-        """Make this process's instances of a step, in as many parts as every other process has."""
-        size = self.settings.batch_size
-        length = self.settings.length_at(step)
-        source = self.instances[length]
-        indices = range(step * size + self.engine.rank, (step + 1) * size, self.engine.world)
-        instances = [source.make(index) for index in indices]
-        count = self._part_count(size, length)
-        return [instances[start::count] for start in range(count)]
-
-    def _part_count(self, sequences: int, length: int) -> int:
-        """Give the number of parts in which every process computes its share; every part has a sequence or more."""
-        at_once = max(1, self.settings.micro_tokens // length)
-        share = math.ceil(sequences / self.engine.world)
-        return min(sequences // self.engine.world, math.ceil(share / at_once))
-
-    def _batch(self, instances: list[Instance], *, dropout: Dropout | None = None) -> PretrainingBatch:
-        multiple = rounding(self.settings.precision, sum(len(instance.tokens) for instance in instances))
-        return collate(instances, self.engine.device, dropout=dropout, multiple=multiple)
+    def _batch(self, part: Packed, dropout: Dropout | None = None) -> PretrainingBatch:
+        multiple = rounding(self.settings.precision, len(part.features.tokens))
+        return part.on(self.engine.device, dropout=dropout, multiple=multiple)
 
     def _evaluate(self, instances: InstancesByLength, step: int) -> None:
         """Evaluate on the same held-out instances every time; the processes share the work."""
         length = self.settings.length_at(step - 1)
-        source = instances[length]
-        count = max(self.plan.held_out_instances, self.engine.world)
-        indices = range(self.engine.rank, count, self.engine.world)
-        parts = self._part_count(count, length)
-
-        def batches() -> Iterator[PretrainingBatch]:
-            for start in range(parts):
-                yield self._batch([source.make(index) for index in indices[start::parts]])
-
+        parts = self.feed.held_out(instances, length, self.plan.held_out_instances)
         self.engine.module.eval()
-        sums = summed(self.engine, batches())
+        sums = summed(self.engine, map(self._batch, parts))
         self.engine.module.train()
         figures = dataclasses.asdict(HeldOut.of(self._over_all_processes(sums), self.model.objective.further))
         self._write(step, {f"held_out_{name}": value for name, value in figures.items() if value is not None})
