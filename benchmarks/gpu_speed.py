@@ -1,0 +1,177 @@
+"""Steps a second of fine-tuning on a GPU: by single kernels, by CUDA graphs, and beside transformers' Trainer.
+
+python benchmarks/gpu_speed.py --data DIR --vocab vocab.txt [--size 12/768] [--tasks cola,rte] [--steps 200]
+    [--repeats 3] [--precision bf16] [--profile]
+
+The model has random weights and BERT's shape; all systems learn the same rows in batches of 32 with AdamW's fused
+kernel, the Trainer from batches of sorted rows, which is the fastest of its orders. The first quarter of the steps
+warms up: graphs are recorded there. The device is waited for at both ends of the measured steps. The systems take
+turns in one process; the table has medians. `--profile` counts kernels and the time that the GPU was busy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import logging
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from measured_tasks import described, existing_folder, machine, task_names
+from peer_tasks import BATCH, grouped_trainer, peer_task
+
+from benchrunner import BenchrunnerError, Task, Workspace
+from benchrunner.results import Computing, Event, Runner, discover
+from benchrunner.workspace import Settings
+
+SYSTEMS = ("trainer", "ours", "ours, graphs")
+
+
+class Clock:
+    """Times the last three quarters of some steps, the work of the device included."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps, self.done, self.began, self.seconds = steps, 0, 0.0, 0.0
+
+    def step(self) -> None:
+        """Note that a step has ended."""
+        self.done += 1
+        if self.done in (self.steps // 4, self.steps):
+            torch.cuda.synchronize()
+            self.began, before = time.perf_counter(), self.began
+            self.seconds = self.began - before
+
+    @property
+    def rate(self) -> float:
+        """Steps a second."""
+        if self.done != self.steps:
+            raise SystemExit(f"{self.done} steps were taken, not {self.steps}")
+        return (self.steps - self.steps // 4) / self.seconds
+
+
+def write_model(folder: Path, vocabulary: Path, size: str) -> None:
+    """Write a random BERT, such as 12/768, for both sides."""
+    from transformers import BertConfig, BertModel, BertTokenizer
+
+    layers, width = map(int, size.split("/"))
+    tokenizer = BertTokenizer(vocab=str(vocabulary))
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        num_hidden_layers=layers,
+        hidden_size=width,
+        num_attention_heads=width // 64,
+        intermediate_size=4 * width,
+    )
+    torch.manual_seed(0)
+    BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def ours(asked: argparse.Namespace, task: Task, model: Path, *, graphs: bool, seed: int) -> float:
+    """Fit as the command `run` does; give the steps a second."""
+    clock = Clock(asked.steps)
+
+    def report(fit: Any, event: Event) -> None:
+        if event.kind == "step":
+            clock.step()
+
+    recipe = dataclasses.replace(
+        task.recipe, lr=5e-5, epochs=1, batch_size=BATCH, precision=asked.precision, limit_train=asked.steps * BATCH
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(limit_dev=32)
+        workspace = Workspace(Path(folder) / "runs", Path(folder) / "cache", data=asked.data, settings=settings)
+        computing = Computing("cuda", cuda_graphs=graphs)
+        runner = Runner(discover(), workspace, computing, report=report)
+        record = runner.run(runner.planner.plan(task, str(model), recipe=recipe, seed=seed))
+        if record.status != "done":
+            raise BenchrunnerError(f"The fit {record.status}: {record.reason}")
+        if graphs and not record.numerics.get("cuda_graphs"):
+            raise BenchrunnerError(f"No graphs: {record.notes}")
+    return clock.rate
+
+
+def trainer(asked: argparse.Namespace, task: Task, model: Path, *, seed: int) -> float:
+    """Fit with transformers' Trainer; give the steps a second."""
+    from transformers import TrainerCallback
+
+    clock = Clock(asked.steps)
+
+    class Timing(TrainerCallback):  # type: ignore[misc]
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            clock.step()
+
+    with tempfile.TemporaryDirectory() as name:
+        workspace = Workspace(Path(name) / "runs", Path(name) / "cache", data=asked.data)
+        runner = Runner(discover(), workspace)
+        peer = peer_task(described(task), model)
+        rows = runner.planner.rows(task, task.train).table.slice(0, asked.steps * BATCH).to_pylist()
+        examples = peer.examples(rows)[: asked.steps * BATCH]
+        loop = grouped_trainer(
+            peer, examples, Path(name), precision=asked.precision, padded=False, seed=seed, callbacks=[Timing()]
+        )
+        loop.train()
+    return clock.rate
+
+
+def measured(asked: argparse.Namespace, task: Task, model: Path, system: str, seed: int) -> float:
+    if system == "trainer":
+        return trainer(asked, task, model, seed=seed)
+    return ours(asked, task, model, graphs="graphs" in system, seed=seed)
+
+
+def profile(asked: argparse.Namespace, task: Task, model: Path) -> None:
+    """Print how many kernels a step launches, how long the GPU is busy in it, and what takes its time."""
+    from torch.profiler import ProfilerActivity, profile as recorded
+
+    for system in SYSTEMS:
+        with recorded(activities=[ProfilerActivity.CUDA]) as events:
+            measured(asked, task, model, system, 0)
+        kernels = events.key_averages()
+        count = sum(kernel.count for kernel in kernels) / asked.steps
+        busy = sum(kernel.self_device_time_total for kernel in kernels) / asked.steps / 1000
+        print(f"\n{task.name}, {system}: {count:.0f} kernels and copies a step, {busy:.2f} ms of the GPU")
+        print(kernels.table(sort_by="self_device_time_total", row_limit=12, max_name_column_width=60))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=existing_folder, required=True)
+    parser.add_argument("--vocab", type=Path, required=True)
+    parser.add_argument("--size", default="12/768")
+    parser.add_argument("--tasks", type=task_names, default=["glue/cola", "glue/rte"])
+    parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--profile", action="store_true")
+    asked = parser.parse_args()
+    logging.disable(logging.WARNING)
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder)
+        write_model(model, asked.vocab, asked.size)
+        print(f"{torch.cuda.get_device_name()}; {machine()}; {asked.size}, {asked.precision}, {asked.repeats} turn(s)")
+        print("| task | system | steps a second: median (least, most) | beside the Trainer |\n|---|---|---|---|")
+        for name in asked.tasks:
+            task = discover().tasks.find(name)
+            if asked.profile:
+                profile(asked, task, model)
+                continue
+            rates: dict[str, list[float]] = {system: [] for system in SYSTEMS}
+            for turn in range(asked.repeats):
+                for system in SYSTEMS:
+                    rates[system].append(measured(asked, task, model, system, turn))
+            for system, found in rates.items():
+                median = statistics.median(found)
+                ratio = median / statistics.median(rates["trainer"])
+                print(
+                    f"| {name} | {system} | {median:.1f} ({min(found):.1f}, {max(found):.1f}) | {ratio:.2f} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
