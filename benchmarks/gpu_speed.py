@@ -24,7 +24,7 @@ import torch
 from measured_tasks import described, existing_folder, machine, task_names
 from peer_tasks import BATCH, grouped_trainer, peer_task
 
-from benchrunner import BenchrunnerError, Task, Workspace
+from benchrunner import BenchrunnerError, Workspace
 from benchrunner.results import Computing, Event, Runner, discover
 from benchrunner.workspace import Settings
 
@@ -71,7 +71,7 @@ def write_model(folder: Path, vocabulary: Path, size: str) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def ours(asked: argparse.Namespace, task: Task, model: Path, *, graphs: bool, seed: int) -> float:
+def ours(asked: argparse.Namespace, name: str, model: Path, *, graphs: bool, seed: int) -> float:
     """Fit as the command `run` does; give the steps a second."""
     clock = Clock(asked.steps)
 
@@ -79,6 +79,8 @@ def ours(asked: argparse.Namespace, task: Task, model: Path, *, graphs: bool, se
         if event.kind == "step":
             clock.step()
 
+    plugins = discover()
+    task = plugins.tasks.find(name)
     recipe = dataclasses.replace(
         task.recipe, lr=5e-5, epochs=1, batch_size=BATCH, precision=asked.precision, limit_train=asked.steps * BATCH
     )
@@ -86,7 +88,7 @@ def ours(asked: argparse.Namespace, task: Task, model: Path, *, graphs: bool, se
         settings = Settings(limit_dev=32)
         workspace = Workspace(Path(folder) / "runs", Path(folder) / "cache", data=asked.data, settings=settings)
         computing = Computing("cuda", cuda_graphs=graphs)
-        runner = Runner(discover(), workspace, computing, report=report)
+        runner = Runner(plugins, workspace, computing, report=report)
         record = runner.run(runner.planner.plan(task, str(model), recipe=recipe, seed=seed))
         if record.status != "done":
             raise BenchrunnerError(f"The fit {record.status}: {record.reason}")
@@ -95,7 +97,7 @@ def ours(asked: argparse.Namespace, task: Task, model: Path, *, graphs: bool, se
     return clock.rate
 
 
-def trainer(asked: argparse.Namespace, task: Task, model: Path, *, seed: int) -> float:
+def trainer(asked: argparse.Namespace, name: str, model: Path, *, seed: int) -> float:
     """Fit with transformers' Trainer; give the steps a second."""
     from transformers import TrainerCallback
 
@@ -105,26 +107,27 @@ def trainer(asked: argparse.Namespace, task: Task, model: Path, *, seed: int) ->
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             clock.step()
 
-    with tempfile.TemporaryDirectory() as name:
-        workspace = Workspace(Path(name) / "runs", Path(name) / "cache", data=asked.data)
+    with tempfile.TemporaryDirectory() as home:
+        workspace = Workspace(Path(home) / "runs", Path(home) / "cache", data=asked.data)
         runner = Runner(discover(), workspace)
+        task = runner.plugins.tasks.find(name)
         peer = peer_task(described(task), model)
         rows = runner.planner.rows(task, task.train).table.slice(0, asked.steps * BATCH).to_pylist()
         examples = peer.examples(rows)[: asked.steps * BATCH]
         loop = grouped_trainer(
-            peer, examples, Path(name), precision=asked.precision, padded=False, seed=seed, callbacks=[Timing()]
+            peer, examples, Path(home), precision=asked.precision, padded=False, seed=seed, callbacks=[Timing()]
         )
         loop.train()
     return clock.rate
 
 
-def measured(asked: argparse.Namespace, task: Task, model: Path, system: str, seed: int) -> float:
+def measured(asked: argparse.Namespace, task: str, model: Path, system: str, seed: int) -> float:
     if system == "trainer":
         return trainer(asked, task, model, seed=seed)
     return ours(asked, task, model, graphs="graphs" in system, seed=seed)
 
 
-def profile(asked: argparse.Namespace, task: Task, model: Path) -> None:
+def profile(asked: argparse.Namespace, task: str, model: Path) -> None:
     """Print how many kernels a step launches, how long the GPU is busy in it, and what takes its time."""
     from torch.profiler import ProfilerActivity, profile as recorded
 
@@ -134,7 +137,7 @@ def profile(asked: argparse.Namespace, task: Task, model: Path) -> None:
         kernels = events.key_averages()
         count = sum(kernel.count for kernel in kernels) / asked.steps
         busy = sum(kernel.self_device_time_total for kernel in kernels) / asked.steps / 1000
-        print(f"\n{task.name}, {system}: {count:.0f} kernels and copies a step, {busy:.2f} ms of the GPU")
+        print(f"\n{task}, {system}: {count:.0f} kernels and copies a step, {busy:.2f} ms of the GPU")
         print(kernels.table(sort_by="self_device_time_total", row_limit=12, max_name_column_width=60))
 
 
@@ -156,14 +159,13 @@ def main() -> None:
         print(f"{torch.cuda.get_device_name()}; {machine()}; {asked.size}, {asked.precision}, {asked.repeats} turn(s)")
         print("| task | system | steps a second: median (least, most) | beside the Trainer |\n|---|---|---|---|")
         for name in asked.tasks:
-            task = discover().tasks.find(name)
             if asked.profile:
-                profile(asked, task, model)
+                profile(asked, name, model)
                 continue
             rates: dict[str, list[float]] = {system: [] for system in SYSTEMS}
             for turn in range(asked.repeats):
                 for system in SYSTEMS:
-                    rates[system].append(measured(asked, task, model, system, turn))
+                    rates[system].append(measured(asked, name, model, system, turn))
             for system, found in rates.items():
                 median = statistics.median(found)
                 ratio = median / statistics.median(rates["trainer"])

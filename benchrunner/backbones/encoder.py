@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, final
@@ -216,6 +216,48 @@ class Encoder(nn.Module, ABC):
     def set_dropout(self, rate: float) -> None:
         """Set the dropout rate of all layers."""
         self.dropout = rate
+
+    @contextmanager
+    def cast_together(self) -> Iterator[None]:
+        """Let the trained linear layers of `layers` read copies of their weights in bf16 inside a `with` block.
+
+        Autocast casts each weight and each gradient by a kernel of its own, which are a third of all kernels of a step
+        on a GPU. Here one kernel casts all weights, and one all gradients. No bit changes.
+        """
+        places = []
+        with suppress(RequestError):  # the encoder does not tell its layers: autocast casts
+            for module in nn.ModuleList(self.layers).modules():
+                if type(module) in (nn.Linear, StackedLinear):
+                    places += [(module, name) for name, weight in module.named_parameters() if weight.requires_grad]
+        weights = [module.get_parameter(name) for module, name in places]
+        copies = _CastTogether.apply(*weights) if weights else ()
+        try:
+            for (module, name), copy in zip(places, copies, strict=True):
+                module._parameters[name] = copy
+            yield
+        finally:
+            for (module, name), weight in zip(places, weights, strict=True):
+                module._parameters[name] = weight
+
+
+@final
+class _CastTogether(torch.autograd.Function):
+    """Casts tensors to bf16, and their gradients to the types of the tensors, in one operator each."""
+
+    @staticmethod
+    def forward(ctx: Any, *weights: Tensor) -> tuple[Tensor, ...]:
+        ctx.set_materialize_grads(False)
+        copies = [torch.empty_like(weight, dtype=torch.bfloat16) for weight in weights]
+        torch._foreach_copy_(copies, list(weights))
+        return tuple(copies)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        given = [gradient for gradient in gradients if gradient is not None]
+        cast = [torch.empty_like(gradient, dtype=torch.float32) for gradient in given]
+        torch._foreach_copy_(cast, given)
+        rest = iter(cast)
+        return tuple(None if gradient is None else next(rest) for gradient in gradients)
 
 
 @final

@@ -13,7 +13,7 @@ whether a library chooses the same kernels in a recording, how much memory the g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, final
 
@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from benchrunner.backbones.encoder import Encoder
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, StaticShape, collate, rounding
 from benchrunner.features.randomness import Dropout, Generators
@@ -45,12 +46,18 @@ class Work:
     device: torch.device
     precision: str
     optimizer: Optimizer
+    encoders: tuple[Encoder, ...] = ()
+    """The encoders that take part in training."""
     label_smoothing: float = 0.0
     label_weights: Tensor | None = None
 
     def add(self, batch: FlatBatch, divisor: float | Tensor) -> Tensor:
         """Compute the loss of a batch, divided by `divisor`; add up its gradients in the weights; return the loss."""
-        with precise(self.device, self.precision):
+        with ExitStack() as contexts:
+            contexts.enter_context(precise(self.device, self.precision))
+            if self.device.type == "cuda" and self.precision == "bf16":
+                for encoder in self.encoders:
+                    contexts.enter_context(encoder.cast_together())
             outputs = self.model(batch)
         return self.learn(outputs, batch, divisor)
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from benchrunner.backbones.encoder import Encoder
 from benchrunner.backbones.finite_numbers import check_outputs, check_weights
 from benchrunner.errors import DamagedFile, Diverged
 from benchrunner.features.arrays import Features
@@ -92,6 +93,7 @@ class Training:
             device=self.device,
             precision=self.recipe.precision,
             optimizer=self.optimizer,
+            encoders=tuple(module for module in self.modules.values() if isinstance(module, Encoder)),
             label_smoothing=self.recipe.label_smoothing,
             label_weights=label_weights,
         )

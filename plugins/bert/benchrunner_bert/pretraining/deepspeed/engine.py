@@ -161,7 +161,7 @@ class Engine:
 
     def wait(self) -> None:
         """Wait until all processes have called this."""
-        torch.distributed.barrier()
+        torch.distributed.barrier(device_ids=None if self.device.type == "cpu" else [self.device.index])
 
     def write_shares(self, folder: Path, description: str) -> None:
         """Write DeepSpeed's own files, each process its part. The first process's file holds the description."""
@@ -194,7 +194,7 @@ class Engine:
     def close(self) -> None:
         """Disconnect from the other processes."""
         if torch.distributed.is_initialized():
-            torch.distributed.barrier()
+            self.wait()
             torch.distributed.destroy_process_group()
 
     # The methods below know how DeepSpeed stores weights: whole at stage 0, in flat partitions from stage 1 on.

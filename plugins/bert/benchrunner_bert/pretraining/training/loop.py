@@ -53,6 +53,7 @@ class TrainingLoop:
         self.log = self.folder / "log.jsonl"
         self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep, shares=self.plan.shares)
         check_shared(self.settings.batch_size, self.engine.world)
+        self.model.casts_together = self.engine.stage == 0 and self.engine.device.type == "cuda"
         self.feed = Feed(self.settings, self.instances, self.engine.rank, self.engine.world)
 
     def run(self) -> bool:

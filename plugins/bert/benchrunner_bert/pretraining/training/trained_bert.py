@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import torch
 from torch.nn import functional
@@ -25,6 +26,9 @@ class TrainedBert(TrainedModel, ABC):
     """A BERT with whatever its objective needs beside it."""
 
     bert: Bert
+
+    def casting(self) -> AbstractContextManager[None]:
+        return self.bert.cast_together() if self.casts_together else super().casting()
 
     @property
     def config(self) -> Configuration:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,6 +36,8 @@ class TrainedModel(nn.Module, ABC):
     """Whether the model has position embeddings."""
     precision: str = "fp32"
     """Precision of matrix products: `Settings.precision`."""
+    casts_together: bool = False
+    """Whether one kernel casts the weights of all layers: see `Encoder.cast_together`. Not at ZeRO's stages 1 to 3."""
     further_weight: float = 1.0
     """Weight of the loss of what is predicted beside tokens."""
     generator_share: float = 0.0
@@ -58,8 +61,12 @@ class TrainedModel(nn.Module, ABC):
         """
         if self.precision == "fp32":
             return self.sums(batch)
-        with torch.autocast(batch.flat.tokens.device.type, torch.bfloat16):
+        with torch.autocast(batch.flat.tokens.device.type, torch.bfloat16), self.casting():
             return self.sums(batch)
+
+    def casting(self) -> AbstractContextManager[None]:
+        """Give the context in which layers find weights that are cast already, if `casts_together` asks for it."""
+        return nullcontext()
 
     @abstractmethod
     def sums(self, batch: PretrainingBatch) -> Sums:
