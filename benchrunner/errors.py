@@ -15,7 +15,6 @@ BenchrunnerError
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
@@ -65,6 +64,8 @@ def closest_names(name: str, known: Iterable[str]) -> list[str]:
         wholes[folded] = full
         tails[folded.rsplit("/", 1)[-1]] = full
     wanted = name.casefold()
+    import difflib
+
     close = [wholes[match] for match in difflib.get_close_matches(wanted, wholes, cutoff=0.5)]
     close += [tails[match] for match in difflib.get_close_matches(wanted, tails)]
     return list(dict.fromkeys(close))

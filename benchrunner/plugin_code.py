@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import final
 
 from benchrunner.errors import BenchrunnerError, PluginError, described
-from benchrunner.io.files import is_disk_full
 
 _CORE = __name__.partition(".")[0]
 
@@ -49,6 +47,8 @@ class PluginCode:
 def passes(error: BaseException) -> bool:
     """Return whether an error out of a plugin's code is not the plugin's own: the user's Ctrl-C, a full disk, ours."""
     if isinstance(error, OSError):
+        from benchrunner.io.files import is_disk_full
+
         return is_disk_full(error) or not _foreign_places(error)
     return isinstance(error, BenchrunnerError | KeyboardInterrupt)
 
@@ -65,6 +65,8 @@ def reason(error: BaseException) -> str:
 def _foreign_places(error: BaseException) -> list[tuple[str, int]]:
     """List the files and lines of an error's traceback that belong neither to the core nor to Python's own library."""
     places = []
+    import traceback
+
     for frame, line in traceback.walk_tb(error.__traceback__):
         package = str(frame.f_globals.get("__name__")).partition(".")[0]
         if package != _CORE and package not in sys.stdlib_module_names:

@@ -1,7 +1,7 @@
 """Names of a package that are defined elsewhere: a stub lists them, and each is imported when it is used first."""
 
-import ast
 import functools
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -10,9 +10,9 @@ from pathlib import Path
 def named_by_stub(module: str, file: str) -> tuple[Callable[[str], object], list[str]]:
     """Return `__getattr__` (PEP 562) and `__all__` of a module that names what the stub beside its file imports."""
     homes: dict[str, str] = {}
-    for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
-            homes |= {alias.name: node.module for alias in node.names}
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    for home, names in re.findall(r"^from (\S+) import (\([^)]*\)|.*)$", stub, re.MULTILINE):
+        homes |= dict.fromkeys(re.findall(r"(\w+) as ", names), home)
 
     @functools.cache
     def value_of(name: str) -> object:

@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 import benchrunner_start
+import inline
+from benchrunner.command_line.main import main
+from benchrunner.plugins import distributions
+from benchrunner.plugins.discovery import discover
 
 PROGRAMS = {"program": (benchrunner_start.__file__,), "module": ("-m", "benchrunner")}
 
@@ -44,6 +48,35 @@ def test_a_stop_while_the_program_is_loaded_is_quiet(program: str, moments: int,
     quiet = {128 + number, 0, -number}  # at its very end Python has no handlers any more
     assert {code for code, _ in endings} <= quiet and endings[0] == (128 + number, "")
     assert [err for _, err in endings if "Traceback" in err or len(err.splitlines()) > 2] == []
+
+
+STARTED = """
+import contextlib, io, sys
+from benchrunner.command_line.main import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main(sys.argv[1:])
+print(*sys.modules)
+"""
+
+
+def test_few_modules_are_imported_at_the_start() -> None:
+    """Each takes a part of a millisecond, at every start. Modules of plugins, and of editable folders, are left out."""
+    words = [sys.executable, "-c", STARTED, "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    names = done.stdout.split()
+    own = [name for name in names if not name.startswith(("benchrunner_", "__editable__"))]
+    assert len(own) <= 190, sorted(own)
+    slow = {"ast", "email", "hashlib", "importlib.metadata", "packaging", "socket", "tempfile", "tomllib"}
+    assert slow & set(own) <= {"ast"}, "`inspect` imports ast"
+
+
+def test_no_source_is_hashed_until_a_version_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[object] = []
+    monkeypatch.setattr(distributions, "source_hash", lambda plugin, own=(): hashed.append(plugin) or "hash")
+    plugins = discover(extra=[("own", inline.own())], installed=False)
+    assert main(["list", "tasks"], plugins=plugins) == 0 and hashed == []
+    assert plugins.core.version.endswith("+source.hash") and len(hashed) == 1
+    assert plugins.core.version and len(hashed) == 1, "one value for the whole process"
 
 
 FIT = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -111,4 +110,6 @@ def _culprit(error: BaseException, plugins: Plugins) -> Plugin | None:
 def print_traceback(error: BaseException) -> None:
     """Print where an error was raised, if the user asks for it by the environment."""
     if os.environ.get(TRACEBACK):
+        import traceback
+
         print_note("".join(traceback.format_exception(error)).rstrip())

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from benchrunner.command_line.completion import complete
 from benchrunner.command_line.failures import estimate_of, exit_code_of, parsed, print_traceback
@@ -25,12 +26,11 @@ from benchrunner.command_line.output import (
 )
 from benchrunner.command_line.parser import Commands, Parser
 from benchrunner.command_line.registered_commands import add_commands
-from benchrunner.console.printing import print_note
+from benchrunner.console.printing import print_line, print_note
 from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
-from benchrunner.io.files import is_disk_full
 from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.distributions import advice_on_absent_plugins
+from benchrunner.plugins.distributions import Plugin, advice_on_absent_plugins
 from benchrunner.plugins.loading import end_beside_threads
 from benchrunner.plugins.registry import Plugins, SetAside
 from benchrunner.process.interrupts import Stopped, end_with_parent, number_of, stop_on_signals
@@ -124,6 +124,8 @@ def _print_estimate(arguments: argparse.Namespace) -> int:
 
 def _described(error: OSError) -> str:
     """Say which file or folder could not be used, and why."""
+    from benchrunner.io.files import is_disk_full
+
     path = error.filename2 or error.filename  # of two paths, the second is the place that was written to
     reason = str(error.strerror or error)
     if is_disk_full(error):
@@ -155,17 +157,28 @@ def _end_at_signals(code: int) -> None:
             signal.signal(number, lambda number, frame: os._exit(code))
 
 
+class _ShowVersion(argparse.Action):
+    """Finds out the version when it is asked for: of a checkout it is a hash of all files."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        core: Plugin = self.const
+        print_line(f"{parser.prog} {core.version}")
+        parser.exit()
+
+
 def parser(plugins: Plugins) -> Parser:
     """Make the parser of every command that the plugins offer, those of the core first."""
     command_line = Parser(
         prog="benchrunner",
         description="Fine-tune, evaluate and submit language-model backbones.",
     )
-    command_line.add_argument("--version", action="version", version=f"benchrunner {plugins.core.version}")
+    command_line.add_argument(
+        "--version", action=_ShowVersion, nargs=0, const=plugins.core, help="show the version, and end"
+    )
     # Only study files ask for these two: whether a command of theirs is understood, and what it would do.
     command_line.add_argument("--parse-only", action="store_true", help=argparse.SUPPRESS)
     command_line.add_argument("--estimate", dest="only_estimate", action="store_true", help=argparse.SUPPRESS)
-    commands: Commands = command_line.add_subparsers(metavar="COMMAND", required=True)
+    commands: Commands = command_line.add_subparsers(metavar="COMMAND", required=True, prog=command_line.prog)
     add_commands(commands, plugins, prog=command_line.prog)
     if "demo" in commands.choices:
         command_line.epilog = "Start with 'benchrunner demo'."

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.console.printing import new_console, print_data, print_line
 from benchrunner.console.standard_streams import ReservedOutput, is_reserved, own_output
-from benchrunner.io.decoding import as_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,6 +34,10 @@ def print_json(value: Any) -> None:
 
     Characters that standard output cannot encode or a terminal would obey are escaped.
     """
+    import json
+
+    from benchrunner.io.decoding import as_json
+
     value = as_json(value)
     text = json.dumps(value, indent=2, ensure_ascii=False)
     with own_output() as output:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
@@ -135,6 +134,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:
+    import difflib
+
     names = {name.lstrip("-"): name for name in known}  # dashes would make all options alike
     close = difflib.get_close_matches(word.lstrip("-"), names, n=2, cutoff=CLOSE)
     return f" Did you mean {' or '.join(names[name] for name in close)}?" if close else ""

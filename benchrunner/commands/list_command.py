@@ -13,7 +13,7 @@ from benchrunner.command_line.output import DONE, print_columns, print_json, pri
 from benchrunner.console.printing import print_line
 from benchrunner.errors import UnknownName
 from benchrunner.plugins.distributions import advice_on_absent_plugins
-from benchrunner.plugins.listing import KINDS, Listed, list_offers
+from benchrunner.plugins.listing import KINDS, Listed, list_names, list_offers
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,13 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
     if words and words[-1].endswith(".toml"):
         words[-1] = arguments.plugins.tasks.find(words[-1]).name
+    if kind is None and not arguments.json:
+        _show_all_in_short(list_names(arguments.plugins))
+        return DONE
     offers = list_offers(arguments.plugins, [kind] if kind in KINDS else KINDS)
     if words:
         offers = _found(offers, " ".join(words))
     if arguments.json:
         print_json(offers)
-    elif arguments.kind is None:
-        _show_all_in_short(offers)
     else:
         _show(offers, arguments.plugins)
     return DONE
@@ -75,11 +76,11 @@ def _found(offers: Mapping[str, Sequence[Listed]], words: str) -> dict[str, list
     return chosen
 
 
-def _show_all_in_short(offers: Mapping[str, Sequence[Listed]]) -> None:
+def _show_all_in_short(names_of: Mapping[str, Sequence[str]]) -> None:
     """Print a line for each kind: how many values it has, and their names or suites."""
     rows = []
-    for kind, values in offers.items():
-        numbers = Counter(listed.name.partition("/")[0] for listed in values)
+    for kind, values in names_of.items():
+        numbers = Counter(name.partition("/")[0] for name in values)
         names = [f"{name} ({count})" if count > 1 else name for name, count in numbers.items()]
         in_short = shorten(", ".join(names), _SHORT, placeholder=" ...", break_on_hyphens=False)
         rows.append((f"{kind:<12} {len(values):>3}", in_short or advice_on_absent_plugins()))

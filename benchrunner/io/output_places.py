@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -76,6 +74,9 @@ def file_for(path: Path) -> Iterator[Path]:
         yield path
         return
     _check_stream(path)
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"output{path.suffix}"
         yield file

@@ -2,60 +2,80 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import re
 from collections.abc import Iterable
+from functools import partial, reduce
+from importlib import import_module
+from typing import NamedTuple
 
 from benchrunner.errors import BenchrunnerError
-from benchrunner.plugins.distributions import Plugin, check_requirements, installed_version, source_hash
-from benchrunner.plugins.hookspecs import GROUP
+from benchrunner.plugins.distributions import (
+    DISTRIBUTION,
+    Distribution,
+    Plugin,
+    by_name,
+    check_requirements,
+    distributions,
+    installed_version,
+    source_hash,
+)
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
 
-CORE = importlib.metadata.EntryPoint("core", "benchrunner.builtin", GROUP)
-"""Entry point of the core's own plugin. The core also works from a checkout that is not installed."""
+
+class EntryPoint(NamedTuple):
+    """An entry point of an installed plugin: a name, and the module, or the object in it, with the hooks."""
+
+    name: str
+    value: str
+    distribution: Distribution
+
+    def load(self) -> object:
+        """Import the module, and return the module or the object."""
+        match = re.fullmatch(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\])?", self.value)
+        if match is None:
+            raise ValueError(f"the entry point '{self.name}' names '{self.value}', which is no module")
+        attributes = match[2].split(".") if match[2] else []
+        return reduce(getattr, attributes, import_module(match[1]))
 
 
 def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True) -> Plugins:
-    """Load all plugins: the core's, the installed plugins of the entry-point group, and `extra` as (name, module)."""
-    core = CORE.load()
-    plugins = Plugins(Plugin(CORE.name, "benchrunner", installed_version("benchrunner", core)))
+    """Load all plugins: the core's, the installed plugins of the entry-point group, and `extra` as (name, module).
+
+    The core also works from a checkout that is not installed.
+    """
+    core = import_module("benchrunner.builtin")
+    plugins = Plugins(Plugin("core", DISTRIBUTION, partial(installed_version, DISTRIBUTION, core)))
     plugins.add_core(core)
     with Loading() as loading:
-        points = _entry_points(plugins) if installed else []
-        for point in sorted(points, key=lambda point: (point.name, point.value)):
+        present = by_name(distributions()) if installed else {}
+        for point in sorted(entry_points(present.values(), plugins), key=lambda point: point[:2]):
             try:
                 with loading.plugin(point.name):
-                    if point.dist is not None:
-                        check_requirements(point.dist)
+                    check_requirements(point.distribution, present)
                     module = point.load()
-                    distribution = point.dist.name if point.dist is not None else point.name
-                    plugin = Plugin(point.name, distribution, installed_version(distribution, module))
-                    plugins.add(plugin, module)
+                    name = point.distribution.name
+                    plugins.add(Plugin(point.name, name, partial(installed_version, name, module)), module)
             except BenchrunnerError as error:
                 plugins.fail(point.name, error)
         extra = list(extra)
         for name, module in extra:
             with loading.plugin(name):
-                plugins.add(Plugin(name, name, f"0+source.{source_hash(module)}"), module)
+                plugins.add(Plugin(name, name, partial(_version_of_source, module)), module)
     plugins.are_installed = installed and not extra
     return plugins
 
 
-def _entry_points(plugins: Plugins) -> list[importlib.metadata.EntryPoint]:
+def _version_of_source(module: object) -> str:
+    return f"0+source.{source_hash(module)}"
+
+
+def entry_points(present: Iterable[Distribution], plugins: Plugins) -> list[EntryPoint]:
     """List the entry points of the group; a distribution with damaged metadata is set aside, whatever it brings."""
-    try:
-        return list(importlib.metadata.entry_points(group=GROUP))
-    except Exception:  # of any distribution on this machine
-        points = list[importlib.metadata.EntryPoint]()
-    for distribution in importlib.metadata.distributions():
+    points = []
+    for distribution in present:
         try:
-            points += [point for point in distribution.entry_points if point.group == GROUP]
-        except Exception as error:
-            plugins.fail(_folder_name(distribution), error, "its entry_points.txt cannot be read: ")
+            points += [EntryPoint(name, value, distribution) for name, value in distribution.entry_points]
+        except Exception as error:  # of any distribution on this machine
+            plugins.fail(distribution.folder.name, error, "its entry_points.txt cannot be read: ")
     return points
-
-
-def _folder_name(distribution: importlib.metadata.Distribution) -> str:
-    """Return the name of a distribution as its folder has it; its metadata may be damaged."""
-    path = getattr(distribution, "_path", None)
-    return str(getattr(path, "name", "of unknown name"))

@@ -2,27 +2,120 @@
 
 from __future__ import annotations
 
-import dis
-import hashlib
-import importlib.metadata
 import importlib.util
-import inspect
-import json
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import FunctionType, ModuleType
+from typing import final
 
 from benchrunner.errors import PluginError
-from benchrunner.io.seals import file_checksum
 
 DISTRIBUTION = "benchrunner"
 PLUGINS_OF_COMMANDS = {"check": "submit", "score": "submit", "verify": "share", "demo": "kit", "new": "kit"}
 """Command of a first-party plugin -> the name of the plugin, where this is not that of the command."""
+
+
+@final
+class Distribution:
+    """What an installed distribution says of itself, in its folder `*.dist-info`, or `*.egg-info` of a checkout.
+
+    `importlib.metadata` says the same. To load it takes twice the time of an empty Python, at every start.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def text(self, name: str) -> str:
+        """Return the content of a file of the folder; an empty text if there is no such file."""
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
+            return ""
+
+    @property
+    def name(self) -> str:
+        return next(self._values("Name"), _key(self.folder.name))
+
+    @property
+    def version(self) -> str:
+        return next(self._values("Version"), "")
+
+    @property
+    def requires(self) -> list[str]:
+        """The distributions that it needs, with versions and markers."""
+        return list(self._values("Requires-Dist"))
+
+    @property
+    def entry_points(self) -> Iterator[tuple[str, str]]:
+        """The name and the value of each entry point in the group of plugins."""
+        group = ""
+        for line in map(str.strip, self.text("entry_points.txt").splitlines()):
+            if line.startswith("["):
+                group = line.strip("[]")
+            elif group == DISTRIBUTION and line and not line.startswith("#"):
+                name, equals, value = line.partition("=")
+                if not equals:
+                    raise ValueError(f"the line '{line}' has no '='")
+                yield name.strip(), value.strip()
+
+    @cached_property
+    def _headers(self) -> list[str]:
+        text = self.text("METADATA") or self.text("PKG-INFO")
+        return text.partition("\n\n")[0].splitlines()
+
+    def _values(self, header: str) -> Iterator[str]:
+        for line in self._headers:
+            name, _, value = line.partition(":")
+            if name == header:
+                yield value.strip()
+
+
+def distributions(name: str = "") -> list[Distribution]:
+    """Find installed distributions in the folders of `sys.path`, in their order: all, or those of a name."""
+    wanted = _normalized(name)
+    found = []
+    for place in search_path():
+        for folder in _metadata_folders(place):
+            if not name or _key(folder) == wanted:
+                found.append(Distribution(Path(place, folder)))
+    return found
+
+
+def _metadata_folders(place: str) -> list[str]:
+    """Return the names of the folders in which distributions that are installed in `place` say what they are."""
+    try:
+        with os.scandir(place or ".") as entries:
+            return [entry.name for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+    except OSError:  # no folder
+        return []
+
+
+def _key(folder: str) -> str:
+    """Return the name of a distribution as `_normalized` gives it, from the name of its folder."""
+    return _normalized(folder.rpartition(".")[0].partition("-")[0])
+
+
+def search_path() -> list[str]:
+    """Return the folders in which installed distributions are looked for."""
+    return sys.path
+
+
+def by_name(found: Iterable[Distribution]) -> dict[str, Distribution]:
+    """Return the first distribution of each name."""
+    first: dict[str, Distribution] = {}
+    for distribution in found:
+        first.setdefault(_key(distribution.folder.name), distribution)
+    return first
+
+
+def _normalized(name: str) -> str:
+    """Return one spelling of all that pip takes for the same name."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 @dataclass(frozen=True)
@@ -32,8 +125,13 @@ class Plugin:
     name: str
     """The entry point's name."""
     distribution: str
-    version: str
-    """Installed version. If a folder was installed, `+source.<hash>` is added, so that an edit changes the version."""
+    find_version: Callable[[], str] = field(compare=False, repr=False)
+    """Finds out the version, which may mean to read all files of the plugin."""
+
+    @cached_property
+    def version(self) -> str:
+        """Installed version. If a folder was installed, `+source.<hash>` is added, so that an edit changes it."""
+        return self.find_version()
 
     @property
     def title(self) -> str:
@@ -44,47 +142,73 @@ class Plugin:
 def installed_version(distribution: str, plugin: object) -> str:
     """Return the installed version, with a hash of the source where an edit would not change the version."""
     # With a checkout on `sys.path`, a distribution is found twice: its `.egg-info` there says nothing of its origin.
-    installed = list(importlib.metadata.distributions(name=distribution))
+    installed = distributions(distribution)
     if not installed:
         return f"0+source.{source_hash(plugin)}"
-    version = str(installed[0].version)
+    version = installed[0].version
     if not any(map(_may_change, installed)):
         return version
     return f"{version}+source.{source_hash(plugin, _top_names(installed))}"
 
 
-def check_requirements(installed: importlib.metadata.Distribution) -> None:
+def check_requirements(installed: Distribution, present: Mapping[str, Distribution]) -> None:
     """Raise a `PluginError` if a plugin's distribution needs other versions of this project's than those installed."""
-    from packaging.specifiers import SpecifierSet
-
-    for text in installed.requires or ():  # what an extra needs ends with a marker
+    for text in installed.requires:  # what an extra needs ends with a marker
         needed = re.fullmatch(rf"({DISTRIBUTION}(?:-\w+)*)(?:\[.*\])? *\(?([<>=!~][^;()]*)\)?", text)
-        if needed is not None and _is_installed(needed[1]):
-            version = importlib.metadata.version(needed[1])
-            if not SpecifierSet(needed[2]).contains(version, prereleases=True):
-                raise PluginError(
-                    f"{installed.name} {installed.version} needs {text}, and {needed[1]} {version} is installed. "
-                    f"'pip install --upgrade {needed[1]} {installed.name}' installs versions that suit each other"
-                )
+        found = present.get(needed[1]) if needed is not None else None
+        if needed is not None and found is not None and not _suits(found.version, needed[2].strip()):
+            raise PluginError(
+                f"{installed.name} {installed.version} needs {text}, and {needed[1]} {found.version} is installed. "
+                f"'pip install --upgrade {needed[1]} {installed.name}' installs versions that suit each other"
+            )
 
 
-def _may_change(installed: importlib.metadata.Distribution) -> bool:
+def _suits(version: str, wanted: str) -> bool:
+    """Return whether a version is one of those that are wanted, such as `<0.2,>=0.1`."""
+    bounds = [re.fullmatch(r"\s*(>=|<)\s*([\d.]+)\s*", bound) for bound in wanted.split(",")]
+    if not re.fullmatch(r"[\d.]+", version) or None in bounds:
+        from packaging.specifiers import SpecifierSet  # loads slowly, and knows what else a version may be
+
+        return SpecifierSet(wanted).contains(version, prereleases=True)
+    for bound in filter(None, bounds):
+        is_later = _release(version) >= _release(bound[2])
+        if is_later != (bound[1] == ">="):
+            return False
+    return True
+
+
+def _release(version: str) -> list[int]:
+    """Return the numbers of a version without zeros at the end: 0.1.0 is 0.1."""
+    numbers = [int(part) for part in version.split(".")]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return numbers
+
+
+def _may_change(installed: Distribution) -> bool:
     """Return whether the code of a distribution may change under one version, because a local folder was installed.
 
     Editable or not, `dir_info` says so. Where the file that has it is damaged, the code is taken to change.
     """
     try:
-        origin = json.loads(installed.read_text("direct_url.json") or "{}")
+        text = installed.text("direct_url.json")
+        if not text:
+            return False
+        import json
+
+        origin = json.loads(text)
     except (OSError, ValueError, RecursionError):
         return True
     return not isinstance(origin, dict) or "dir_info" in origin
 
 
-def _top_names(installed: Iterable[importlib.metadata.Distribution]) -> set[str]:
+def _top_names(installed: Iterable[Distribution]) -> set[str]:
     """Return the names of the modules and packages that distributions put into Python's folder of packages."""
+    from importlib.metadata import PathDistribution
+
     names = set[str]()
     for distribution in installed:
-        for path in distribution.files or ():
+        for path in PathDistribution(distribution.folder).files or ():
             names.add(path.parts[0].removesuffix(".py"))
     return names
 
@@ -96,6 +220,10 @@ def source_hash(plugin: object, own: Collection[str] = ()) -> str:
     part of no installation: beside the plugin, on `sys.path`, in a folder that is installed editable, or among `own`,
     the names that the plugin's distribution installs.
     """
+    import hashlib
+
+    from benchrunner.io.seals import file_checksum
+
     digest, homes, seen = hashlib.sha256(), _homes(plugin), set[str]()
     is_known = False
     pending = list(homes)
@@ -214,20 +342,22 @@ def _recorded(unit: _Unit) -> frozenset[str]:
 @cache
 def _recorded_in(folder: str) -> frozenset[str]:
     names = set[str]()
-    for distribution in importlib.metadata.distributions(path=[folder]):
-        if distribution.read_text("RECORD") and not _may_change(distribution):
+    for distribution in map(Distribution, [Path(folder, name) for name in _metadata_folders(folder)]):
+        if distribution.text("RECORD") and not _may_change(distribution):
             names |= _top_names([distribution])
     return frozenset(names)
 
 
 def library(package: str) -> Plugin | None:
     """Return an installed package that is no plugin's as a supplier; None for what the core itself needs."""
+    import importlib.metadata
+
     needed = {DISTRIBUTION}
     for text in _requirements():
         needed.update(re.findall(r"^[\w.-]+", text))
     for name in importlib.metadata.packages_distributions().get(package, ()):
         if name not in needed:
-            return Plugin(package, name, installed_version(name, package))
+            return Plugin(package, name, partial(installed_version, name, package))
     return None
 
 
@@ -236,6 +366,8 @@ def code_behind(value: object, own: Collection[str]) -> set[str]:
 
     What a function calls is what its code names. This is looked up for functions of the packages `own`.
     """
+    import inspect
+
     packages, pending, seen = set[str](), [value], set[int]()
     for part in pending:  # grows by what functions name
         if id(part) in seen:
@@ -268,6 +400,8 @@ def _named_by(function: FunctionType) -> Iterator[object]:
 
 def _imported_by(function: FunctionType) -> Iterator[str]:
     """Yield the top packages that the code of a function imports when it runs, whether it has run yet or not."""
+    import dis
+
     steps = [step for step in dis.get_instructions(function) if step.opname != "EXTENDED_ARG"]
     for place, step in enumerate(steps):
         if step.opname == "IMPORT_NAME" and steps[place - 2].argval == 0:  # else it is relative
@@ -281,10 +415,10 @@ def top_package(module: str) -> str:
 
 def absent_plugins() -> list[str]:
     """Return the distributions of the extra `all` that are not installed."""
-    absent = []
+    absent, present = [], by_name(distributions())
     for text in _requirements():
         name = re.match(rf"{DISTRIBUTION}-\w+", text)
-        if name is not None and re.search(r"extra == ['\"]all['\"]", text) and not _is_installed(name[0]):
+        if name is not None and re.search(r"extra == ['\"]all['\"]", text) and name[0] not in present:
             absent.append(name[0])
     return absent
 
@@ -296,10 +430,8 @@ def absent_plugin_of(command: str) -> str:
 
 
 def _requirements() -> list[str]:
-    try:
-        return importlib.metadata.requires(DISTRIBUTION) or []
-    except importlib.metadata.PackageNotFoundError:  # a copy of the code that nobody installed
-        return []
+    """Return what the core needs; nothing if it is a copy of the code that nobody installed."""
+    return next((found.requires for found in distributions(DISTRIBUTION)), [])
 
 
 def advice_on_absent_plugins() -> str:
@@ -308,11 +440,3 @@ def advice_on_absent_plugins() -> str:
     if not absent:
         return ""
     return f"Not installed: {', '.join(absent)}; \"pip install '{DISTRIBUTION}[all]'\" brings them."
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        importlib.metadata.distribution(name)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True

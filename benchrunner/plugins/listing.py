@@ -83,6 +83,12 @@ def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, lis
     return {kind: list(_LISTS[kind](plugins)) for kind in kinds}
 
 
+def list_names(plugins: Plugins) -> dict[str, list[str]]:
+    """List the names of everything that the plugins offer: kind -> names. What the values are is not looked at."""
+    names: dict[str, list[str]] = {kind: list(getattr(plugins, kind)) for kind in KINDS if kind != "plugins"}
+    return {**names, "plugins": [plugin.name for plugin in (plugins.core, *plugins.loaded)]}
+
+
 def _tasks(plugins: Plugins) -> Iterator[Listed]:
     for task in plugins.tasks.values():
         rows = {name: split.rows for name, split in task.splits.items() if split.rows is not None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar, final
 
 from benchrunner.errors import RequestError, UnknownName, closest_names
 from benchrunner.plugins.distributions import Plugin, advice_on_absent_plugins
-from benchrunner.tasks.folds import in_folds
 
 if TYPE_CHECKING:
     from benchrunner.backbones.backbone import BackboneFamily
@@ -120,7 +118,11 @@ class Offers(Mapping[str, V]):
         """Return the offer of a task in folds that a name such as `mine/mood@5` means; None for other names."""
         plain, mark, folds = name.rpartition("@")
         offer = self.offer(plain) if mark and self.kind == "task" else None
-        return offer and replace(offer, value=in_folds(offer.value, folds))  # type: ignore[arg-type]
+        if offer is None:
+            return None
+        from benchrunner.tasks.folds import in_folds
+
+        return replace(offer, value=in_folds(offer.value, folds))  # type: ignore[arg-type]
 
     def offer_of(self, plugin: str | None, name: str) -> Offer[V] | None:
         """Return the offer of one plugin, or of any plugin if None is given, that a name without a prefix means."""
@@ -197,4 +199,6 @@ def mistyped_prefix(text: str, plugins: Collection[str]) -> str | None:
     plugin, colon, _ = text.partition(":")
     if not colon or not _LIKE_A_PLUGIN.fullmatch(plugin):
         return None
+    import difflib
+
     return plugin if difflib.get_close_matches(plugin.casefold(), plugins, cutoff=0.75) else None

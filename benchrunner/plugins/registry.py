@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
-from benchrunner.parameters.grids import GRIDS, NamedRecipe
 from benchrunner.plugin_code import PluginCode, PluginFailure, reason
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, code_behind, library, top_package
 from benchrunner.plugins.loading import Loading
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.search import Search
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
+    from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.plugins.backbone_search import BackboneSearch
     from benchrunner.tasks.task import Task
 
@@ -70,6 +70,8 @@ class Plugins:
     def __init__(self, core: Plugin) -> None:
         self.core = core
         self.manager = new_manager()
+        self._trial = new_manager()
+        """Each plugin is registered here for a trial."""
         self.loaded: list[Plugin] = []
         """Every plugin in use except the core's own."""
         self.are_installed = False
@@ -184,7 +186,7 @@ class Plugins:
         self.are_installed = False
         try:
             with PluginCode():
-                check_hooks(plugin, module)
+                check_hooks(plugin, module, self._trial)
         except BenchrunnerError as error:
             self.fail(plugin.name, error)
             return
@@ -322,6 +324,8 @@ class Plugins:
 
     def grid(self, name: str) -> Mapping[str, Sequence[Any]]:
         """Return the values of a grid by its name: one of `GRIDS`, or the grid of a named recipe."""
+        from benchrunner.parameters.grids import GRIDS
+
         if name not in self.grids:
             raise UnknownName("grid", name, self.grids)
         return GRIDS[name] if name in GRIDS else self.recipes.find(name).grid
@@ -329,6 +333,8 @@ class Plugins:
     @property
     def grids(self) -> list[str]:
         """Names of all grids."""
+        from benchrunner.parameters.grids import GRIDS
+
         return [*GRIDS, *(recipe.name for recipe in self.recipes.values() if recipe.grid)]
 
     def study(self, name: str) -> tuple[str, Path]:

@@ -162,13 +162,22 @@ def stage(plugin: Plugin, hooks: pluggy.HookRelay, kind: Kind) -> Staged:
     return staged
 
 
-def check_hooks(plugin: Plugin, module: object) -> None:
-    """Raise an error, also one of pluggy, if a plugin has no hooks, unknown ones or ones with other arguments."""
-    manager = new_manager()
-    manager.register(module, name=plugin.name)
-    callers = manager.get_hookcallers(module)
+def check_hooks(plugin: Plugin, module: object, trial: pluggy.PluginManager) -> None:
+    """Raise an error, also one of pluggy, if a plugin has no hooks, unknown ones or ones with other arguments.
+
+    `trial` is a plugin manager in which it is registered meanwhile.
+    """
+    try:
+        trial.register(module, name=plugin.name)
+        _check_hooks(trial, trial.get_hookcallers(module) or [])
+    finally:
+        if trial.has_plugin(plugin.name):
+            trial.unregister(name=plugin.name)
+
+
+def _check_hooks(manager: pluggy.PluginManager, callers: list[pluggy.HookCaller]) -> None:
     known = [name for name in vars(hookspecs) if getattr(manager.hook, name, None)]
-    for caller in callers or ():
+    for caller in callers:
         if not caller.has_spec():
             close = closest_names(caller.name, known)
             advice = f"Did you mean {' or '.join(close)}?" if close else f"The hooks are {', '.join(known)}."

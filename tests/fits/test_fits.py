@@ -127,8 +127,10 @@ def test_a_fit_depends_on_the_versions_of_the_plugins_it_uses(tmp_path: Path) ->
 
     def with_versions(own_version: str, idle_version: str) -> str:
         plugins: Plugins = discover(installed=False)
-        plugins.add(Plugin("own", "own", own_version), own())
-        plugins.add(Plugin("idle", "idle", idle_version), own(register_tasks=[mood(name="a/b")], register_backbones=[]))
+        plugins.add(Plugin("own", "own", lambda: own_version), own())
+        plugins.add(
+            Plugin("idle", "idle", lambda: idle_version), own(register_tasks=[mood(name="a/b")], register_backbones=[])
+        )
         return Runner(plugins, fit_runner.workspace).planner.plan(plugins.tasks.find("mood"), "words").id
 
     first = with_versions("1", "1")

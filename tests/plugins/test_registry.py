@@ -1,6 +1,5 @@
 """Discovery: whatever a plugin does, the others work and somebody can find out why it does not."""
 
-import importlib.metadata
 import re
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from benchrunner.command_line.main import main
 from benchrunner.engine import Backbone, BackboneFamily, Method
 from benchrunner.errors import BenchrunnerError, CheckpointError, PluginError, RequestError, UnknownName
 from benchrunner.parameters.grids import GRIDS
+from benchrunner.plugins import distributions
 from benchrunner.plugins.distributions import source_hash
 from benchrunner.results import Plugins, discover
 from benchrunner_kit.testing import TinyBackbone, tiny_family
@@ -159,34 +159,26 @@ def test_doctor_says_what_is_wrong_and_everything_else_goes_on(capsys: pytest.Ca
     assert "plugin broken is set aside" in said.err
 
 
-class Point:
-    """An entry point as installed metadata has it."""
-
-    def __init__(self, name: str, load: Any) -> None:
-        self.name, self.value, self.load = name, name, load
-        self.dist = SimpleNamespace(name=f"{name}-distribution", requires=None)
-
-
-def test_an_entry_point_that_cannot_be_imported_is_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(error: BaseException) -> Any:
-        def load() -> object:
-            raise error
-
-        return load
-
-    points = [
-        Point("absent", failing(ModuleNotFoundError("No module named 'absent'"))),
-        Point("leaving", failing(SystemExit("I go"))),
-        Point("typo", failing(SyntaxError("invalid syntax"))),
-        Point("well", lambda: own()),
-        Point("well", lambda: plugin(register_tasks=[mood(name="a/b")])),
-    ]
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
+def test_an_entry_point_that_cannot_be_imported_is_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = {"absent": "no_such_k", "leaving": "leaving_k", "typo": "typo_k", "well": "well_k:own"}
+    points = [*modules.items(), ("well", "well_k:rival")]
+    (tmp_path / "leaving_k.py").write_text("raise SystemExit('I go')")
+    (tmp_path / "typo_k.py").write_text("raise SyntaxError('invalid syntax')")
+    well_k = ModuleType("well_k")
+    monkeypatch.setitem(sys.modules, "well_k", well_k)
+    well_k.own, well_k.rival = own(), plugin(register_tasks=[mood(name="a/b")])  # type: ignore[attr-defined]
+    for number, (name, value) in enumerate(points):
+        folder = tmp_path / f"{name}_distribution{number}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Name: {name}-distribution\nVersion: 1.0\n\nName: of the text\n")
+        (folder / "entry_points.txt").write_text(f"[console_scripts]\nx = y:z\n\n[benchrunner]\n{name} = {value}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(distributions, "search_path", lambda: [str(tmp_path)])
     plugins = discover()
     assert [(one.name, one.distribution) for one in plugins.loaded] == [("well", "well-distribution")]
     reasons = {one.plugin: re.sub(r" \(\S+:\d+\)$", "", one.reason) for one in plugins.set_aside}
     assert reasons == {
-        "absent": "ModuleNotFoundError: No module named 'absent'",
+        "absent": "ModuleNotFoundError: No module named 'no_such_k'",
         "leaving": "SystemExit: I go",
         "typo": "SyntaxError: invalid syntax",
         "well": "well-distribution has a plugin of that name already, so that of well-distribution is not used",

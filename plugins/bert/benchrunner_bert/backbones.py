@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -124,6 +123,8 @@ def checkpoint_revision(folder: Path, workspace: Workspace, load: Callable[[], o
 
     A checkpoint whose revision is new is loaded once, so that a command with a bad one ends before its first fit.
     """
+    from importlib.metadata import version
+
     from benchrunner.engine import Cache
     from benchrunner_bert.checkpoint import weights_file
 
@@ -132,7 +133,7 @@ def checkpoint_revision(folder: Path, workspace: Workspace, load: Callable[[], o
     for path in (*(folder / name for name in FILES), weights_file(folder)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
-    memory = workspace.cache / "checked" / f"{digest.hexdigest()}-bert-{importlib.metadata.version('benchrunner-bert')}"
+    memory = workspace.cache / "checked" / f"{digest.hexdigest()}-bert-{version('benchrunner-bert')}"
     if not memory.exists():
         load()
         write_atomically(memory, lambda part: part.touch())

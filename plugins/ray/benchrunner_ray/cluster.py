@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -42,6 +41,8 @@ def _connect(address: str) -> None:
     import ray
 
     if ":" in address:
+        import socket
+
         host, _, port = address.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchrunner import Metric, RequestError, Task, print_line, print_note, printable
-from benchrunner.results import command_line, kept_studies
+from benchrunner.results import Plugins, command_line, kept_studies
 from benchrunner_runs.details import RunDetails, diff_runs, run_details
 from benchrunner_runs.removal import Removal, disk_usage, prune_runs, remove_runs, studies_of
 from benchrunner_runs.sizes import size_text, sum_of
@@ -94,9 +94,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace, runs: Path) -> None:
-    tasks, usual = arguments.plugins.tasks, dict[str, float]()
-    for task in tasks.values():  # the installed tasks, before others are read
-        usual |= _scales(task)
     summaries, notes = list_runs(runs, arguments.plugins)
     chosen = chosen_runs(
         summaries,
@@ -108,7 +105,7 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
     if arguments.json:
         command_line.output.print_json({"folder": str(runs), "runs": chosen, "notes": notes})
         return
-    _print_rows(_HEADER, [_row(run, tasks, usual) for run in chosen])
+    _print_rows(_HEADER, _rows(chosen, arguments.plugins))
     for note in (*notes, _sum(chosen, runs)):
         print_line(f"  {note}")
 
@@ -132,6 +129,14 @@ _RIGHT = {4, 6}
 
 def _scales(task: Task) -> dict[str, float]:
     return {metric.name: metric.scale for metric in task.metrics}
+
+
+def _rows(chosen: Sequence[RunSummary], plugins: Plugins) -> list[tuple[str, ...]]:
+    """Return the cells of runs. Without runs no task is loaded."""
+    usual = dict[str, float]()
+    for task in plugins.tasks.values() if chosen else ():
+        usual |= _scales(task)
+    return [_row(run, plugins.tasks, usual) for run in chosen]
 
 
 def _row(run: RunSummary, tasks: Mapping[str, Task], usual: Mapping[str, float]) -> tuple[str, ...]:

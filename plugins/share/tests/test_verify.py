@@ -250,7 +250,7 @@ def test_a_search_is_not_repeated_and_this_is_said(tmp_path: Path) -> None:
 
 def test_another_version_is_a_remark(folder: SharedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores that are equal prove more than equal versions."""
-    monkeypatch.setattr(folder.runner.plugins, "loaded", [Plugin("own", "own", "9.9")])
+    monkeypatch.setattr(folder.runner.plugins, "loaded", [Plugin("own", "own", lambda: "9.9")])
     verified = folder.verification()
     assert verified.is_equal
     assert [remark for remark in verified.remarks if "here is 9.9" in remark]

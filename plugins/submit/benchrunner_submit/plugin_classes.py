@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 from typing import TypeVar
 
 from benchrunner import closest_names
@@ -17,6 +15,8 @@ def plugin_class(name: str, base: type[Class], key: str) -> type[Class]:
 
     Only packages of installed plugins are imported. Raises a `decoding.Mistake` if there is no such class.
     """
+    import importlib.metadata  # loads slowly
+
     module_name, _, class_name = name.partition(":")
     installed = {point.module.partition(".")[0] for point in importlib.metadata.entry_points(group="benchrunner")}
     if module_name.partition(".")[0] not in installed:

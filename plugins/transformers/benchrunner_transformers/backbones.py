@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -233,6 +232,8 @@ def _remembered(files: str, workspace: Workspace, fingerprint: Callable[[], str]
 
 def checking_code() -> str:
     """Hash the code that checks a checkpoint: the source of this plugin, and the versions of its libraries."""
+    from importlib.metadata import version
+
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

@@ -115,12 +115,10 @@ def _run(case: Case, folder: Path, out: Path, err: Path) -> None:
 
 
 def _main(site: Path) -> int:
-    import importlib.metadata
-
     from benchrunner.command_line.main import main
+    from benchrunner.plugins import distributions
 
-    everything = importlib.metadata.distributions
-    importlib.metadata.distributions = lambda **wanted: everything(**{"path": [str(site)], **wanted})  # type: ignore[assignment]
+    distributions.search_path = lambda: [str(site)]
     return main()
 
 
