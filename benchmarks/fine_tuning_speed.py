@@ -1,4 +1,4 @@
-"""Examples a second of fine-tuning, beside transformers' Trainer: same weights, rows, recipe and machine, interleaved.
+"""Tokens a second of fine-tuning, beside transformers' Trainer: same weights, rows, recipe and machine, interleaved.
 
 python benchmarks/fine_tuning_speed.py --data DIR [--quick] [--model DIR] [--tasks cola,rte] [--precision fp32]
     [--architectures roberta,modernbert] [--cpu-time]
@@ -10,8 +10,9 @@ they scatter: see trainer_parity.py and squad_parity.py for scores after whole f
 
 The Trainer takes its batches from rows that are sorted by length as it sorts them over a large data set, in parts of
 50 batches; that is the fastest of its orders. Ours takes random batches. The first step of each side warms up and is
-not counted. `--without padded,bf16` leaves systems out. `--architectures` measures random models of other architectures
-in the model's shape and with its tokenizer; `--cpu-time` counts seconds of the processor in place of the clock's, for a
+not counted, and nor are its tokens, since the Trainer's first batch is its longest. Padding is not counted.
+`--without padded,bf16` leaves systems out. `--architectures` measures random models of other architectures in the
+model's shape and with its tokenizer; `--cpu-time` counts seconds of the processor in place of the clock's, for a
 machine with other work on one pinned core (`taskset -c 1`). `--profile` prints where our step goes instead.
 """
 
@@ -27,14 +28,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from measured_tasks import TASKS, default_model, described, existing_folder, machine, number, score, task_names
 from peer_tasks import BATCH, SORTED, grouped_trainer, peer_task
 
 from benchrunner import BenchrunnerError, Recipe, Task, Workspace
+from benchrunner.engine import randomness
 from benchrunner.results import Event, Runner, discover, predict
 from benchrunner.workspace import Settings
 
@@ -100,9 +104,35 @@ class Clock:
         if self.steps == 1:
             self.started = self.stopped
 
-    def rate(self, examples: int) -> float:
-        """Return the examples per second of all steps but the first."""
-        return (examples - BATCH) / (self.stopped - self.started)
+    def rate(self, tokens: Sequence[int]) -> float:
+        """Return the tokens per second of all steps but the first, from the number of tokens of each step."""
+        assert len(tokens) == self.steps
+        return sum(tokens[1:]) / (self.stopped - self.started)
+
+
+class Counting:
+    """Makes batches of examples as another collator does, and counts the tokens of each that are not padding."""
+
+    def __init__(self, collator: Any) -> None:
+        self.collator = collator
+        self.tokens: list[int] = []
+
+    def __call__(self, examples: list[dict[str, Any]]) -> Any:
+        batch = self.collator(examples)
+        self.tokens.append(int(batch["attention_mask"].sum()))
+        return batch
+
+
+def number_of_tokens(ids: list[Any]) -> int:
+    """Count the tokens of an example: of its sequence, or of its several sequences."""
+    return sum(map(len, ids)) if isinstance(ids[0], list) else len(ids)
+
+
+def tokens_of_steps(lengths: Sequence[int], seed: int) -> list[int]:
+    """Return the number of tokens of each of our steps: batches of the first epoch's order of the rows."""
+    order = randomness.permutation(len(lengths), seed, "order", 0)
+    counts = np.asarray(lengths)[order]
+    return [int(counts[start : start + BATCH].sum()) for start in range(0, len(counts), BATCH)]
 
 
 def trainer(asked: Measurement) -> dict[str, float]:
@@ -130,11 +160,13 @@ def trainer(asked: Measurement) -> dict[str, float]:
             seed=asked.seed,
             callbacks=[Timing()],
         )
+        counting = Counting(loop.data_collator)
+        loop.data_collator = counting
         loop.train()
         loop.data_collator = peer.collator()
         dev = runner.planner.rows(task, task.selection_splits[0]).table.to_pylist()
         answers = peer.answers(loop, dev, precision=asked.precision)
-        return {"rate": clock.rate(len(examples)), "score": score(task, dev, answers)}
+        return {"rate": clock.rate(counting.tokens), "score": score(task, dev, answers)}
 
 
 def ours(asked: Measurement) -> dict[str, float]:
@@ -155,7 +187,8 @@ def ours(asked: Measurement) -> dict[str, float]:
             raise BenchrunnerError(f"The fit {record.status}: {record.reason}")
         value = predict(fit, task.selection_splits[0], runner).record.scores[task.metrics[0].name].value
         examples = peer_task(described(task), asked.model).examples(asked.training_rows(runner, task))
-        return {"rate": clock.rate(len(examples)), "score": number(value)}
+        lengths = [number_of_tokens(example["input_ids"]) for example in examples]
+        return {"rate": clock.rate(tokens_of_steps(lengths, asked.seed)), "score": number(value)}
 
 
 def architecture_names(text: str) -> list[str]:
@@ -233,7 +266,7 @@ def compare(arguments: argparse.Namespace, model: Path, name: str) -> None:
     left_out = arguments.without.split(",") + (["plugin"] if arguments.architectures else [])
     systems = [system for system in SYSTEMS if not any(part in system for part in left_out)]
     print(f"\n{name}; {arguments.repeats} turn(s); {machine()}\n")
-    print("| task | steps | system | examples a second | ours / it | dev | score (deviation) |")
+    print("| task | steps | system | tokens a second | ours / it | dev | score (deviation) |")
     print("|---|---|---|---|---|---|---|")
     for task in arguments.tasks:
         steps = QUICK_STEPS.get(task, QUICK) if arguments.quick else STEPS.get(task, SORTED)
@@ -249,7 +282,7 @@ def compare(arguments: argparse.Namespace, model: Path, name: str) -> None:
             ratio = f"{rates[same] / rates[system]:.2f}" if same in rates and system != same else ""
             scores = [result["score"] for result in results[system]]
             spread = f" ({statistics.stdev(scores):.3f})" if len(scores) > 1 else ""
-            figures = f"{rates[system]:.1f} | {ratio} | {metric} | {statistics.fmean(scores):.3f}{spread}"
+            figures = f"{rates[system]:,.0f} | {ratio} | {metric} | {statistics.fmean(scores):.3f}{spread}"
             print(f"| {task} | {steps} | {system} | {figures} |", flush=True)
 
 

@@ -3,9 +3,12 @@
 import argparse
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from benchrunner import Recipe
 from benchrunner.results import discover
+from benchrunner.training.schedule import Schedule
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -45,6 +48,29 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert existing_folder(str(tmp_path)) == tmp_path
     with pytest.raises(argparse.ArgumentTypeError, match="there is no folder"):
         existing_folder(str(tmp_path / "none"))
+
+
+def test_the_tokens_of_the_first_step_are_not_counted() -> None:
+    """The Trainer's first batch is its longest: without its time, its tokens must not count either."""
+    from fine_tuning_speed import Clock, Counting
+
+    clock = Clock()
+    clock.now = iter([10.0, 11.0, 14.0]).__next__
+    counting = Counting(lambda examples: {"attention_mask": np.array(examples)})
+    for batch in ([[1, 1, 1]] * 32, [[1, 0, 0]] * 32, [[1, 1, 0]] * 10):
+        counting(batch)
+        clock.step()
+    assert clock.rate(counting.tokens) == (32 + 20) / 4
+
+
+def test_the_tokens_of_our_steps_are_those_of_the_fit() -> None:
+    from fine_tuning_speed import number_of_tokens, tokens_of_steps
+
+    lengths = np.random.default_rng(0).integers(5, 60, size=70)
+    schedule = Schedule(np.ones(70, dtype=np.int64), Recipe(epochs=1, batch_size=32), 3)
+    tokens = [int(lengths[schedule.batch(step)].sum()) for step in range(schedule.steps)]
+    assert tokens_of_steps(lengths.tolist(), 3) == tokens and len(tokens) == 3
+    assert (number_of_tokens([7, 8]), number_of_tokens([[7, 8], [9]])) == (2, 3)
 
 
 def test_the_peer_script_uses_no_code_of_this_project() -> None:
