@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 from pretraining_runs import killed_at, line, losses, model_card, run, samples, stopped_at, weights, words
@@ -15,6 +16,7 @@ from pretraining_runs import killed_at, line, losses, model_card, run, samples, 
 from benchrunner import RequestError
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.pretraining.deepspeed.configuration import configuration, stage_used
+from benchrunner_bert.pretraining.deepspeed.engine import Engine, host_group
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training import checkpoints
 from benchrunner_bert.pretraining.training.checkpoints import Saved
@@ -36,6 +38,18 @@ def test_a_process_alone_is_computed_at_stage_0(
     world: int, shares: bool, changes: dict[str, Any], options: dict[str, Any], stage: int
 ) -> None:
     assert stage_used(Settings(zero=2, **changes), options, world=world, shares=shares) == stage
+
+
+def test_sums_of_a_step_wait_for_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tensor on the device `meta` can be neither exchanged nor read: the sums must stay with the processors."""
+    groups = []
+    monkeypatch.setattr(torch.distributed, "new_group", lambda backend: groups.append(backend) or "hosts")
+    monkeypatch.setattr(torch.distributed, "all_reduce", lambda total, group: total.mul_(2 if group == "hosts" else 0))
+    engine = object.__new__(Engine)
+    engine.world, engine.device = 2, torch.device("meta")
+    engine._hosts = host_group(engine.device, engine.world)
+    assert engine.summed(3, 0.5) == [6.0, 1.0] and groups == ["gloo"]
+    assert host_group(torch.device("cpu"), 2) is host_group(engine.device, 1) is None and groups == ["gloo"]
 
 
 @pytest.mark.parametrize(

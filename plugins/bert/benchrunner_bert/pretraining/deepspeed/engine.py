@@ -31,6 +31,16 @@ _NO_SPACE = 1 << 24
 _ADVICE = "Remove it: the run continues from the checkpoint before it, if there is one."
 
 
+def host_group(device: torch.device, world: int) -> torch.distributed.ProcessGroup | None:
+    """Make a group of all processes that exchanges what their processors hold; None for the group that they are in.
+
+    Device groups, such as NCCL's, exchange tensors on devices alone: to read a sum is to wait for all steps before it.
+    """
+    if world == 1 or device.type == "cpu":
+        return None
+    return torch.distributed.new_group(backend="gloo")  # type: ignore[no-any-return]
+
+
 class Engine:
     """The model and its optimizer in DeepSpeed, in one process of a training: steps, sums, whole weights."""
 
@@ -76,6 +86,7 @@ class Engine:
             self._engine.enable_backward_allreduce = False
         self._clip = 0.0 if self.stage or clips_itself(options or {}) else settings.clip
         self.device = torch.device(self._engine.device)
+        self._hosts = host_group(self.device, self.world)
         named = self._engine.module.named_parameters()
         self._weights = {name: weight for name, weight in named if weight.requires_grad}
         self._link_moments()
@@ -89,11 +100,10 @@ class Engine:
         return self._engine.module  # type: ignore[no-any-return]
 
     def summed(self, *values: float) -> list[float]:
-        """Give the sum of each value over all processes."""
+        """Give the sum of each value over all processes. The processors exchange the values, and wait for no device."""
         total = torch.tensor(values, dtype=torch.float64)
         if self.world > 1:
-            total = total.to(self.device)
-            torch.distributed.all_reduce(total)
+            torch.distributed.all_reduce(total, group=self._hosts)
         return total.tolist()
 
     def sums_of_all(self, sums: torch.Tensor) -> torch.Tensor:
