@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,9 @@ _KEPT = {-3: 2**30, -1: 2**30, -2: 2**26}
 _NATIVE_BF16 = 8
 """Major compute capability of NVIDIA's first GPUs with bf16 units (Ampere). Older GPUs, such as T4 and V100, emulate
 bf16, and torch reports bf16 as supported there too."""
+
+_BF16_UNITS = ("avx512_bf16", "amx_tile")
+"""Vector units of processors that compute products in bf16; others emulate them."""
 
 
 @contextlib.contextmanager
@@ -104,8 +108,31 @@ def emulation_note(device: torch.device) -> str:
     return f"The GPU {torch.cuda.get_device_name(device)} emulates bf16, which is slower than --precision fp32."
 
 
+def bf16_gain(device: torch.device) -> float:
+    """Measure how many times as fast as in fp32 a processor computes products in bf16; 0 unless it has units for bf16.
+
+    Takes some hundredths of a second.
+    """
+    has_units = [getattr(torch.cpu, f"_is_{unit}_supported", bool)() for unit in _BF16_UNITS]
+    if device.type != "cpu" or not any(has_units):
+        return 0.0
+    seconds = {}
+    for kind in (torch.float32, torch.bfloat16):
+        matrix = torch.ones(512, 512, dtype=kind)
+        runs = []
+        for _ in range(4):  # the first one makes the kernel
+            started = time.perf_counter()
+            matrix @ matrix
+            runs.append(time.perf_counter() - started)
+        seconds[kind] = min(runs)
+    return seconds[torch.float32] / seconds[torch.bfloat16]
+
+
 def resolved_precision(name: str, device: str) -> str:
-    """Return the precision that a name means; `auto` is bf16 on GPUs that have bf16 units, and fp32 elsewhere."""
+    """Return the precision that a name means; `auto` is bf16 on GPUs that have bf16 units, and fp32 elsewhere.
+
+    On a CPU a result would otherwise depend on the processor that a study happens to run on.
+    """
     if name != "auto":
         return name
     place = torch.device(device)
