@@ -137,7 +137,6 @@ class Encoder(nn.Module, ABC):
                 "be fitted with the option redraw-layers. Leave it out."
             )
 
-    @abstractmethod
     def assemble(
         self,
         first: Sequence[str],
@@ -146,14 +145,16 @@ class Encoder(nn.Module, ABC):
     ) -> Sequences:
         """Turn texts, or pairs of texts, into token sequences with special tokens and segments of at most `max_length`.
 
-        Of a pair that is too long, the longer text is cut first.
+        Of a pair that is too long, the longer text is cut first. The default makes sequences of `pieces` and `frame`.
         """
+        seconds = None if second is None else self.pieces(second)
+        return self.frame.fitted(self.pieces(first), seconds, max_length)
 
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Tokenize whole texts, however long, without special tokens; pieces know their characters in the text."""
         raise PluginError(
-            f"{type(self).__name__} has no method `pieces`, which spans and tags need. Implement it, or use tasks of "
-            "another kind."
+            f"{type(self).__name__} has no method `pieces`, which spans, tags and the default `assemble` need. "
+            "Implement it, or use tasks of another kind."
         )
 
     def words(self, words: Sequence[str]) -> Pieces:
@@ -164,8 +165,8 @@ class Encoder(nn.Module, ABC):
     def frame(self) -> Frame:
         """The special tokens and segments around pieces, which make them a sequence."""
         raise PluginError(
-            f"{type(self).__name__} has no property `frame`, which spans and tags need. Implement it, or use tasks of "
-            "another kind."
+            f"{type(self).__name__} has no property `frame`, which spans, tags and the default `assemble` need. "
+            "Implement it, or use tasks of another kind."
         )
 
     @abstractmethod

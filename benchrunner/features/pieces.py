@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchrunner.errors import RequestError
 from benchrunner.features.arrays import Sequences, borders
 from benchrunner.features.blocks import ranges
 
@@ -43,6 +44,10 @@ class Pieces:
         of_first = np.where(is_longer, of_longer, of_shorter)
         of_second = np.where(is_longer, of_shorter, of_longer)
         return of_first, of_second
+
+    def cut(self, counts: np.ndarray, *, from_end: bool) -> Part:
+        """Keep `counts` pieces of each text: its first, or its last."""
+        return Part(self.tokens, self.starts[1:] - counts if from_end else self.starts[:-1], counts)
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,23 @@ class Frame:
             return self.single.size(pair=False)
         special = len(self.before) + len(self.after)
         return special + len(self.between) if pair else special
+
+    def fitted(self, first: Pieces, second: Pieces | None, max_length: int, *, from_end: bool = False) -> Sequences:
+        """Make a sequence of at most `max_length` tokens of each text, or of each pair, whose longer text is cut first.
+
+        Texts that are cut keep their first pieces, or their last pieces with `from_end`.
+        """
+        special = self.size(pair=second is not None)
+        room = max_length - special
+        shortest = 1 if second is None else 2
+        if room < shortest:
+            raise RequestError(
+                f"A sequence needs at least {special + shortest} tokens here; max_length is {max_length}."
+            )
+        if second is None:
+            return self.join(first.cut(np.minimum(first.counts, room), from_end=from_end)).sequences
+        of_first, of_second = first.counts_beside(second, room)
+        return self.join(first.cut(of_first, from_end=from_end), second.cut(of_second, from_end=from_end)).sequences
 
     def join(self, first: Part, second: Part | None = None) -> Joined:
         """Make one sequence of each range of pieces, or of each pair of ranges."""

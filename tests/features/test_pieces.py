@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from benchrunner.backbones.encoder import Encoder
-from benchrunner.errors import PluginError
-from benchrunner.features.pieces import Frame, Part
+from benchrunner.errors import PluginError, RequestError
+from benchrunner.features.pieces import Frame, Part, Pieces
 
 FRAME = Frame(before=(1,), between=(2, 3), after=(4,), unknown=9)
 TEXT = np.arange(10, 20, dtype=np.int32)
@@ -55,13 +55,40 @@ def test_a_sequence_without_any_token_is_the_unknown_token() -> None:
     assert joined.sequences.segments.tolist() == [0, 0, 0, 1]
 
 
+@pytest.mark.parametrize(
+    ("lengths", "room", "expected"),
+    [((3, 5), 9, (3, 5)), ((3, 5), 6, (3, 3)), ((6, 2), 5, (3, 2)), ((5, 6), 7, (3, 4)), ((6, 6), 7, (3, 4))],
+)
+def test_the_longer_text_of_a_pair_is_cut_first(lengths: tuple[int, int], room: int, expected: tuple[int, int]) -> None:
+    first, second = (text_of(length) for length in lengths)
+    sequences = FRAME.fitted(first, second, room + FRAME.size(pair=True))
+    a, b = expected
+    assert sequences.tokens.tolist() == [1, *range(10, 10 + a), 2, 3, *range(10, 10 + b), 4]
+
+
+def test_a_text_may_lose_its_first_pieces_instead() -> None:
+    assert FRAME.fitted(text_of(5), None, 4, from_end=True).tokens.tolist() == [1, 13, 14, 4]
+    assert FRAME.fitted(text_of(5), None, 4).tokens.tolist() == [1, 10, 11, 4]
+    pair = FRAME.fitted(text_of(5), text_of(2), 7, from_end=True)
+    assert pair.tokens.tolist() == [1, 13, 14, 2, 3, 11, 4]
+
+
+def test_too_little_room_for_a_pair_is_refused() -> None:
+    with pytest.raises(RequestError, match="at least 6 tokens here; max_length is 5"):
+        FRAME.fitted(text_of(1), text_of(1), 5)
+
+
+def text_of(length: int) -> Pieces:
+    return Pieces(TEXT, np.zeros((length, 2), dtype=np.int32), np.array([0, length], dtype=np.int64))
+
+
 def test_an_encoder_without_pieces_says_what_it_cannot_do() -> None:
     class Bare(Encoder):
         """Whole texts only."""
 
         assemble = hidden_states = summary = save = None  # type: ignore[assignment]
 
-    with pytest.raises(PluginError, match="Bare has no method `pieces`, which spans and tags need"):
+    with pytest.raises(PluginError, match="Bare has no method `pieces`, which spans, tags and"):
         Bare().words(["x"])
     with pytest.raises(PluginError, match="Bare has no property `frame`"):
         _ = Bare().frame

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from benchrunner import CheckpointError, RequestError, read_json_object
-from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, tokenizer_limits
+from benchrunner import CheckpointError, read_json_object
+from benchrunner.engine import Frame, Pieces, Sequences, WordCache, tokenizer_limits
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's special tokens."""
@@ -153,21 +153,8 @@ class BertTokenizer:
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Encode texts or pairs of texts on all cores; pairs that are too long lose tokens at the end of the longer."""
-        shortest = 3 if second is None else 5
-        if max_length < shortest:
-            raise RequestError(f"A sequence needs at least {shortest} tokens here; max_length is {max_length}.")
-        room = max_length - self.frame.size(pair=second is not None)
-        firsts = self.words.tokens(first)
-        if second is None:
-            return self.frame.join(_part(firsts, np.minimum(firsts.counts, room))).sequences
-        seconds = self.words.tokens(second)
-        counts = firsts.counts_beside(seconds, room)
-        return self.frame.join(_part(firsts, counts[0]), _part(seconds, counts[1])).sequences
-
-
-def _part(pieces: Pieces, counts: np.ndarray) -> Part:
-    """Keep the first `counts` pieces of each text."""
-    return Part(pieces.tokens, pieces.starts[:-1], counts)
+        seconds = None if second is None else self.words.tokens(second)
+        return self.frame.fitted(self.words.tokens(first), seconds, max_length)
 
 
 def is_lowercase(pieces: Iterable[str]) -> bool:

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from benchrunner import CheckpointError, RequestError
-from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, first_line, tokenizer_limits
+from benchrunner import CheckpointError
+from benchrunner.engine import Frame, Pieces, Sequences, WordCache, first_line, tokenizer_limits
 from benchrunner_transformers.checkpoint.tokenizer_files import read_configuration, read_tokenizer
 
 _CHUNK = 4096
@@ -134,24 +134,9 @@ class HubTokenizer:
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Encode texts or pairs of texts on all cores; pairs that are too long lose tokens of the longer text."""
-        special = self.frame.size(pair=second is not None)
-        room = max_length - special
-        shortest = 1 if second is None else 2
-        if room < shortest:
-            raise RequestError(
-                f"A sequence needs at least {special + shortest} tokens here; max_length is {max_length}."
-            )
-        firsts = self._cache.tokens(first)
-        if second is None:
-            return self.frame.join(self._part(firsts, np.minimum(firsts.counts, room))).sequences
-        seconds = self._cache.tokens(second)
-        counts = firsts.counts_beside(seconds, room)
-        return self.frame.join(self._part(firsts, counts[0]), self._part(seconds, counts[1])).sequences
-
-    def _part(self, pieces: Pieces, counts: np.ndarray) -> Part:
-        """Keep `counts` pieces of each text: the first, or the last if the tokenizer truncates on the left."""
-        from_left = self._tokenizer.truncation_side == "left"
-        return Part(pieces.tokens, pieces.starts[1:] - counts if from_left else pieces.starts[:-1], counts)
+        seconds = None if second is None else self._cache.tokens(second)
+        from_end = self._tokenizer.truncation_side == "left"
+        return self.frame.fitted(self._cache.tokens(first), seconds, max_length, from_end=from_end)
 
     def _frame(self) -> Frame:
         """Find the special tokens by encoding a short text, alone and in a pair."""
