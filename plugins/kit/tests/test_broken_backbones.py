@@ -306,3 +306,14 @@ def test_a_broken_backbone_is_told_how(name: str, tmp_path: Path) -> None:
 
 def test_a_whole_backbone_passes(tmp_path: Path) -> None:
     check_backbone(Of({}), family({}), Workspace(tmp_path, tmp_path), tmp_path / "saved")
+
+
+def test_two_words_may_have_one_embedding(tmp_path: Path) -> None:
+    class Alike(TinyEncoder):
+        def __init__(self) -> None:
+            super().__init__()
+            rain, x = self.pieces(["rain x"]).tokens.tolist()  # the first words of the shortest pair of texts
+            self.word.weight.data[x] = self.word.weight.data[rain]
+
+    case = {"kind": Alike}
+    check_backbone(Of(case), family(case), Workspace(tmp_path, tmp_path), tmp_path / "saved")

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 import torch
 from changed_methods import changed, raising
+from torch import nn
 
 from benchrunner import Choose, Classify, MultiLabel, PluginError, Recipe, Regress, Rows, Span, Tag
 from benchrunner.engine import Encoder, Features, FlatBatch, Problem
@@ -179,6 +180,47 @@ WHOLE: dict[str, tuple[Problem, Mapping[str, Sequence[Any]]]] = {
 def test_the_problems_of_the_core_pass(name: str) -> None:
     problem, columns = WHOLE[name]
     check_problem(problem, columns)
+
+
+class Ascending(nn.Module):
+    """Two numbers, of which the second is never the smaller one."""
+
+    def forward(self, scores: torch.Tensor) -> torch.Tensor:
+        return torch.cat([scores, scores + 1], dim=1)
+
+
+@dataclass(frozen=True)
+class Likely(Classify):  # type: ignore[misc]
+    """A problem whose loss has a value only for what its own layers give."""
+
+    width = 1
+
+    def own_layers(self, seed: int) -> nn.Module:
+        return Ascending()
+
+    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        low, high = outputs.unbind(1)
+        of_second = (high.sigmoid() - low.sigmoid()).log()  # nan unless low < high
+        return -torch.where(batch.targets["label"] == 1, of_second, low.sigmoid().log()).sum()
+
+    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Any) -> list[str]:
+        return [self.labels[int(low < 0)] for low in outputs[:, 0]]
+
+    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Any) -> dict[str, Any]:
+        return {}
+
+    def majority_output(self, table: pa.Table) -> np.ndarray:
+        return np.array([0.0, 1.0], dtype=np.float32)
+
+    def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
+        return np.asarray(np.mean(outputs, axis=0))
+
+    def fallback_output(self) -> np.ndarray:
+        return np.array([0.0, 1.0], dtype=np.float32)
+
+
+def test_a_loss_gets_what_own_layers_give() -> None:
+    check_problem(Likely(("glad", "sad")), {**COLUMNS, "label": ["glad", "sad"] * 3})
 
 
 def test_a_check_with_too_few_rows_is_refused() -> None:

@@ -10,7 +10,8 @@ from benchrunner import Answers, BenchrunnerError, BoardFile, Leaderboard, Plugi
 from benchrunner.engine import seals
 from benchrunner.results import discover
 from benchrunner_kit.testing.contract import Findings, described
-from benchrunner_kit.testing.problem_checks import answers_of, sample_outputs
+from benchrunner_kit.testing.loss_checks import sample_outputs
+from benchrunner_kit.testing.problem_checks import answers_of
 from benchrunner_kit.testing.samples import with_data
 from benchrunner_kit.testing.tiny_encoder import TinyEncoder
 from benchrunner_submit import check_submission, write_answers

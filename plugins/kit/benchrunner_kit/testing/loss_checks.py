@@ -29,8 +29,7 @@ def check_loss(problem: Problem, table: pa.Table, recipe: Recipe, findings: Find
     """Compare the loss of a batch with those of its units, and what the loss learns with what is decoded."""
     with findings.step("to compute the loss"):
         features = problem.encode(table, TinyEncoder(), recipe, training=True)
-        drawn = np.random.default_rng(1).normal(size=output_shape(problem, features))
-        outputs = torch.tensor(drawn, dtype=torch.float32, requires_grad=True)
+        outputs = seen_by_the_loss(problem.own_layers(0), _drawn(problem, features, seed=1).requires_grad_())
         units = np.arange(features.units)
         whole = _loss(problem, outputs, features, units)
         if not isinstance(whole, torch.Tensor) or whole.shape != () or whole.dtype != torch.float32:
@@ -47,14 +46,25 @@ def check_loss(problem: Problem, table: pa.Table, recipe: Recipe, findings: Find
         _check_learning(problem, table, features, recipe, findings)
 
 
-def output_shape(problem: Problem, features: Features) -> tuple[int, int]:
-    """Return the number of outputs that `loss` and `gather` get, one for each sequence or token, and their width."""
+def sample_outputs(problem: Problem, features: Features) -> np.ndarray:
+    """Draw outputs as `loss` and `gather` get them: one for each sequence or token, behind the problem's own layers."""
+    with torch.no_grad():
+        return seen_by_the_loss(problem.own_layers(0), _drawn(problem, features, seed=0)).numpy().copy()
+
+
+def seen_by_the_loss(layers: torch.nn.Module | None, outputs: torch.Tensor) -> torch.Tensor:
+    """Return what the problem's own layers make of a head's outputs."""
+    if layers is None:
+        return outputs
+    made: torch.Tensor = layers(outputs)
+    return made
+
+
+def _drawn(problem: Problem, features: Features, *, seed: int) -> torch.Tensor:
+    """Draw outputs as a head gives them."""
     slots = features.tokens if problem.head.level == "token" else features.owner
-    width = problem.head.width
-    layers = problem.own_layers(0)
-    if layers is not None:
-        width = layers(torch.zeros(1, width)).shape[-1]
-    return len(slots), width
+    drawn = np.random.default_rng(seed).normal(size=(len(slots), problem.head.width))
+    return torch.tensor(drawn, dtype=torch.float32)
 
 
 def _loss(problem: Problem, outputs: torch.Tensor, features: Features, units: np.ndarray) -> torch.Tensor:
@@ -95,22 +105,25 @@ def _check_learning(problem: Problem, table: pa.Table, features: Features, recip
     asked = problem.encode(table, TinyEncoder(), recipe, training=False)
     if not np.array_equal(asked.tokens, features.tokens):
         return  # other sequences are trained than asked, so that the outputs of one are not those of the other
-    drawn = np.random.default_rng(2).normal(size=output_shape(problem, features))
-    outputs = torch.tensor(0.01 * drawn, dtype=torch.float32, requires_grad=True)  # zeros may be a saddle point
-    optimizer = torch.optim.Adam([outputs], lr=RATE)
+    outputs = (0.01 * _drawn(problem, features, seed=2)).requires_grad_()  # zeros may be a saddle point
+    layers = problem.own_layers(0)
+    optimizer = torch.optim.Adam([outputs, *(layers.parameters() if layers else ())], lr=RATE)
     units = np.arange(features.units)
     batch = collate(features, units, torch.device("cpu"))
     places = _places(problem, features, units, batch)
-    first = problem.loss(outputs[places], batch).item()
-    for _ in range(STEPS):
+    losses = []
+    for _ in range(STEPS + 1):
         optimizer.zero_grad()
-        problem.loss(outputs[places], batch).backward()  # type: ignore[no-untyped-call]
+        learned = seen_by_the_loss(layers, outputs)
+        loss = problem.loss(learned[places], batch)
+        losses.append(loss.item())
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    last = problem.loss(outputs[places], batch).item()
+    first, last = losses[0], losses[-1]
     if not last < first:
         findings.add(f"gradient steps do not lower the loss ({first:.4g} before, {last:.4g} after): check its sign")
         return
-    raw = problem.gather(outputs.detach().numpy().copy(), asked, table)
+    raw = problem.gather(learned.detach().numpy().copy(), asked, table)
     answers = problem.decode(raw, table, problem.decoding)
     gold = problem.gold(table) or []
     wrong = [row for row, label in enumerate(gold) if not _is_right(answers[row], problem.best_answer(label))]

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchrunner import DataError, PluginError, Recipe, RequestError, Rows
 from benchrunner_kit.testing.contract import Findings, described
-from benchrunner_kit.testing.loss_checks import check_loss, output_shape
+from benchrunner_kit.testing.loss_checks import check_loss, sample_outputs
 from benchrunner_kit.testing.tiny_encoder import TinyEncoder
 
 if TYPE_CHECKING:
@@ -100,11 +100,6 @@ def examine(problem: Problem, table: pa.Table, recipe: Recipe, findings: Finding
     with findings.step("to write and read answers"):
         check_spelling(problem, problem.gold(table) or [], findings)
     check_loss(problem, table, recipe, findings)
-
-
-def sample_outputs(problem: Problem, features: Features) -> np.ndarray:
-    """Draw outputs as a head gives them: one for each sequence or token."""
-    return np.random.default_rng(0).normal(size=output_shape(problem, features)).astype(np.float32)
 
 
 def answers_of(problem: Problem, raw: np.ndarray, table: pa.Table) -> list[Any]:
@@ -248,7 +243,7 @@ def _decode_alone(
         one = table.slice(row, 1)
         alone = problem.encode(one, TinyEncoder(), recipe, training=False)
         chosen = _tokens_of(features, row) if problem.head.level == "token" else np.asarray(features.owner) == row
-        if np.count_nonzero(chosen) != output_shape(problem, alone)[0]:
+        if np.count_nonzero(chosen) != len(sample_outputs(problem, alone)):
             return  # the encoding differs, which was said already
         single = answers_of(problem, problem.gather(outputs[chosen].copy(), alone, one), one)
         if single != answers[row : row + 1]:

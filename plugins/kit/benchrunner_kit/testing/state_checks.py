@@ -163,32 +163,30 @@ def _compare(before: States, after: States, what: str, advice: str, findings: Fi
 def _check_summary_place(encoder: Encoder, sequences: Sequences, findings: Findings) -> None:
     """Check that the state at `summary_place` has read the token at the other end of its sequence.
 
-    The shortest sequence of four tokens or more is read: in a long one, a recurrent network or a window of attention
-    may lose the far token.
+    The shortest sequence of four tokens or more is read, of those in which another token there has another embedding:
+    in a long one, a recurrent network or a window of attention may lose the far token.
     """
     lengths = sequences.starts[1:] - sequences.starts[:-1]
-    [long_enough] = np.nonzero(lengths >= 4)
-    if not len(long_enough):
-        return
-    chosen = int(long_enough[lengths[long_enough].argmin()])
     far = -2 if encoder.summary_place == "first" else 1  # a special token may be at the very end
     place = 0 if encoder.summary_place == "first" else -1
-    begin = sequences.starts[chosen]
-    end = sequences.starts[chosen + 1]
-    tokens = sequences.tokens.copy()
-    row = tokens[begin:end]
-    row[far] = row[1] if row[far] != row[1] else row[2]
-    if row[far] == sequences.tokens[begin:end][far]:
+    for chosen in np.argsort(lengths, kind="stable").tolist():
+        if lengths[chosen] < 4:
+            continue
+        tokens = sequences.tokens.copy()
+        row = tokens[sequences.starts[chosen] : sequences.starts[chosen + 1]]
+        row[far] = row[1] if row[far] != row[1] else row[2]
+        changed = Sequences(tokens, sequences.segments, sequences.starts)
+        before = states(encoder, batch_of(sequences, [chosen])).layers
+        after = states(encoder, batch_of(changed, [chosen])).layers
+        if torch.equal(before[0][0], after[0][0]):
+            continue
+        if torch.equal(before[-1][0][place], after[-1][0][place]):
+            other = "last" if encoder.summary_place == "first" else "first"
+            findings.add(
+                f"`summary_place` is '{encoder.summary_place}', but the last layer's state there does not change with "
+                f"a token at the other end: set it to '{other}' if the layers read in one direction"
+            )
         return
-    changed = Sequences(tokens, sequences.segments, sequences.starts)
-    before = states(encoder, batch_of(sequences, [chosen])).layers[-1][0][place]
-    after = states(encoder, batch_of(changed, [chosen])).layers[-1][0][place]
-    if torch.equal(before, after):
-        other = "last" if encoder.summary_place == "first" else "first"
-        findings.add(
-            f"`summary_place` is '{encoder.summary_place}', but the last layer's state there does not change with a "
-            f"token at the other end: set it to '{other}' if the layers read in one direction"
-        )
 
 
 def check_dropout(encoder: Encoder, sequences: Sequences, findings: Findings) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchrunner import BenchrunnerError, Metric, Rows, Workspace
 from benchrunner_kit.testing.contract import Findings, described
-from benchrunner_kit.testing.loss_checks import output_shape
+from benchrunner_kit.testing.loss_checks import sample_outputs
 from benchrunner_kit.testing.problem_checks import (
     check_decoding,
     check_features,
@@ -65,7 +65,7 @@ def _check_split(task: Task, rows: Rows, findings: Findings, *, labelled: bool) 
     gold = problem.gold(rows.table)
     features = problem.encode(rows.table, TinyEncoder(), task.recipe, training=False)
     check_features(problem, features, rows.table, findings)
-    raw = problem.gather(np.zeros(output_shape(problem, features)), features, rows.table)
+    raw = problem.gather(sample_outputs(problem, features), features, rows.table)
     check_decoding(problem, raw, rows.table, findings)
     positions, sequences = problem.recurrent_sequences(features, rows.table)
     if len(positions) != len(sequences.tokens):
