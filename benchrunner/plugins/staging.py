@@ -163,26 +163,24 @@ def stage(plugin: Plugin, hooks: pluggy.HookRelay, kind: Kind) -> Staged:
 
 
 def check_hooks(plugin: Plugin, module: object, trial: pluggy.PluginManager) -> None:
-    """Raise an error, also one of pluggy, if a plugin has no hooks, unknown ones or ones with other arguments.
+    """Raise an error, also one of pluggy, for unknown hooks, other arguments, and a hook without `@hookimpl`.
 
-    `trial` is a plugin manager in which it is registered meanwhile.
+    A plugin may have no hooks: files name its classes and metrics. `trial` is a plugin manager in which it is
+    registered meanwhile.
     """
+    known = sorted(name for name, caller in vars(trial.hook).items() if caller.has_spec())
     try:
         trial.register(module, name=plugin.name)
-        _check_hooks(trial, trial.get_hookcallers(module) or [])
+        callers = trial.get_hookcallers(module) or []
     finally:
         if trial.has_plugin(plugin.name):
             trial.unregister(name=plugin.name)
-
-
-def _check_hooks(manager: pluggy.PluginManager, callers: list[pluggy.HookCaller]) -> None:
-    known = [name for name in vars(hookspecs) if getattr(manager.hook, name, None)]
     for caller in callers:
         if not caller.has_spec():
             close = closest_names(caller.name, known)
             advice = f"Did you mean {' or '.join(close)}?" if close else f"The hooks are {', '.join(known)}."
             raise PluginError(f"there is no hook '{caller.name}'. {advice}")
-    if not callers:
+    if not callers and any(name in known or name.startswith("register_") for name in dir(module)):
         raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
 
 

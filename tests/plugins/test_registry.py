@@ -85,6 +85,11 @@ BROKEN = {
 }
 
 
+def test_a_plugin_may_have_classes_and_no_hooks() -> None:
+    plugins = found(("values", SimpleNamespace(KAPPA=1, kappa=lambda gold, answers: 1)))
+    assert not plugins.set_aside and "values" in [one.name for one in plugins.loaded]
+
+
 READERS = {
     "raises": (lambda kind, name, plugins: 1 / 0, "The plugin 'reader' failed: ZeroDivisionError"),
     "wrong value": (lambda kind, name, plugins: "glad", "the hook gave 'glad', which is not a Task"),

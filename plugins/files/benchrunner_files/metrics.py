@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benchrunner import (
@@ -17,6 +18,7 @@ from benchrunner import (
     Metric,
     MultiLabel,
     Regress,
+    RequestError,
     RowSums,
     Span,
     Tag,
@@ -31,6 +33,8 @@ from benchrunner import (
     roc_auc,
 )
 from benchrunner.engine import Problem
+from benchrunner_files.kinds import KINDS
+from benchrunner_submit import plugin_value
 
 if TYPE_CHECKING:
     from benchrunner.results import Plugins
@@ -48,7 +52,8 @@ _OF_LABELS: Mapping[str, Callable[[Labels], Metric]] = {
 def metrics_of(names: Sequence[str], problem: Problem, plugins: Plugins) -> tuple[Metric, ...]:
     """Return the metrics of some names, or the default metrics of the problem without names.
 
-    Besides the names of the problem, `f1:LABEL` is the F1 of one label, and `TASK:METRIC` the metric of another task.
+    Besides the names of the problem, `f1:LABEL` is the F1 of one label, `TASK:METRIC` the metric of another task and
+    `PACKAGE:NAME` a metric of a plugin. What a file names is shown, also if the other task shows it on demand alone.
     """
     known = _known(problem)
     if not names:
@@ -64,9 +69,14 @@ def metrics_of(names: Sequence[str], problem: Problem, plugins: Plugins) -> tupl
             of_task = {metric.name: metric for metric in plugins.tasks[kind].metrics}
             if rest not in of_task:
                 raise UnknownName("metric", rest, of_task, where=f"of {kind}")
-            metrics.append(of_task[rest])
+            metrics.append(replace(of_task[rest], detail=False))
+        elif kind.isidentifier() and kind != "f1":
+            metrics.append(plugin_value(name, Metric, "metrics"))
         else:
-            advice = "f1:LABEL is understood as well, and TASK:METRIC is the metric of another task."
+            advice = (
+                "f1:LABEL is understood as well, TASK:METRIC is the metric of another task, and PACKAGE:NAME one of a "
+                "plugin."
+            )
             raise UnknownName("metric", name, known, advice, where=f"for the problem '{problem.name}'")
     return tuple(metrics)
 
@@ -77,6 +87,11 @@ def _defaults(problem: Problem) -> tuple[str, ...]:
         return ("f1", "accuracy") if _is_iob(problem) else ("accuracy",)
     if isinstance(problem, Regress):
         return ("pearson", "spearman")
+    if type(problem) not in {kind.problem for kind in KINDS.values()}:
+        raise RequestError(
+            f"name the metrics of the problem '{problem.name}', which a plugin brings: metrics = [\"accuracy\"], or "
+            "PACKAGE:NAME of a plugin's metric"
+        )
     return {MultiLabel: ("f1_micro", "f1_macro"), Span: ("exact_match",)}.get(type(problem), ("accuracy",))
 
 

@@ -207,7 +207,8 @@ def _check_columns(described: TaskFile, text: TomlText) -> None:
                 + f" To keep a further column, list it: keep = [{json.dumps(column)}].",
                 f"columns.{column}",
             )
-    for column, holds in known.items():
+    needed = {**dict.fromkeys(described.problem.label_columns, "the label"), **known}
+    for column, holds in needed.items():
         if column not in described.columns and not holds.startswith("("):
             raise decoding.Mistake(f'{column} is missing: {holds}. Write {column} = "NAME OF A COLUMN".', "columns")
 

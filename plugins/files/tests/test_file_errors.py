@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mood_file import TASK
+from mood_file import SHOP, TASK
 
 from benchrunner import RequestError, UnknownName, Workspace
 from benchrunner.results import Plugins
@@ -152,6 +152,22 @@ def test_no_file_leads_out_of_its_folder(
     (tmp_path / "link.csv").symlink_to(outside)  # after the file was read
     with pytest.raises(RequestError, match="is a link that leads out of the folder"):
         task.load("dev", workspace)
+
+
+OF_PLUGINS = {
+    "metrics": ('metrics = ["ranking/wikiqa:ndcg@10"]\n', "", "name the metrics of the problem 'rank'"),
+    "a label column": ('label = "grades"\n', "", "toml:[0-9]+: columns: label is missing"),
+    "a problem": ("ng:Rank", "ng:Rang", "has no class 'Rang' that is derived from Problem. Did you mean Rank"),
+    "a metric": ("ranking/wikiqa:ndcg@10", "benchrunner_ranking:NDCG", "benchrunner_ranking has no Metric 'NDCG'"),
+    "a package": ("ranking/wikiqa:ndcg@10", "os:path", "no installed plugin has the package 'os'"),
+}
+
+
+@pytest.mark.parametrize("name", OF_PLUGINS)
+def test_what_a_plugins_problem_lacks_is_named(name: str, task_file: Callable[..., Path], plugins: Plugins) -> None:
+    old, new, message = OF_PLUGINS[name]
+    with pytest.raises(RequestError, match=message):
+        plugins.tasks.find(str(task_file(SHOP.replace(old, new))))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from benchrunner import Classify, MultiLabel, Regress, Span, Tag
+import benchrunner_glue
+from benchrunner import Classify, Metric, MultiLabel, Regress, Span, Tag
 from benchrunner.results import Plugins
 from benchrunner_conll.conlleval import evaluate
 from benchrunner_files.kinds import KINDS
@@ -42,6 +43,16 @@ def test_an_answer_is_one_of_the_gold_answers_or_empty() -> None:
 )
 def test_every_problem_has_default_metrics(problem: object, names: list[str], plugins: Plugins) -> None:
     assert [metric.name for metric in metrics_of([], problem, plugins)] == names  # type: ignore[arg-type]
+
+
+def test_a_metric_of_a_plugin_or_another_task_is_shown(plugins: Plugins, monkeypatch: pytest.MonkeyPatch) -> None:
+    mae = Metric.of_rows("mae", lambda gold, answer: abs(gold - answer), lower_is_better=True)
+    monkeypatch.setattr(benchrunner_glue, "MAE", mae, raising=False)
+    names = ["benchrunner_glue:MAE", "ranking/wikiqa:ndcg@10"]
+    of_plugin, of_task = metrics_of(names, Classify(("0", "1")), plugins)
+    assert of_plugin is mae
+    assert of_task.name == "ndcg@10" and not of_task.detail  # WikiQA itself shows it with --metrics all
+    assert plugins.tasks["ranking/wikiqa"].metrics[2].detail
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -118,6 +118,20 @@ def test_every_problem_reads_its_columns(
     assert task.metrics
 
 
+def test_the_shop_of_the_documentation_is_ranked(
+    task_file: Write, plugins: Plugins, workspace: Workspace, tmp_path: Path
+) -> None:
+    page = ROOT / "docs" / "files.md"
+    [text] = [block for block in blocks("toml", page) if "benchrunner_ranking:Rank" in block]
+    line = '{"query": "red hat", "products": ["a red hat", "a cap"], "grades": [2, 0]}'
+    assert line in page.read_text()
+    for role in ("train", "dev"):
+        (tmp_path / f"{role}.jsonl").write_text(f"{line}\n")
+    task = plugins.tasks.find(str(task_file(text)))
+    assert rows(task, workspace)["choices"] == [["a red hat", "a cap"]]
+    assert [metric.name for metric in task.metrics] == ["ndcg@10", "map"]
+
+
 def test_a_value_and_no_comment_makes_another_task(task_file: Write, plugins: Plugins) -> None:
     first = plugins.tasks.find(str(task_file()))
     assert plugins.tasks.find(str(task_file(f"# moods\n\n{TASK}"))) is first

@@ -13,7 +13,7 @@ from benchrunner_submit.file_kinds.columns_file import Columns
 from benchrunner_submit.file_kinds.json_file import JsonLines, JsonMap
 from benchrunner_submit.file_kinds.spellings import LabelList, Labels, Number, Spelling, Text
 from benchrunner_submit.file_kinds.text_files import Lines, Table as TableFile
-from benchrunner_submit.plugin_classes import plugin_class
+from benchrunner_submit.plugin_values import plugin_class
 
 KINDS: Mapping[str, type[FileKind]] = {
     "table": TableFile,
