@@ -76,7 +76,8 @@ class BoardFile:
             columns = ", ".join(self.kind.row_columns)
             raise RequestError(
                 f"{self.name} holds columns of the rows of {self.task}, split {self.split}: give {rows:,} rows with "
-                f"{columns} as the table of the answers."
+                f"{columns} as the table of the answers. A task keeps columns that `Task.columns`, in a task file "
+                "`keep`, names."
             )
         content = self.kind.write(self.name, answers)
         faults = self.kind.check(self.name, content, rows, table=table)
