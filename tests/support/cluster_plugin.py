@@ -5,6 +5,7 @@ file `ID-PROCESS-TIME` in the folder BENCHRUNNER_MARKS.
 """
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -81,6 +82,7 @@ class Home:
         monkeypatch.setenv("PYTHONPATH", f"{self.site}{os.pathsep}{SUPPORT}")
         monkeypatch.setenv("BENCHRUNNER_MARKS", str(self.marks))
         monkeypatch.setenv("BENCHRUNNER_CACHE", str(folder / "cache"))
+        monkeypatch.setenv("BENCHRUNNER_TASKS", "")
         monkeypatch.setenv("OMP_NUM_THREADS", "1")
         monkeypatch.chdir(folder)
 
@@ -93,6 +95,17 @@ class Home:
         """Plan fits that differ by their seeds."""
         recipe, task = Recipe(lr=0.02, epochs=epochs, batch_size=8), runner.plugins.tasks.find("mine/mood")
         return [runner.planner.plan(task, "words", method=method, recipe=recipe, seed=seed) for seed in range(count)]
+
+    def fit_of_a_file(self, runner: Runner) -> Fit:
+        """Plan a fit of a task file that a worker finds by the environment of its order alone."""
+        folder = self.folder / "elsewhere-than-the-data"
+        folder.mkdir()
+        (folder / "train.csv").write_text("text,mood\n" + "sun,glad\nrain,sad\n" * 8)
+        keys = 'problem = "classify"\nlabels = ["glad", "sad"]\ncolumns = {a = "text", label = "mood"}\n'
+        (folder / "moods.toml").write_text(f'{keys}splits = {{train = "train.csv", dev = "train.csv"}}\n')
+        task = runner.plugins.tasks.find("elsewhere-than-the-data/moods.toml")
+        shutil.rmtree(self.folder / "cache" / "task-files")
+        return runner.planner.plan(task, "words", recipe=Recipe(lr=0.02, epochs=2, batch_size=8))
 
     def begun(self, fit: Fit) -> int:
         """Count how often a fit began."""

@@ -53,6 +53,14 @@ def test_tasks_give_the_bits_of_local_fits(home: Home, connected: RayExecutor) -
     assert list(shared.workspace.runs.glob(".*.mark")) == []
 
 
+def test_a_worker_finds_the_task_file(home: Home, connected: RayExecutor) -> None:
+    made, local = home.runner("of-a-file"), home.runner("local-of-a-file")
+    fit = home.fit_of_a_file(made)
+    assert [record.status for _, record in connected.run([fit], made.fit_runner)] == ["done"]
+    assert [record.status for _, record in Local().run([fit], local.fit_runner)] == ["done"]
+    assert results(made, fit) == results(local, fit)
+
+
 def test_finished_fits_are_not_sent(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     made = home.runner("finished")
     [fit] = home.fits(made, 1)

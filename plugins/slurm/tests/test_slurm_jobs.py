@@ -30,10 +30,12 @@ if "nowhere" in text:
     sys.exit("sbatch: error: invalid partition specified: nowhere")
 array = re.search(r"--array=0-(\\d+)", text)
 output, error = (re.search(rf"--{{name}}=(\\S+)", text)[1] for name in ("output", "error"))
-for index in range(int(array[1]) + 1):
-    names = {{"SLURM_JOB_ID": str(42 + index), "SLURM_ARRAY_JOB_ID": "42", "SLURM_ARRAY_TASK_ID": str(index)}}
-    paths = [path.replace("%A", "42").replace("%a", str(index)) for path in (output, error)]
-    os.makedirs(os.path.dirname(output.replace("%A", "42").replace("%a", str(index))), exist_ok=True)
+for index in range(int(array[1]) + 1 if array else 1):
+    names = {{"SLURM_JOB_ID": str(42 + index)}}
+    if array:
+        names |= {{"SLURM_ARRAY_JOB_ID": "42", "SLURM_ARRAY_TASK_ID": str(index)}}
+    paths = [re.sub("%[Aj]", "42", path).replace("%a", str(index)) for path in (output, error)]
+    os.makedirs(os.path.dirname(paths[0]), exist_ok=True)
     streams = [open(path, "a") for path in paths]
     environment = {{**os.environ, **names, "SLURM_PROCID": "0", "SLURM_NTASKS": "1"}}
     subprocess.Popen(["bash", sys.argv[1]], env=environment, stdout=streams[0], stderr=streams[1])
@@ -114,6 +116,17 @@ def test_a_job_array_asks_for_what_the_settings_say(home: Home, monkeypatch: pyt
     for line in ("array=0-1%2", "partition=short", "time=7", "cpus-per-task=1", "mem=3GB", "job-name=benchrunner"):
         assert f"#SBATCH --{line}\n" in text, text
     assert "\nexport COLOUR=green\n" in text and text.count("#!/bin/bash") == 1
+
+
+def test_a_job_finds_the_task_file(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = stand_in(home, monkeypatch)
+    made, local = home.runner(), home.runner("local")
+    fit = home.fit_of_a_file(made)
+    executor = SlurmExecutor().configured({"cpus": "1", "poll-seconds": "0.1"})
+    assert [record.status for _, record in executor.run([fit], made.fit_runner)] == ["done"]
+    assert "#SBATCH --cpus-per-task=1\n" in script.read_text()
+    assert [record.status for _, record in Local().run([fit], local.fit_runner)] == ["done"]
+    assert results(made, fit) == results(local, fit)
 
 
 def test_a_refused_array_is_one_sentence(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
