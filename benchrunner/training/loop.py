@@ -268,7 +268,8 @@ class Training:
 
     def _graphs(self) -> Callable[[], Graph] | None:
         """Return the function that makes a CUDA graph; None if steps are computed without graphs."""
-        if not self.computing.cuda_graphs or self.device.type != "cuda":
+        asked = self.computing.cuda_graphs and not self.computing.recompute
+        if not asked or self.device.type != "cuda":
             return None
         pool = torch.cuda.graph_pool_handle()
         return lambda: CudaGraph(pool)
@@ -295,9 +296,8 @@ class Training:
                 loss = self._gradients(step, units)
                 self.optimizer.allocate()
                 break
-            except NotStatic as reason:
+            except NotStatic:
                 self._go_on_with(Eager(self._work), step)
-                self._remark(f"no CUDA graphs: {reason}; steps are computed operator by operator")
                 continue
             except (RuntimeError, MemoryError) as error:
                 if not out_of_memory(error):

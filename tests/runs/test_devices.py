@@ -39,13 +39,6 @@ def test_a_gpu_that_is_absent_is_refused(count: int, name: str, reason: str, mon
         Computing(name).resolved()
 
 
-def test_cuda_graphs_without_a_gpu_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, [A100])
-    assert Computing("cuda:0", cuda_graphs=True).resolved().cuda_graphs
-    with pytest.raises(RequestError, match="CUDA graphs need a GPU, and the device is 'cpu'"):
-        Computing("cpu", cuda_graphs=True).resolved()
-
-
 def test_choosing_a_gpu_allocates_nothing_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [A100] * 2)
     monkeypatch.setattr(torch, "empty", lambda *sizes, **options: pytest.fail("a process that hands out work"))
