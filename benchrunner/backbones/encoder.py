@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, final
@@ -47,6 +47,8 @@ class Encoder(nn.Module, ABC):
     answer "no answer". The token must have seen all others: if attention looks to the left only, it is the last."""
     summary_head_bias: bool = True
     """Whether an output layer on the summary has a bias. False for models whose published architecture has none."""
+    autocasts_layers: bool = False
+    """Whether all linear layers of `layers` compute in the precision of a surrounding autocast: see `cast_together`."""
     libraries: tuple[str, ...] = ()
     """Distributions besides torch whose code computes the states; the record of a fit has their versions."""
     notes: tuple[str, ...] = ()
@@ -222,16 +224,17 @@ class Encoder(nn.Module, ABC):
     def cast_together(self) -> Iterator[None]:
         """Let the trained linear layers of `layers` read copies of their weights in bf16 inside a `with` block.
 
+        An encoder for which `autocasts_layers` is False is left to autocast.
+
         Autocast casts each weight and each gradient by a kernel of its own, which are a third of all kernels of a step
         on a GPU. Here one kernel casts all weights, and one all gradients. No bit changes.
         """
         places = []
-        with suppress(RequestError):  # the encoder does not tell its layers: autocast casts
-            for module in nn.ModuleList(self.layers).modules():
-                if type(module) in (nn.Linear, StackedLinear):
-                    places += [(module, name) for name, weight in module.named_parameters() if weight.requires_grad]
+        for module in nn.ModuleList(self.layers).modules() if self.autocasts_layers else ():
+            if type(module) in (nn.Linear, StackedLinear):
+                places += [(module, name) for name, weight in module.named_parameters() if weight.requires_grad]
         weights = [module.get_parameter(name) for module, name in places]
-        copies = _CastTogether.apply(*weights) if weights else ()
+        copies = _CastTogether.apply(*weights) if weights else ()  # type: ignore[no-untyped-call]
         try:
             for (module, name), copy in zip(places, copies, strict=True):
                 module._parameters[name] = copy

@@ -110,6 +110,8 @@ class Layer(nn.Module):
 class Bert(Encoder):
     """Embeddings, layers, and a pooler that turns the state of one token into the vector of its sequence."""
 
+    autocasts_layers = True
+
     recomputes: bool = False
     """Whether the backward pass computes each layer again instead of storing its states.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,16 @@ LONG = " ".join(TEXTS * 2)
 """A text for which BigBird's attention is sparse: it has more than 144 tokens."""
 
 
-def step_gradients(encoder: HubEncoder, *, precision: torch.dtype | None = None) -> dict[str, torch.Tensor]:
+def step_gradients(
+    encoder: HubEncoder, *, precision: torch.dtype | None = None, casts_together: bool = False
+) -> dict[str, torch.Tensor]:
     """Compute the gradients of a made-up loss of one step with dropout."""
     features = Features.of(encoder.assemble([*TEXTS, LONG], [*SECOND, "the dog"], min(250, encoder.max_length)))
     batch = collate(features, np.arange(len(TEXTS) + 1), torch.device("cpu"), dropout=Dropout(3, 1))
     encoder.zero_grad(set_to_none=True)
     encoder.train()
-    with torch.autocast("cpu", torch.bfloat16, enabled=precision is not None):
+    casting = encoder.cast_together() if casts_together else nullcontext()
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision is not None), casting:
         states = encoder(batch)
         loss = encoder.summary(states, batch).float().square().sum() + states.float().sin().sum()
     loss.backward()  # type: ignore[no-untyped-call]
@@ -66,6 +70,22 @@ def test_gradients_are_the_same_bits(model_type: str, precision: torch.dtype | N
     assert actual.keys() == expected.keys() and len(actual) > 10
     for name, gradient in expected.items():
         assert gradient.isfinite().all() and torch.equal(actual[name], gradient), name
+
+
+@pytest.mark.parametrize(
+    "model_type", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in SETTINGS]
+)
+def test_weights_cast_together_give_the_same_gradients(model_type: str, tmp_path: Path) -> None:
+    write_model(model_type, tmp_path)
+    encoder = loaded(tmp_path)
+    encoder.set_dropout(0.1)
+    expected, actual = (
+        step_gradients(encoder, precision=torch.bfloat16, casts_together=together) for together in (False, True)
+    )
+    assert actual.keys() == expected.keys()
+    assert encoder.autocasts_layers == (model_type not in ("albert", "big_bird", "deberta"))
+    for name, gradient in expected.items():
+        assert actual[name].dtype == gradient.dtype and torch.equal(actual[name], gradient), name
 
 
 def test_bigbird_recomputes_with_the_attention_of_the_first_pass(tmp_path: Path) -> None:

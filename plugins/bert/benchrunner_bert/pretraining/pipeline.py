@@ -28,7 +28,8 @@ from benchrunner_bert.pretraining.preparation import Prepared, Report
 from benchrunner_bert.pretraining.request import Request, decisive_facts
 from benchrunner_bert.pretraining.results import Learned
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
-from benchrunner_bert.pretraining.training.loop import InstancesByLength, TrainingLoop
+from benchrunner_bert.pretraining.training.feed import InstancesByLength
+from benchrunner_bert.pretraining.training.loop import TrainingLoop
 
 HELD_OUT_SEED = 1_000_003
 """Seed of held-out instances, whatever the seed of the run, so that the figures of runs can be compared."""

@@ -89,6 +89,10 @@ class HubEncoder(Encoder):
         """What the model was loaded from, for the layers of pre-training that predict tokens."""
 
     @property
+    def autocasts_layers(self) -> bool:  # type: ignore[override]
+        return not self._is_big_bird and self._runs_in_half() and bool(layers.layers_of(self.model))
+
+    @property
     def word_embeddings(self) -> Sequence[nn.Embedding]:
         """The table of the tokens, unless another module has the same weight."""
         table = self.model.get_input_embeddings()
