@@ -163,14 +163,16 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
 
 
 def add_split(parser: argparse.ArgumentParser) -> None:
-    """Add the option for labelled test splits that are scored besides dev."""
+    """Add the option for test splits that are answered besides dev."""
     parser.add_argument(
-        "--split", metavar="A,B", help="labelled test splits to score besides all dev splits; they never select"
+        "--split",
+        metavar="A,B",
+        help="test splits to answer besides all dev splits, scored if they have labels; they never select",
     )
 
 
 def splits(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Take the names of the labelled test splits to score from the option."""
+    """Take the names of the test splits to answer from the option."""
     return tuple(dict.fromkeys(name for name in (arguments.split or "").split(",") if name))
 
 

@@ -50,8 +50,8 @@ def compared(
     """Build the study of all backbones, or of backbones by the names of their systems, with each method on all tasks.
 
     `limits` are numbers of training rows, None for all rows: the study is then a learning curve, with a system for each
-    number. No method means each task's own. `tests` are the names of labelled test splits that are scored beside dev,
-    in the tasks that have them. The other arguments are those of `Fitting` and `Cell`.
+    number. No method means each task's own. `tests` are the names of test splits that are answered beside dev, and
+    scored if they have labels, in the tasks that have them. The other arguments are those of `Fitting` and `Cell`.
     """
     selection = selection or Selection()
     chosen = (preset, keep, limit_dev, select_on_half, looks, early_stop, search, trials)
@@ -117,7 +117,7 @@ def _check(
         known |= dict.fromkeys(task.named("test"))
     for name in tests:
         if name not in known:
-            raise UnknownName("labelled test split", name, known, where="in these tasks")
+            raise UnknownName("test split", name, known, where="in these tasks")
 
 
 def _columns(task: Task, tests: Sequence[str]) -> Iterator[Column]:

@@ -30,6 +30,8 @@ ABSENT = "-"
 """What tables show in place of a figure that is not there."""
 LOST, NO_SCORE = "some fits have no scores", "a score is absent"
 """What is said of lost fits and absent scores."""
+SEALED = "the answers are kept, and whoever has the labels scores them"
+"""What is said of the answers to a test split without labels."""
 
 
 @final
@@ -193,7 +195,7 @@ class Cell:
     """The grid points; empty until the fits are planned."""
     selection: Selection = field(default_factory=Selection)
     tests: tuple[str, ...] = ()
-    """Names of the test splits with labels that are scored too, at the chosen grid point. They never select."""
+    """Names of the test splits that are answered too, at the chosen grid point. They never select."""
     backbone: str = ""
     """Name, folder, hub id, `run:ID` of a finished fit, or `concat:A,B` of several backbones side by side."""
     method: str | None = None

@@ -7,13 +7,14 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from benchrunner.console.printing import print_note
 from benchrunner.errors import DataError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.methods.method import Method
 from benchrunner.parameters.grids import Grid
 from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting, LimitedRunners
+from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Fitting, LimitedRunners
 from benchrunner.studies.searching.rungs import check_search, check_trials
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
@@ -78,15 +79,12 @@ def check_data(study: Study, runners: LimitedRunners) -> None:
 
 
 def check_splits(cell: Cell, runner: Runner) -> None:
-    """Read the training split of a cell and all splits that it scores, which must have labels."""
+    """Read the training split of a cell and all splits that it answers; a note says which of them has no labels."""
     task = cell.task
     for split in dict.fromkeys((task.train, *cell.scored_splits)):
         rows = runner.planner.rows(task, split)
         if split in cell.tests and task.problem.gold(rows.table) is None:
-            raise RequestError(
-                f"{task.name} has no labels in its split {split} ({rows.origin}), so only its leaderboard can score "
-                f"it. Score {', '.join(task.named('dev'))} instead."
-            )
+            print_note(f"{task.name} ({split}): {SEALED} (there are none in {rows.origin}).")
 
 
 def grid_and_seeds(

@@ -13,7 +13,7 @@ from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Metric, Score
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Candidate, Cell, CellResult, Figure, Predictions
+from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Figure, Predictions
 from benchrunner.tasks.task import Term
 
 
@@ -162,7 +162,8 @@ def _figures(cell: Cell, fits: Sequence[Fit], selected: Fit, predictions: Predic
 def _scores(fit: Fit, split: str, cell: Cell, predictions: Predictions) -> Mapping[str, Score]:
     """Return the scores of a fit on a split; on a test split, absent ones if they cannot be computed."""
     try:
-        return predictions.predict(fit, split).record.scores
+        scores = predictions.predict(fit, split).record.scores
+        return scores or {metric.name: Score(None, SEALED) for metric in cell.task.metrics}
     except (FitError, RequestError) as error:
         if split not in cell.tests:
             raise

@@ -244,7 +244,7 @@ class StudyOptions(Declared):
     ) -> Study:
         """Build the study of some backbones, which may have names, on some tasks with these options.
 
-        `tests` are test splits to score too.
+        `tests` are test splits to answer too.
         """
         plugins = runner.plugins
         self.check_names(plugins)

@@ -1,4 +1,4 @@
-"""Labelled test splits are scored besides dev with `--split`, and read again from the kept study."""
+"""Test splits are answered, and scored if they have labels, besides dev with `--split`."""
 
 from dataclasses import replace
 
@@ -51,12 +51,24 @@ def test_a_kept_study_has_its_test_splits(shell: Shell) -> None:
     assert {term.split for term in result.baseline} == {"dev", "hard"}
 
 
-def test_a_split_without_labels_is_refused_before_any_fit(shell: Shell) -> None:
+def test_a_split_without_labels_is_answered_without_a_figure(shell: Shell) -> None:
+    words = (*COMPARE, *shell.folders(), *QUIET, "--split", "test", "--name", "sealed", "--restarts", "2")
+    code, out, err = shell(*words)
+    said = "the answers are kept, and whoever has the labels scores them"
+    assert code == 0 and f"mine/mood (test): {said} (there are none in " in err
+    assert f"no figure: 2 of 2 restarts: {said}" in out
+    first = shell.json(*words)
+    figures = {figure["column"]: figure["mean"] for figure in first["figures"]}
+    assert figures["mine/mood (test) accuracy"] is None and figures["mine/mood (dev) accuracy"] is not None
+    assert {row["split"] for row in first["majority"]} == {"dev"}
+    answers = list((shell.folder / "runs").glob("*/predictions/*/prediction.json"))
+    assert sum('"split": "test"' in path.read_text() for path in answers) == 3, "two restarts and the majority"
+
+
+def test_a_split_that_no_task_has_is_refused_before_any_fit(shell: Shell) -> None:
     with_labelled_test(shell)
-    error = shell.refused(*RUN, *shell.folders(), *QUIET, "--split", "test")
-    assert "mine/mood has no labels in its split test (" in error and "Score dev instead." in error
     error = shell.refused(*RUN, *shell.folders(), *QUIET, "--split", "hrd")
-    assert "There is no labelled test split 'hrd' in these tasks. Did you mean hard?" in error
+    assert "There is no test split 'hrd' in these tasks. Did you mean hard?" in error
     error = shell.refused("compare", "--study", "x.toml", "--split", "hard")
     assert "The columns of the study x.toml say which splits are scored: leave --split out." in error
     assert not list((shell.folder / "runs").glob("*/record.json"))

@@ -151,11 +151,11 @@ def _majority_scores(
     """Return the scores of the fit of the majority answer; `absent` where its predictions are not kept."""
     scored = {}
     for split in splits:
-        scores: Mapping[str, Score] = {}
+        scores: Mapping[str, Score] = {metric.name: absent for metric in task.metrics}
         if fit is not None and predictions.has(fit, split):
-            scores = predictions.predict(fit, split).record.scores
-        for metric in task.metrics:
-            scored[Term(task.name, split, metric.name)] = scores.get(metric.name, absent)
+            scores = predictions.predict(fit, split).record.scores  # none where the rows have no labels
+        for name, score in scores.items():
+            scored[Term(task.name, split, name)] = score
     return scored
 
 

@@ -89,6 +89,8 @@ class KeptPredictions:
         if path is None or record is None:
             reason = self._ids.failed.get(key)
             raise FitError(reason or f"The fit {fit.id} has no kept prediction of {fit.task} ({split}).")
+        if not record.scores:
+            return Predicted(record, path)  # the rows have no labels
         absent = Score(None, "the task had no such metric when the prediction was scored")
         later = {metric.name: absent for metric in self._runner.plugins.tasks.find(fit.task).metrics}
         return Predicted(replace(record, scores=later | dict(record.scores)), path)

@@ -34,6 +34,11 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         help="the tasks of the board (default: those that more than half of the systems have)",
     )
     parser.add_argument(
+        "--split",
+        metavar="A,B",
+        help="rank by these test splits instead of dev, in the tasks that have them: your data has the labels",
+    )
+    parser.add_argument(
         "--against",
         metavar="SYSTEM",
         help="compare all systems with this one only, by fewer tests, instead of every two with each other",
@@ -65,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
             title=arguments.title or "Board",
             url=arguments.url,
             tasks=tuple(task.name for task in tasks),
+            splits=options.splits(arguments),
             against=arguments.against,
             with_rows=arguments.with_rows,
         )

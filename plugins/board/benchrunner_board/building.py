@@ -11,7 +11,7 @@ from benchrunner import RequestError, Workspace
 from benchrunner.engine import write_folder_atomically
 from benchrunner.results import Plugins, output_places
 from benchrunner_board.board import Board
-from benchrunner_board.joining import by_rank, entries_of, joined, tasks_of
+from benchrunner_board.joining import by_rank, check_splits, entries_of, joined, ranked_splits, tasks_of
 from benchrunner_board.receiving import Accepted, Refused, received
 from benchrunner_board.site import MARK, site_files
 from benchrunner_share.private_texts import Private
@@ -28,6 +28,8 @@ class Wishes:
     """Where the site will be published; empty if that is not known."""
     tasks: tuple[str, ...] = ()
     """Names of the tasks of the board; empty for those of more than half of the systems."""
+    splits: tuple[str, ...] = ()
+    """Names of the test splits by which systems are ranked, in the tasks that have them; empty ranks by dev."""
     against: str | None = None
     """The system that all others are compared with; None compares every two systems."""
     with_rows: bool = False
@@ -94,18 +96,20 @@ def _board(
     """Join the systems of all folders; those without scores of every task are not ranked."""
     entries = entries_of(accepted)
     tasks = tasks_of(entries, wishes.tasks, installed)
+    check_splits(tasks, wishes.splits)
     names = {task.name for task in tasks}
-    whole = [entry for entry in entries if names <= entry.tasks.keys()]
-    part = [entry for entry in entries if not names <= entry.tasks.keys() and names & entry.tasks.keys()]
+    whole = [entry for entry in entries if entry.has_scores(tasks, wishes.splits)]
+    part = [entry for entry in entries if entry not in whole and names & entry.tasks.keys()]
     if not whole:
-        raise RequestError(f"No system has scores of all tasks ({', '.join(sorted(names))}): name fewer with --tasks.")
+        places = [f"{task.name} ({', '.join(ranked_splits(task, wishes.splits))})" for task in tasks]
+        raise RequestError(f"No system has scores of all of {', '.join(places)}: name fewer with --tasks.")
     return Board(
         title=wishes.title,
         url=wishes.url.rstrip("/"),
         with_rows=wishes.with_rows,
         tasks=tasks,
         entries=(*whole, *part),
-        result=by_rank(joined(whole, tasks, against=wishes.against)),
+        result=by_rank(joined(whole, tasks, splits=wishes.splits, against=wishes.against)),
         partial=by_rank(joined(part, tasks, ranked=False)) if part else None,
         folders=tuple(accepted),
         refused=refused,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from benchrunner import ACCURACY, RequestError, Score, Task, Term
+from benchrunner import ACCURACY, RequestError, Score, Task, Term, UnknownName
 from benchrunner.results import CellResult, Result, Study, cells, compared, comparison, contrasts
 from benchrunner_board.receiving import Accepted
 
@@ -43,6 +43,18 @@ class Entry:
     def tasks(self) -> dict[str, Task]:
         """Its tasks by name."""
         return {cell.cell.task.name: cell.cell.task for cell in self.cells}
+
+    def has_scores(self, tasks: Iterable[Task], splits: Collection[str]) -> bool:
+        """Whether it has a cell of every task, with scores on the named test splits that rank the task."""
+        cells = {cell.cell.task.name: cell for cell in reversed(self.cells)}
+        for task in tasks:
+            if task.name not in cells:
+                return False
+            for split in ranked_splits(task, splits):
+                figure = cells[task.name].figures.get(Term(task.name, split, task.metrics[0].name))
+                if split in splits and (figure is None or figure.mean.value is None):
+                    return False
+        return True
 
     @property
     def seconds(self) -> float | None:
@@ -95,12 +107,31 @@ def tasks_of(entries: Sequence[Entry], asked: Sequence[str], installed: Sequence
     return tuple(known[name] for name in sorted(names, key=lambda name: order.get(name, len(order))))
 
 
+def ranked_splits(task: Task, splits: Collection[str]) -> list[str]:
+    """Return the splits by which systems are ranked on a task: the named test splits that it has, else dev."""
+    return [split for split in task.named("test") if split in splits] or task.named("dev")
+
+
+def check_splits(tasks: Sequence[Task], splits: Iterable[str]) -> None:
+    """Raise a `RequestError` if no task has one of these test splits."""
+    known = dict.fromkeys(split for task in tasks for split in task.named("test"))
+    for split in splits:
+        if split not in known:
+            raise UnknownName("test split", split, known, where="in the tasks of the board")
+
+
 def joined(
-    entries: Sequence[Entry], tasks: Sequence[Task], *, against: str | None = None, ranked: bool = True
+    entries: Sequence[Entry],
+    tasks: Sequence[Task],
+    *,
+    splits: Collection[str] = (),
+    against: str | None = None,
+    ranked: bool = True,
 ) -> Result:
     """Return the result of a study of these systems and tasks, from cells that are verified already.
 
-    Only the headline metric of each task is a column. Without `ranked`, nothing is tested.
+    Only the headline metric of each task is a column. `splits` names the test splits that rank instead of dev. Without
+    `ranked`, nothing is tested.
     """
     tests = sorted({split for entry in entries for cell in entry.cells for split in cell.cell.tests})
     names = {entry.name: entry.name for entry in entries}  # several senders may have fitted one backbone
@@ -108,11 +139,12 @@ def joined(
     study = compared(names, tasks, tests=[name for name in tests if name in possible])
     backbones = {entry.name: entry.backbone for entry in entries}
     systems = tuple(replace(system, backbone=backbones[system.name]) for system in study.systems)
-    headlines = {task.name: task.metrics[0].name for task in tasks}
+    by_name = {task.name: task for task in tasks}
     columns = []
     for column in study.columns:
-        if column.metric == headlines[column.task]:
-            columns.append(column if ranked else replace(column, is_tested=False))
+        task = by_name[column.task]
+        if column.metric == task.metrics[0].name:
+            columns.append(replace(column, is_tested=ranked and column.split in ranked_splits(task, splits)))
     cells = list[CellResult]()
     for entry in entries:
         cells += _cells(entry, replace(study, columns=tuple(columns)))
@@ -147,6 +179,11 @@ def _baseline(entries: Sequence[Entry], cells: Sequence[CellResult]) -> Iterator
                 if term not in known and score["majority"] is not None:
                     known.add(term)
                     yield term, Score(score["majority"])
+        for opened in entry.folder.study.verification.opened:
+            term = Term(opened.task, opened.split, opened.metric)
+            if term not in known and opened.task in tasks and opened.majority is not None:
+                known.add(term)
+                yield term, Score(opened.majority)
 
 
 def by_rank(result: Result) -> Result:

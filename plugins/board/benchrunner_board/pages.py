@@ -111,7 +111,11 @@ class Pages:
         """Return the page of a task: its scores, the best first, and the rows in which systems differ."""
         result = self._board.result
         cells = [cell for cell in result.cells if cell.cell.task.name == task.name]
-        scores = [self._score(result, cell, cell.cell.columns[0], cell.cell.system) for cell in cells]
+        ranked = {column.name for column in result.study.columns if column.is_tested}
+        scores = []
+        for cell in cells:
+            column = next((name for name in cell.cell.columns if name in ranked), cell.cell.columns[0])
+            scores.append(self._score(result, cell, column, cell.cell.system))
         order = {}
         for score in scores:
             figure = result.figures[score.name, score.column]

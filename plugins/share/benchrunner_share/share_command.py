@@ -70,6 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
     )
     rows = "report.html shows texts of the data" if arguments.with_rows else "Texts of the data are left out"
     print_line(f"{rows}, and folders of this machine are left out.")
+    if verified.sealed:
+        print_line(
+            f"The answers to {', '.join(verified.sealed)} are sealed: whoever has the labels scores them by verifying "
+            "the folder."
+        )
     print_line("Nothing was uploaded." if push is None else push.sentence)
     print_line(f"Fingerprint: {verified.fingerprint}")
     print_line(f"Whoever has the data verifies the folder with 'benchrunner verify {shared.folder} --data DIR'.")

@@ -32,6 +32,12 @@ def run(arguments: argparse.Namespace) -> int:
         print_line(finding)
     for remark in verified.remarks:
         print_line(f"Remark: {remark}")
+    if verified.sealed:
+        print_line(f"Not scored, because there are no labels here: the answers to {', '.join(verified.sealed)}.")
+    for score in verified.opened if verified.is_equal else ():
+        place = f"{score.system} on {score.task} ({score.method}), {score.split} {score.metric}"
+        restarts = f"{len(score.restarts)} restart{'s' * (len(score.restarts) != 1)}"
+        print_line(f"{place}: {score.text} ({restarts}), by your labels, which the sender did not have.")
     counted = (
         f"{verified.scores:,} scores of predictions and {verified.figures:,} figures over restarts were computed again "
         f"from {verified.answers:,} answers"

@@ -144,9 +144,26 @@ def _hub_data_set(split: Split, rows: int) -> dict[str, str | None] | None:
     return None
 
 
-def data_json(rows: Rows) -> dict[str, Any]:
-    """Return the number of rows and the fingerprints of all columns together and of each column, gold included."""
-    return {"rows": len(rows), "fingerprint": rows.fingerprint, "columns": rows.column_fingerprints}
+def are_sealed(rows: Rows, task: Task) -> bool:
+    """Whether rows have no labels, so that only whoever has them can score the answers."""
+    return set(task.problem.label_columns).isdisjoint(rows.table.column_names)
+
+
+def data_json(rows: Rows, task: Task) -> dict[str, Any]:
+    """Return the number of rows and the fingerprints of all columns together and of each column, gold included.
+
+    Rows without labels are `sealed`.
+    """
+    facts = {"rows": len(rows), "fingerprint": rows.fingerprint, "columns": rows.column_fingerprints}
+    return facts | ({"sealed": True} if are_sealed(rows, task) else {})
+
+
+def sealed_places(content: Mapping[str, Any]) -> list[str]:
+    """Name the splits whose answers are sealed, such as "mine/mood (test)"."""
+    places = []
+    for task, of_task in content["data"].items():
+        places += [f"{task} ({split})" for split, data in of_task.items() if data.get("sealed")]
+    return places
 
 
 def prediction_json(prediction: Prediction, record: Record) -> dict[str, Any]:

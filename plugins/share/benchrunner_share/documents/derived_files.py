@@ -12,7 +12,7 @@ from typing import Any
 
 from benchrunner_share.documents import every_eval_ever, hub_metadata, statements
 from benchrunner_share.documents.card_scores import CardScore, card_scores
-from benchrunner_share.documents.contents import README
+from benchrunner_share.documents.contents import README, sealed_places
 
 
 def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
@@ -61,6 +61,7 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
         "",
         *_about_selection(content),
         "",
+        *_about_sealed(content),
         "## What a verification proves",
         "",
         *statements.lines(),
@@ -88,6 +89,14 @@ def _about_selection(content: Mapping[str, Any]) -> tuple[str, str]:
         "The mean is over the restarts at the grid point that dev selected. The best restart was chosen on dev",
         "itself, so that its score is optimistic.",
     )
+
+
+def _about_sealed(content: Mapping[str, Any]) -> Iterator[str]:
+    """Say which answers have no scores here."""
+    if places := sealed_places(content):
+        yield f"Sealed: {_cell(', '.join(places))}. The answers are in the folder, and were given without the labels:"
+        yield "whoever has these scores the answers with `benchrunner verify`."
+        yield ""
 
 
 def _table(scores: Sequence[CardScore]) -> Iterator[str]:

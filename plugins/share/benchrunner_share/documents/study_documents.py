@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, final
 
 from benchrunner import FitError, Recipe, Rows, Score, Task
@@ -17,6 +17,7 @@ from benchrunner_share.documents.contents import (
     Figures,
     answers_name,
     answers_text,
+    are_sealed,
     data_json,
     fit_name,
     prediction_json,
@@ -131,7 +132,8 @@ class StudyDocuments:
         for name, task in self._tasks.items():
             rows = {split: self._answers.rows(task, split) for split in self._splits[name]}
             tasks[name] = task_json(task, {split: len(of_split) for split, of_split in rows.items()})
-            data[name] = {split: data_json(of_split) for split, of_split in rows.items()}
+            data[name] = {split: data_json(of_split, task) for split, of_split in rows.items()}
+        result = replace(result, cells=tuple(map(self._without_sealed, result.cells)))
         content = {
             "format": FORMAT,
             **asdict(self._claims),
@@ -146,6 +148,14 @@ class StudyDocuments:
         }
         checked_texts(content)
         return content
+
+    def _without_sealed(self, result: CellResult) -> CellResult:
+        """Return the result of a cell without the figures of splits whose labels are not here."""
+        figures = {}
+        for term, figure in result.figures.items():
+            if not are_sealed(self._answers.rows(result.cell.task, term.split), result.cell.task):
+                figures[term] = figure
+        return replace(result, figures=figures)
 
     def _beside(self, result: CellResult) -> Beside:
         """Return what stands beside the figures of a cell: scores of the majority answer, and what a reader must know.

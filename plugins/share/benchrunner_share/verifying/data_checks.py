@@ -13,7 +13,7 @@ from typing import Any, final
 from benchrunner import DataNotFound, RequestError, Rows, Settings, Task, Workspace, quoted
 from benchrunner.engine import first_line
 from benchrunner.results import Plugins, Runner
-from benchrunner_share.documents.contents import data_json, task_json
+from benchrunner_share.documents.contents import are_sealed, data_json, task_json
 from benchrunner_share.verifying.comparing import value_differences
 from benchrunner_share.verifying.findings import Findings
 
@@ -105,37 +105,51 @@ class OwnData:
                 if rows is None:
                     self.absent.add(name)
                 elif split in counts:
-                    self._check_rows(f"{name} ({split})", data[split], rows)
+                    self._check_rows(f"{name} ({split})", data[split], data_json(rows, task), rows.origin)
 
-    def _check_rows(self, place: str, claimed: Mapping[str, Any], rows: Rows) -> None:
-        own = data_json(rows)
+    def _check_rows(self, place: str, claimed: Mapping[str, Any], own: Mapping[str, Any], origin: str) -> None:
         if claimed["rows"] != own["rows"]:
             self.differing = True
             self._findings.differ(
-                f"{place}: {quoted(claimed['rows'])} rows were answered, and {rows.origin} has {own['rows']:,}."
+                f"{place}: {quoted(claimed['rows'])} rows were answered, and {origin} has {own['rows']:,}."
             )
         names = sorted({*claimed["columns"], *own["columns"]})
         differing = [name for name in names if claimed["columns"].get(name) != own["columns"].get(name)]
         if differing or claimed["fingerprint"] != own["fingerprint"]:
             self.differing = True
             columns = f"; columns that differ: {', '.join(map(quoted, differing))}" if differing else ""
-            self._findings.differ(
-                f"{place}: the answers are to another revision of the data than {rows.origin}{columns}."
-            )
+            self._findings.differ(f"{place}: the answers are to another revision of the data than {origin}{columns}.")
 
     def rows(self, task: str, split: str, *, selecting: bool = False) -> Rows | None:
         """Load the rows of a split that are scored, or that select, on this machine, once.
 
-        If that fails, note that and return None.
+        Of a split that was sealed for the sender, they have no labels. If that fails, note that and return None.
         """
         key = (task, split, selecting)
         if key not in self._rows:
             self._rows[key] = self._load(task, split, selecting=selecting) if task in self.tasks else None
         return self._rows[key]
 
+    def labelled(self, task: Task, split: str) -> Rows | None:
+        """Return the rows of a split with their labels if these are here, and were not where the answers were given."""
+        if not self._is_sealed(task, split) or self.rows(task.name, split) is None:
+            return None
+        rows = self.runner.planner.rows(task, split)
+        return None if are_sealed(rows, task) else rows
+
+    def _is_sealed(self, task: Task, split: str) -> bool:
+        """Whether the folder has answers to a test split that were given without its labels."""
+        claimed = self._content["data"][task.name].get(split, {})
+        return claimed.get("sealed") is True and split in task.named("test")
+
     def _load(self, task: str, split: str, *, selecting: bool) -> Rows | None:
+        known = self.tasks[task]
         try:
-            return self.runner.planner.rows(self.tasks[task], split, selecting=selecting)
+            rows = self.runner.planner.rows(known, split, selecting=selecting)
+            if not self._is_sealed(known, split):
+                return rows
+            labels = [name for name in known.problem.label_columns if name in rows.table.column_names]
+            return dataclasses.replace(rows, table=rows.table.drop_columns(labels))
         except RequestError as error:
             what = "there is no copy of the data here" if isinstance(error, DataNotFound) else "no rows can be read"
             reason = " ".join(str(error).split())

@@ -10,7 +10,7 @@ from typing import Any, final
 from benchrunner import FitError, Recipe, Rows, Score, Task, quoted
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Fit, Prediction, Record, predict, predicting
-from benchrunner_share.documents.contents import STUDY, Figures, fit_name, prediction_name
+from benchrunner_share.documents.contents import STUDY, Figures, are_sealed, fit_name, prediction_name
 from benchrunner_share.documents.study_documents import Computation
 from benchrunner_share.verifying.answer_files import read_answers
 from benchrunner_share.verifying.data_checks import OwnData
@@ -33,6 +33,7 @@ class ReceivedAnswers:
         self._fits = fits
         self._content = content
         self._scored: dict[tuple[str, str, str, bool], Scored | UnreadableFile] = {}
+        self._opened: dict[tuple[str, str, str], predicting.Predicted] = {}
         self._own: dict[tuple[str, Recipe], Fit] = {}
         self._read: dict[str, tuple[list[Any], Figures]] = {}
         self.scores = 0
@@ -142,7 +143,8 @@ class ReceivedAnswers:
             settings = predicting.decoding_settings(self._own_majority(fit, task), self._data.runner)
             scoring = self._prediction(fit, task, split, selecting=selecting).scoring  # other versions score otherwise
             prediction = Prediction(fit.id, task.name, split, data, dict(settings), scoring, rows.limit, half)
-            record = replace(predicted.record, id=prediction.id)
+            scores = {} if are_sealed(rows, task) else predicted.record.scores
+            record = replace(predicted.record, id=prediction.id, scores=scores)
         else:
             prediction = self._prediction(fit, task, split, selecting=selecting)
             if (prediction.data, prediction.limit_dev, prediction.half) != (data, rows.limit, half):
@@ -151,6 +153,32 @@ class ReceivedAnswers:
         self.scores = self.scores + len(record.scores)
         self.answers = self.answers + len(rows)
         return prediction, record
+
+    def opened(self, fit: Fit, task: Task, split: str) -> predicting.Predicted | None:
+        """Return a prediction with scores by labels that are here, and were not where the answers were given.
+
+        None for other splits.
+        """
+        rows = self._data.labelled(task, split)
+        if rows is None:
+            return None
+        key = (fit.id, task.name, split)
+        if key not in self._opened:
+            prediction, predicted = self.find(fit, task, split)
+            figures = self.figures(fit, task, prediction)
+            try:
+                scores = task.scores(rows.table, predicted.answers, figures)
+            except Exception as error:  # as in `_judged`; the message may quote labels, which stay here
+                name = prediction_name(prediction.id)
+                raise UnreadableFile(f"{name}: the answers cannot be scored ({type(error).__name__}).") from None
+            self.scores = self.scores + len(scores)
+            record = replace(predicted.record, scores=scores)
+            self._opened[key] = replace(predicted, record=record)
+        return self._opened[key]
+
+    def opened_majority(self, fit: Fit, task: Task, split: str) -> Mapping[str, Score]:
+        """Return the scores of the majority answer of a fit's training rows, by labels that are here."""
+        return self._majority(fit, task, split, selecting=False).record.scores
 
     def _prediction(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> Prediction:
         """Read the plan of a prediction; its decoding settings are a claim."""
@@ -188,12 +216,16 @@ class ReceivedAnswers:
 class CellAnswers:
     """The answers to one task, as the selection asks for them."""
 
-    def __init__(self, answers: ReceivedAnswers, task: Task) -> None:
+    def __init__(self, answers: ReceivedAnswers, task: Task, *, opened: bool = False) -> None:
+        """`opened` asks for scores by labels that the sender did not have."""
         self._answers = answers
         self._task = task
+        self._opened = opened
 
     def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> predicting.Predicted:
         """Return the record of a prediction that was scored again; selection asks for nothing else."""
+        if self._opened and (opened := self._answers.opened(fit, self._task, split)) is not None:
+            return opened
         _, record = self._answers.scored(fit, self._task, split, selecting=selecting)
         return predicting.Predicted(record, Path())
 
@@ -215,7 +247,8 @@ class VerifiedAnswers:
         for fit in result.cell.fits:
             for split in result.cell.scored_splits if fit.id in restarts else task.named("dev"):
                 if fit.id in restarts:
-                    records[fit.id, split] = answers.find(fit, task, split)[1]
+                    opened = answers.opened(fit, task, split)
+                    records[fit.id, split] = opened or answers.find(fit, task, split)[1]
                 elif fit.id not in result.lost:
                     records[fit.id, split] = predicting.Predicted(answers.scored(fit, task, split)[1], Path())
         return cls(records)

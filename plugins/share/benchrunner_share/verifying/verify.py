@@ -15,7 +15,7 @@ from benchrunner.engine import decoding, first_line
 from benchrunner.results import CellResult, Fit, Plugins, Record, Result, Study, cells, select
 from benchrunner_share.documents import statements
 from benchrunner_share.documents.claims import Claims
-from benchrunner_share.documents.contents import FORMAT, MANIFEST, STUDY, fit_name
+from benchrunner_share.documents.contents import FORMAT, MANIFEST, STUDY, are_sealed, fit_name
 from benchrunner_share.documents.study_documents import Computation, StudyDocuments, checked_texts
 from benchrunner_share.verifying.comparing import count_figures, value_differences
 from benchrunner_share.verifying.data_checks import OwnData, OwnRunners, own_runners
@@ -30,6 +30,27 @@ from benchrunner_share.verifying.plan_checks import (
 from benchrunner_share.verifying.rebuilding import checked_id, rebuilt_cell, understood
 from benchrunner_share.verifying.received_answers import CellAnswers, ReceivedAnswers, VerifiedAnswers
 from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
+
+
+@final
+@dataclass(frozen=True)
+class OpenedScore:
+    """A score of a system on a split whose labels the sender did not have."""
+
+    system: str
+    task: str
+    method: str
+    split: str
+    metric: str
+    mean: float | None
+    """Mean over the restarts of the grid point that dev selected."""
+    best: float | None
+    """Score of the restart that dev selected."""
+    deviation: float | None
+    restarts: tuple[float, ...]
+    majority: float | None
+    text: str = field(repr=False)
+    """The mean with its deviation, as tables show it."""
 
 
 @final
@@ -54,6 +75,10 @@ class Verification:
     """Number of answers that were scored again."""
     fingerprint: str
     """SHA-256 of the list of files, which holds the SHA-256 of each file; empty if there is no list."""
+    sealed: tuple[str, ...] = ()
+    """Splits with answers that are not scored, because there are no labels here, such as "mine/mood (test)"."""
+    opened: tuple[OpenedScore, ...] = ()
+    """Scores of answers that were given without the labels, by the labels here."""
 
     @property
     def is_equal(self) -> bool:
@@ -140,6 +165,8 @@ def _verified(
         figures,
         answers.answers,
         folder.sha256(MANIFEST) if MANIFEST in folder.names else "",
+        tuple(dict.fromkeys(study.sealed)),
+        tuple(study.opened),
     )
     if kept is None:
         return VerifiedStudy(verification, content)
@@ -191,6 +218,10 @@ class _RebuiltStudy:
     _findings: Findings
     _kept: list[CellResult] | None
     """Where the verified cells are put with their answers; None if nobody asks for them."""
+    sealed: list[str] = field(default_factory=list)
+    """Splits with answers and without labels here."""
+    opened: list[OpenedScore] = field(default_factory=list)
+    """Scores by labels that the sender did not have."""
 
     def compare(self, documents: StudyDocuments) -> int:
         """Build all documents anew and compare them; return how many figures were computed again."""
@@ -210,7 +241,7 @@ class _RebuiltStudy:
                     result = self._selected(cell, of_folder["lost"])
                     texts |= self._texts(documents.of_cell(result))
                     results.append(result)
-                    self._keep(result)
+                    self._keep(self._open(result, of_folder["lost"]))
                 except (FitError, UnreadableFile) as error:
                     self._findings.differ(f"{cell_place(cell)} is not verified: {first_line(error)}")
                 self._answers.forget()
@@ -230,6 +261,37 @@ class _RebuiltStudy:
             with self._findings.faults_differ():
                 self._compare_file(name, text)
         return count_figures(computed["result"])
+
+    def _open(self, result: CellResult, lost: Mapping[str, Any]) -> CellResult:
+        """Return the result of a cell with the scores by labels that the sender did not have, and note these scores."""
+        task = result.cell.task
+        opened = [split for split in result.cell.tests if self._data.labelled(task, split) is not None]
+        for split in result.cell.tests:
+            rows = self._data.rows(task.name, split)
+            if split not in opened and rows is not None and are_sealed(rows, task):
+                self.sealed.append(f"{task.name} ({split})")
+        if not opened or result.selected is None:
+            return result
+        result = self._selected(result.cell, lost, opened=True)
+        assert result.selected is not None
+        for term, figure in result.figures.items():
+            if term.split in opened:
+                majority = self._answers.opened_majority(result.selected, task, term.split)[term.metric]
+                score = OpenedScore(
+                    result.cell.system,
+                    task.name,
+                    result.selected.method,
+                    term.split,
+                    term.metric,
+                    figure.mean.value,
+                    figure.best.value,
+                    figure.deviation,
+                    figure.values,
+                    majority.value,
+                    figure.mean_text,
+                )
+                self.opened.append(score)
+        return result
 
     def _keep(self, result: CellResult) -> None:
         if self._kept is not None:
@@ -284,8 +346,11 @@ class _RebuiltStudy:
             self._findings.remark(f"{place}: the search was not repeated, so that other grid points may be missing.")
         return cell
 
-    def _selected(self, cell: cells.Cell, lost: Mapping[str, Any]) -> CellResult:
-        """Select in a cell. Fits that the folder claims to be lost have no scores, with a remark."""
+    def _selected(self, cell: cells.Cell, lost: Mapping[str, Any], *, opened: bool = False) -> CellResult:
+        """Select in a cell. Fits that the folder claims to be lost have no scores, with a remark.
+
+        `opened` asks for the scores by labels that the sender did not have.
+        """
         records = dict[str, Record]()
         for fit in cell.fits:
             if fit.id in lost:
@@ -296,4 +361,4 @@ class _RebuiltStudy:
                 self._findings.remark(f"The fit {fit.id} has no answers: it {status}, as the folder says.")
             else:
                 records[fit.id] = Record(fit.id, "done")
-        return select(cell, records, CellAnswers(self._answers, cell.task))
+        return select(cell, records, CellAnswers(self._answers, cell.task, opened=opened))
