@@ -58,7 +58,8 @@ class Board:
         files = {}
         for folder in self.folders:
             of_folder = {}
-            for name, text in derived_files(folder.study.content).items():
+            without_rows = {**folder.study.content, "samples": {}}  # texts of rows stay in the shared folder
+            for name, text in derived_files(without_rows).items():
                 if name.startswith(METADATA):
                     of_folder[f"{self.homes[folder.name]}/{name}"] = text
             files[folder.name] = of_folder

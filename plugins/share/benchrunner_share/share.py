@@ -58,7 +58,8 @@ def share_study(
     Nothing is trained: the kept answers of all fits are written, with the fingerprints of their data. Texts of the data
     are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name` is the
     study's name, by default that under which it is kept. `url` is where the folder will be published, for the metadata.
-    `report` asks for a report of the study, `with_rows` for rows of the data in the report. `force` replaces a shared
+    `report` asks for a report of the study, `with_rows` for rows of the data in the report and in the samples of Every
+    Eval Ever. `force` replaces a shared
     folder at `out` that has other contents, which is refused without.
     """
     _check_place(out)
@@ -86,7 +87,7 @@ def share_study(
     verifications: list[Verification] = []
 
     def write(part: Path) -> None:
-        for file, text in _texts(shared, documents, page):
+        for file, text in _texts(shared, documents, page, with_rows=with_rows):
             if not file.endswith(".jsonl") and (private_name := next(private.found_in(text), None)):
                 raise BenchrunnerError(
                     f"Nothing was written: {file} would hold '{private_name}', a name of this machine."
@@ -104,14 +105,17 @@ def share_study(
     return Shared(out, verifications[0], len(written) + 1)
 
 
-def _texts(shared: Result, documents: StudyDocuments, page: str) -> Iterator[tuple[str, str]]:
-    """Yield all files but the list of files. Answers are in memory for one prediction at a time."""
+def _texts(shared: Result, documents: StudyDocuments, page: str, *, with_rows: bool) -> Iterator[tuple[str, str]]:
+    """Yield all files but the list of files. Answers are in memory for one prediction or log at a time."""
     for cell in shared.cells:
         yield from documents.of_cell(cell)
     try:
         content = documents.content(shared)
     except ValueError as error:
         raise RequestError(f"Nothing was written: {error}. Give the systems and the study other names.") from None
+    for samples in documents.samples(shared, content) if with_rows else ():
+        content["samples"].setdefault(samples.backbone, {})[samples.collection] = samples.facts
+        yield samples.name, samples.text
     yield STUDY, json_text(content)
     yield from derived_files(content).items()
     if page:

@@ -1,4 +1,4 @@
-"""Metadata of shared folders, read by other libraries: model cards, `.eval_results`, and Every Eval Ever."""
+"""Metadata of shared folders, read by other libraries: model cards and `.eval_results`."""
 
 from __future__ import annotations
 
@@ -93,110 +93,6 @@ def test_the_hub_reads_the_eval_results(of_the_hub: SharedFolder) -> None:
     assert entry.notes is not None and entry.notes.startswith("accuracy on validation, chancy, mean of 3 restarts")
 
 
-TEXT = {"type": "string"}
-TEXTS = {"type": "object", "additionalProperties": TEXT}
-EVERY_EVAL_EVER: dict[str, Any] = {
-    "$schema": "http://json-schema.org/draft-07/schema#",
-    "type": "object",
-    "required": [
-        *("schema_version", "evaluation_id", "retrieved_timestamp", "source_metadata"),
-        *("model_info", "eval_library", "evaluation_results"),
-    ],
-    "additionalProperties": False,
-    "properties": {
-        **dict.fromkeys(("schema_version", "evaluation_id", "evaluation_timestamp"), TEXT),
-        "retrieved_timestamp": {"type": "string", "pattern": "^[0-9]+$"},
-        "source_metadata": {
-            "type": "object",
-            "required": ["source_type", "source_organization_name", "evaluator_relationship"],
-            "properties": {
-                "source_name": TEXT,
-                "source_type": {"enum": ["documentation", "evaluation_run"]},
-                "source_organization_name": TEXT,
-                "evaluator_relationship": {"enum": ["first_party", "third_party", "collaborative", "other"]},
-                "additional_details": TEXTS,
-            },
-        },
-        "eval_library": {
-            "type": "object",
-            "required": ["name", "version"],
-            "properties": {"name": TEXT, "version": TEXT},
-        },
-        "model_info": {
-            "type": "object",
-            "required": ["name", "id", "additional_details"],
-            "properties": {
-                **dict.fromkeys(("name", "id"), TEXT),
-                "inference_engine": {"type": "object", "properties": {"name": TEXT, "version": TEXT}},
-                "additional_details": {
-                    "type": "object",
-                    "required": ["deployment_type", "model_availability"],
-                    "properties": {
-                        "deployment_type": {"enum": ["self_deployed", "externally_managed", "unknown"]},
-                        "model_availability": {"enum": ["open_weights", "closed_weights", "unknown"]},
-                    },
-                    "additionalProperties": TEXT,
-                },
-            },
-        },
-        "evaluation_results": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["evaluation_name", "source_data", "metric_config", "score_details"],
-                "properties": {
-                    "evaluation_result_id": TEXT,
-                    "evaluation_name": TEXT,
-                    "source_data": {
-                        "type": "object",
-                        "required": ["dataset_name", "source_type"],
-                        "properties": {
-                            "dataset_name": TEXT,
-                            "source_type": {"enum": ["hf_dataset", "other"]},
-                            "hf_repo": TEXT,
-                            "hf_split": TEXT,
-                            "samples_number": {"type": "integer"},
-                            "additional_details": TEXTS,
-                        },
-                    },
-                    "metric_config": {
-                        "type": "object",
-                        "required": ["lower_is_better", "min_score", "max_score"],
-                        "properties": {
-                            "lower_is_better": {"type": "boolean"},
-                            "score_type": {"const": "continuous"},
-                            "min_score": {"type": ["number", "null"]},
-                            "max_score": {"type": ["number", "null"]},
-                        },
-                    },
-                    "score_details": {
-                        "type": "object",
-                        "required": ["score"],
-                        "properties": {"score": {"type": "number"}, "details": TEXTS},
-                    },
-                },
-            },
-        },
-    },
-}
-"""What `eval.schema.json` 0.3.0 of the repository evaleval/every_eval_ever (August 2026) requires of the fields that we
-write, in our own words: required fields, types, choices, and values of details that must be texts."""
-
-
-@pytest.mark.parametrize("name", ["original", "of_the_hub"])
-def test_every_eval_ever_takes_the_evaluation(name: str, request: pytest.FixtureRequest) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
-    folder: SharedFolder = request.getfixturevalue(name)
-    evaluation = json.loads((folder.path / "every_eval_ever/words.json").read_text())
-    jsonschema.Draft7Validator(EVERY_EVAL_EVER).validate(evaluation)
-    accuracy, matthews = evaluation["evaluation_results"]
-    assert accuracy["score_details"]["score"] == pytest.approx(2 / 3)
-    assert (matthews["metric_config"]["min_score"], matthews["metric_config"]["max_score"]) == (-1.0, 1.0)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft7Validator(EVERY_EVAL_EVER).validate({**evaluation, "extra": 1})
-
-
 def test_shared_folders_say_that_fewer_errors_are_better(tmp_path: Path) -> None:
     def is_wrong(gold: str, answer: str) -> float:
         return float(gold != answer)
@@ -209,7 +105,8 @@ def test_shared_folders_say_that_fewer_errors_are_better(tmp_path: Path) -> None
     study = json.loads((tmp_path / "shared/study.json").read_text())
     by_name = {metric["name"]: metric for metric in study["tasks"]["mine/mood"]["metrics"]}
     assert by_name["errors"]["lower_is_better"] and "lower_is_better" not in by_name["accuracy"]
-    evaluation = json.loads((tmp_path / "shared/every_eval_ever/words.json").read_text())
+    [path] = (tmp_path / "shared/every_eval_ever/data/mine/unknown/words").glob("*.json")
+    evaluation = json.loads(path.read_text())
     said = {one["metric_config"]["metric_id"]: one["metric_config"] for one in evaluation["evaluation_results"]}
     assert {name: config["lower_is_better"] for name, config in said.items()} == {"errors": True, "accuracy": False}
     assert verify_folder(tmp_path / "shared", made.plugins, made.workspace).is_equal

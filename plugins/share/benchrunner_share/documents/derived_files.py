@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,6 +12,9 @@ from typing import Any
 from benchrunner_share.documents import every_eval_ever, hub_metadata, statements
 from benchrunner_share.documents.card_scores import CardScore, card_scores
 from benchrunner_share.documents.contents import README, sealed_places
+
+LOGS = "every_eval_ever"
+"""Folder of a shared folder whose content lies as in the datastore of Every Eval Ever."""
 
 
 def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
@@ -30,11 +32,32 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
         )
         if results := hub_metadata.eval_results(own, date=answered, url=url, version=version):
             files[f"model_cards/{folder}/.eval_results/benchrunner.yaml"] = results
-        evaluation = every_eval_ever.evaluation(
-            backbone, own, study=content["name"], answered=answered, version=version, url=url
-        )
-        files[f"every_eval_ever/{folder}.json"] = json.dumps(evaluation, indent=2, ensure_ascii=False) + "\n"
+    for log in evaluation_logs(content):
+        files[f"{LOGS}/{log.name}"] = log.text(content["samples"].get(log.backbone, {}).get(log.collection))
     return files
+
+
+def evaluation_logs(content: Mapping[str, Any]) -> Iterator[every_eval_ever.Log]:
+    """Yield the logs of Every Eval Ever, one for each backbone and suite."""
+    of_backbones = dict[str, list[CardScore]]()
+    for score in card_scores(content):
+        of_backbones.setdefault(score.backbone, []).append(score)
+    for backbone, scores in of_backbones.items():
+        yield from every_eval_ever.logs(
+            backbone,
+            scores,
+            study=content["name"],
+            answered=content["answered"],
+            version=content["benchrunner"],
+            url=content["url"],
+        )
+
+
+def sample_names(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the files with samples of Every Eval Ever, which a folder with rows of the data has."""
+    for log in evaluation_logs(content):
+        if log.collection in content["samples"].get(log.backbone, {}):
+            yield f"{LOGS}/{log.samples_name}"
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
@@ -72,7 +95,7 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
         "- `fits/`, `predictions/`: each fit with its record; each prediction with one answer for each row, in the",
         "  order of the rows. No text of the data is here, except where an answer itself is text.",
         "- `model_cards/`: metadata for model cards of the Hugging Face hub.",
-        "- `every_eval_ever/`: the same scores in the format of Every Eval Ever.",
+        "- `every_eval_ever/`: the same scores in the format of Every Eval Ever, in the folders of its datastore.",
         "- `manifest.json`: the SHA-256 of every file.",
     ]
     return "\n".join(lines) + "\n"

@@ -1,13 +1,20 @@
-"""Scores of a backbone as JSON of Every Eval Ever, a common format for results of evaluations.
+"""Scores of a backbone as JSON of Every Eval Ever, a common format for results of evaluations, with its paths.
 
-The fields follow `eval.schema.json`, version 0.3.0, of the repository evaleval/every_eval_ever.
+The fields follow `eval.schema.json`, version 0.3.0, of the repository evaleval/every_eval_ever, and the paths what its
+validator asks of the datastore: `data/COLLECTION/DEVELOPER/MODEL/UUID.json`, beside `UUID_samples.jsonl`.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
-from typing import Any
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
 
 from benchrunner_share.documents.card_scores import CardScore
 
@@ -19,13 +26,76 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(_SHARES, (0.0, 1.0)),
     **dict.fromkeys(_CORRELATIONS, (-1.0, 1.0)),
 }
-"""Name of a metric -> its lowest and highest value. Null, for other metrics, means that the range is not given."""
+"""Name of a metric -> its lowest and highest value. A continuous score needs both: other metrics give no such type."""
+_RESERVED = re.compile(r"(CON|PRN|AUX|NUL|(COM|LPT)[1-9])(\..*)?", re.IGNORECASE)
+"""Names that Windows keeps for devices."""
 
 
-def evaluation(
+@final
+@dataclass(frozen=True)
+class Log:
+    """The scores of a backbone on the tasks of a suite: one file of the datastore."""
+
+    backbone: str
+    collection: str
+    """The suite."""
+    content: Mapping[str, Any]
+    """Content of the file, without what it says of a file of samples."""
+
+    @cached_property
+    def _path(self) -> str:
+        """Path in the datastore, without the end of the file's name. The number follows from the content."""
+        digest = hashlib.sha256(json.dumps(self.content, sort_keys=True).encode()).digest()
+        number = uuid.UUID(bytes=digest[:16], version=4)  # the datastore asks for this version
+        developer, slash, model = self.backbone.partition("/")
+        folders = (self.collection, *((developer, model) if slash else ("unknown", self.backbone)))
+        return f"data/{'/'.join(map(_portable, folders))}/{number}"
+
+    @property
+    def name(self) -> str:
+        """Path of the file in the datastore."""
+        return f"{self._path}.json"
+
+    @property
+    def samples_name(self) -> str:
+        """Path of the file with the samples."""
+        return f"{self._path}_samples.jsonl"
+
+    def text(self, samples: Mapping[str, Any] | None) -> str:
+        """Return the text of the file. `samples` has the checksum and the number of rows of a file of samples."""
+        content = dict(self.content)
+        if samples is not None:
+            content["detailed_evaluation_results"] = {
+                "format": "jsonl",
+                "file_path": self.samples_name,
+                "hash_algorithm": "sha256",
+                "checksum": samples["sha256"],
+                "total_rows": samples["rows"],
+            }
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def logs(
     backbone: str, scores: Sequence[CardScore], *, study: str, answered: str, version: str, url: str | None
+) -> Iterator[Log]:
+    """Yield the scores of a backbone, one log for each suite. `answered` is the date and time of the newest answers."""
+    suites = dict[str, list[CardScore]]()
+    for score in scores:
+        suites.setdefault(score.task.partition("/")[0], []).append(score)
+    for suite, of_suite in suites.items():
+        content = _evaluation(suite, of_suite, study=study, answered=answered, version=version, url=url)
+        yield Log(backbone, suite, content)
+
+
+def result_id(score: CardScore) -> str:
+    """Return the id of a result in its log, by which samples name it."""
+    return f"{score.task}/{score.split}/{score.method}/{score.metric}"
+
+
+def _evaluation(
+    suite: str, scores: Sequence[CardScore], *, study: str, answered: str, version: str, url: str | None
 ) -> dict[str, Any]:
-    """Return the scores of a backbone as one evaluation. `answered` is the date and time of the newest answers."""
+    backbone = scores[0].backbone
     seconds = f"{datetime.datetime.fromisoformat(answered).timestamp():.0f}"
     source: dict[str, Any] = {
         "source_name": study,
@@ -35,7 +105,7 @@ def evaluation(
     }
     return {
         "schema_version": SCHEMA,
-        "evaluation_id": f"{study}/{backbone}/{seconds}",
+        "evaluation_id": f"{suite}/{backbone}/{seconds}",
         "evaluation_timestamp": answered,
         "retrieved_timestamp": seconds,
         "source_metadata": source | ({"additional_details": {"answers": url}} if url else {}),
@@ -45,10 +115,18 @@ def evaluation(
     }
 
 
+def _portable(name: str) -> str:
+    """Return a name as that of a folder on every system, which is not "data" either."""
+    name = re.sub(r"[^A-Za-z0-9._+-]+", "_", name)[:100].rstrip(".")
+    return f"_{name}" if not name or name[0] == "." or name == "data" or _RESERVED.fullmatch(name) else name
+
+
 def _model(backbone: str, revision: str) -> dict[str, Any]:
+    developer, slash, _ = backbone.partition("/")
     return {
         "name": backbone,
         "id": backbone,
+        **({"developer": developer} if slash else {}),
         "inference_engine": {"name": "benchrunner"},
         "additional_details": {
             "deployment_type": "self_deployed",
@@ -59,9 +137,12 @@ def _model(backbone: str, revision: str) -> dict[str, Any]:
 
 
 def _result(score: CardScore) -> dict[str, Any]:
-    lowest, highest = _RANGES.get(score.metric, (None, None))
+    limits = {}
+    if score.metric in _RANGES:
+        lowest, highest = _RANGES[score.metric]
+        limits = {"score_type": "continuous", "min_score": lowest, "max_score": highest}
     return {
-        "evaluation_result_id": f"{score.task}/{score.split}/{score.method}/{score.metric}",
+        "evaluation_result_id": result_id(score),
         "evaluation_name": score.task,
         "source_data": _source(score),
         "metric_config": {
@@ -69,9 +150,7 @@ def _result(score: CardScore) -> dict[str, Any]:
             "metric_id": score.metric,
             "metric_name": score.metric,
             "lower_is_better": score.lower_is_better,
-            "score_type": "continuous",
-            "min_score": lowest,
-            "max_score": highest,
+            **limits,
         },
         "score_details": {"score": score.mean, "details": _details(score)},
     }

@@ -7,9 +7,10 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, final
 
-from benchrunner import FitError, Recipe, Rows, Score, Task
+from benchrunner import ACCURACY, FitError, Recipe, Rows, Score, Task
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Fit, Plugins, Prediction, Result, cells, predicting
+from benchrunner_share.documents.card_scores import CardScore, card_scores
 from benchrunner_share.documents.claims import Claims, unprintable_texts
 from benchrunner_share.documents.contents import (
     FORMAT,
@@ -25,6 +26,8 @@ from benchrunner_share.documents.contents import (
     result_json,
     task_json,
 )
+from benchrunner_share.documents.derived_files import LOGS, evaluation_logs
+from benchrunner_share.documents.samples import Samples, sample_lines
 
 
 @final
@@ -145,9 +148,36 @@ class StudyDocuments:
             "predictions": self._index,
             "selecting": self._selecting,
             "majority": self._majority,
+            "samples": {},
         }
         checked_texts(content)
         return content
+
+    def samples(self, result: Result, content: Mapping[str, Any]) -> Iterator[Samples]:
+        """Yield the samples of Every Eval Ever: the texts of rows with the answers and their scores."""
+        results = dict[tuple[str, str, str], CellResult]()
+        for cell in result.cells:
+            results.setdefault((cell.cell.backbone, cell.cell.task.name, next(cell.cell.fits).method), cell)
+        scores = list(card_scores(content))
+        for log in evaluation_logs(content):
+            lines = list[str]()
+            for score in scores:
+                if (score.backbone, score.task.partition("/")[0]) == (log.backbone, log.collection):
+                    cell = results[score.backbone, score.task, score.method]
+                    lines += self._sample_lines(cell, score, log.content["evaluation_id"])
+            if lines:
+                yield Samples(log.backbone, log.collection, f"{LOGS}/{log.samples_name}", "".join(lines), len(lines))
+
+    def _sample_lines(self, cell: CellResult, score: CardScore, evaluation: str) -> Iterator[str]:
+        """Yield a line for each row and restart, where the metric is a mean over rows."""
+        task = cell.cell.task
+        metric = task.metric(score.metric)
+        if metric.per_row is None or metric.computed_from != ACCURACY.computed_from or metric.columns:
+            return
+        rows = self._answers.rows(task, score.split)
+        for fit in cell.restarts:
+            _, predicted = self._answers.find(fit, task, score.split)
+            yield from sample_lines(score, evaluation, task, metric, rows, fit, predicted.answers)
 
     def _without_sealed(self, result: CellResult) -> CellResult:
         """Return the result of a cell without the figures of splits whose labels are not here."""

@@ -15,7 +15,7 @@ from benchrunner_share.documents.contents import (
     manifest,
     prediction_name,
 )
-from benchrunner_share.documents.derived_files import derived_files
+from benchrunner_share.documents.derived_files import derived_files, sample_names
 from benchrunner_share.verifying.comparing import value_differences
 from benchrunner_share.verifying.findings import Findings
 from benchrunner_share.verifying.rebuilding import checked_id, understood
@@ -34,6 +34,7 @@ def check_files(folder: ReceivedFolder, content: Mapping[str, Any], findings: Fi
     expected = {STUDY, *derived}
     with findings.faults_differ(), understood(STUDY):
         expected.update(_named_files(content))
+        expected.update(sample_names(content))
     if REPORT in folder.names:
         expected.add(REPORT)
         findings.remark(f"{REPORT} was not verified: its figures and pictures are the sender's.")

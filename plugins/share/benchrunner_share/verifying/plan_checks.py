@@ -110,6 +110,7 @@ def restricted(content: Mapping[str, Any], left_out: set[str]) -> Mapping[str, A
     backbones -= {cell["backbone"] for cell in kept}
     part = dict(content)
     part["result"] = {**content["result"], "cells": kept, "averages": {}}
+    part["samples"] = {}  # those of a suite may be of several tasks
     for name in ("tasks", "data", "suppliers"):
         part[name] = {task: value for task, value in content[name].items() if task not in left_out}
     part["revisions"] = {name: value for name, value in content["revisions"].items() if name not in backbones}

@@ -15,7 +15,7 @@ from benchrunner import DataError, RequestError, json_files, quoted
 MOST_FILES = 200_000
 """Largest number of files and folders of a shared folder; 2,000 fits with four splits have 18,000."""
 DEEPEST = 8
-"""Largest number of folders inside one another; a shared folder has two."""
+"""Largest number of folders inside one another; a shared folder has five."""
 MOST_JSON_BYTES = 64 * 2**20
 """Largest JSON file. The study of 2,000 fits has about 1 MiB."""
 LONGEST_LINE = 4 * 2**20

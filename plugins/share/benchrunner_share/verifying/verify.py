@@ -16,6 +16,7 @@ from benchrunner.results import CellResult, Fit, Plugins, Record, Result, Study,
 from benchrunner_share.documents import statements
 from benchrunner_share.documents.claims import Claims
 from benchrunner_share.documents.contents import FORMAT, MANIFEST, STUDY, are_sealed, fit_name
+from benchrunner_share.documents.samples import Samples
 from benchrunner_share.documents.study_documents import Computation, StudyDocuments, checked_texts
 from benchrunner_share.verifying.comparing import count_figures, value_differences
 from benchrunner_share.verifying.data_checks import OwnData, OwnRunners, own_runners
@@ -251,7 +252,10 @@ class _RebuiltStudy:
         names = dict.fromkeys(cell.system for cell in rebuilt)
         systems = [{"name": name, "backbone": ""} for name in names]
         study = replace(decoding.from_json(Study, {"systems": systems, "columns": []}, STUDY), cells=tuple(rebuilt))
-        computed = documents.content(Result(study, tuple(results), {}))
+        result = Result(study, tuple(results), {})
+        computed = documents.content(result)
+        if claimed["samples"]:
+            self._add_samples(documents.samples(result, computed), computed)
         if claimed is not self._content:  # averages miss terms, and the cells say why
             computed["result"]["averages"] = {}
         if self._data.differing:  # said already, in better words
@@ -320,6 +324,14 @@ class _RebuiltStudy:
             else:
                 texts[name] = text
         return texts
+
+    def _add_samples(self, samples: Iterable[Samples], computed: Mapping[str, Any]) -> None:
+        """Add what a study says of its samples, and compare their files."""
+        for of_log in samples:
+            computed["samples"].setdefault(of_log.backbone, {})[of_log.collection] = of_log.facts
+            with self._findings.faults_differ():
+                if self._folder.sha256(of_log.name) != of_log.facts["sha256"]:
+                    self._findings.differ(f"{of_log.name} does not follow from the answers and the rows here.")
 
     def _compare_answers(self, name: str, text: str) -> None:
         if self._folder.sha256(name) == hashlib.sha256(text.encode("utf-8")).hexdigest():
