@@ -160,7 +160,7 @@ class Metric:
 
 def _number(value: Any, metric: str, function: Callable[..., Any]) -> float:
     """Return a value that a function of a metric gave; raise a `TypeError` with its place if it is no number."""
-    if isinstance(value, SupportsFloat):
+    if type(value) is float or isinstance(value, SupportsFloat):  # the first test is fast
         return float(value)
     code = getattr(function, "__code__", None)
     place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""

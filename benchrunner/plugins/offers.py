@@ -144,7 +144,8 @@ class Offers(Mapping[str, V]):
 
     def split(self, name: str) -> tuple[str | None, str]:
         """Split `PLUGIN:NAME`; the plugin is None unless one that offers values of this kind stands before a colon."""
-        return split_prefix(name, {offer.plugin.name for offer in self.by_name.values()})
+        known = {offer.plugin.name for offer in self.by_name.values()} if ":" in name else ()
+        return split_prefix(name, known)
 
 
 def unknown_name(kind: str, name: str, known: Collection[str], advice: str = "") -> UnknownName:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import final
 
@@ -98,20 +99,36 @@ def _drawn_scores(
     seed: int,
 ) -> np.ndarray:
     """Draw units (rows or clusters) with replacement, and compute the mean score of the restarts in each resample."""
-    unit_of = restarts[0].units
+    first = restarts[0]
+    drawn: Iterable[np.ndarray] = _weights(first.units, resamples, seed)
+    if first.clusters is None and resamples * len(first.gold) <= NUMBERS_IN_MEMORY:
+        drawn = [_weights_of_rows(len(first.gold), resamples, seed)]
+    parts = []
+    for weights in drawn:
+        scores = [restart.scores_of_weights(weights) for restart in restarts]
+        parts.append(np.mean(scores, axis=0))
+    return np.concatenate(parts)
+
+
+@lru_cache(maxsize=1)
+def _weights_of_rows(rows: int, resamples: int, seed: int) -> np.ndarray:
+    """Return all weights of `_weights` for rows without clusters, which are those of the next score, too."""
+    (weights,) = _weights(np.arange(rows), resamples, seed)
+    weights.flags.writeable = False
+    return weights
+
+
+def _weights(unit_of: np.ndarray, resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield how often each row is drawn, (resamples, rows), for as many resamples at once as the memory allows."""
     units = int(unit_of.max()) + 1
     generator = np.random.default_rng(seed)
     most = max(1, NUMBERS_IN_MEMORY // len(unit_of))
-    parts = []
     for start in range(0, resamples, most):
         size = min(most, resamples - start)
         drawn = generator.integers(units, size=(size, units))
         places = drawn + np.arange(size)[:, None] * units  # each resample counts in a line of its own
         counts = np.bincount(places.ravel(), minlength=size * units)
-        weights = counts.reshape(size, units)[:, unit_of].astype(np.float64)  # (resamples, rows)
-        scores = [restart.scores_of_weights(weights) for restart in restarts]
-        parts.append(np.mean(scores, axis=0))
-    return np.concatenate(parts)
+        yield counts.reshape(size, units)[:, unit_of].astype(np.float64)
 
 
 def _bca_levels(

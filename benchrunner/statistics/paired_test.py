@@ -170,7 +170,7 @@ class Side:
             return cls.of_restarts(pre_trainings[0])
         return cls(tuple(map(tuple, pre_trainings)), is_arm=True)
 
-    @property
+    @cached_property
     def fits(self) -> list[ScoredAnswers]:
         """The fits of all draws."""
         return list(itertools.chain.from_iterable(self.draws))

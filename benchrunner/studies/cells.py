@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 from benchrunner.errors import FitError, RequestError
@@ -323,7 +324,7 @@ class CellResult:
     predictions: Predictions | None = field(default=None, repr=False, compare=False)
     """Gives the kept answers of the cell's fits, without data and weights."""
 
-    @property
+    @cached_property
     def chosen_fits(self) -> tuple[Fit, ...]:
         """All fits of the chosen grid point, in the order of the seeds."""
         for candidate in self.cell.candidates:
@@ -331,12 +332,12 @@ class CellResult:
                 return candidate.fits
         return ()
 
-    @property
+    @cached_property
     def restarts(self) -> tuple[Fit, ...]:
         """The finished fits of the chosen grid point, in the order of the seeds."""
         return tuple(fit for fit in self.chosen_fits if fit.id not in self.lost)
 
-    @property
+    @cached_property
     def is_random(self) -> bool:
         """Whether other seeds give other fits, as far as the method is known."""
         return self.runner is None or any(

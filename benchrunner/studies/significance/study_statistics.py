@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -88,7 +88,7 @@ class StudyStatistics:
             of_pair[column] = test
         return pairs
 
-    @property
+    @cached_property
     def is_ranking(self) -> bool:
         """Whether all pairs of three or more systems or arms are compared, so that figures are best or tied for best.
 
@@ -100,16 +100,30 @@ class StudyStatistics:
         """Say how the figure of a system compares with those of the others by the tests; empty if no test is clear."""
         if self.is_ranking:
             own = self.ranks.get(place)
-            of_column = [rank for (_, column), rank in self.ranks.items() if column == place[1]]
-            best = sum(rank.is_best for rank in of_column)
-            if own is None or not own.is_best or best == len(of_column):
+            if own is None or not own.is_best or self._best[place[1]] == self._ranked[place[1]]:
                 return ""
-            return "best" if best == 1 else "tied"
-        standings = set[Standing]()
+            return "best" if self._best[place[1]] == 1 else "tied"
+        clear = self._clear.get(place, {})
+        return next(iter(clear)) if len(clear) == 1 else "mixed" if clear else ""
+
+    @cached_property
+    def _ranked(self) -> Counter[str]:
+        """Column -> the number of systems or arms with ranks."""
+        return Counter(column for _, column in self.ranks)
+
+    @cached_property
+    def _best(self) -> Counter[str]:
+        """Column -> the number of those that may be the best."""
+        return Counter(column for (_, column), rank in self.ranks.items() if rank.is_best)
+
+    @cached_property
+    def _clear(self) -> Mapping[Place, Mapping[Standing, None]]:
+        """Figure -> what the clear tests say of it where it is the first of a pair."""
+        standings = defaultdict[Place, dict[Standing, None]](dict)
         for (system, _, column), test in self.tests.items():
-            if (system, column) == place and test.is_clear:
-                standings.add("better" if test.comparison.gain > 0 else "worse")
-        return standings.pop() if len(standings) == 1 else "mixed" if standings else ""
+            if test.is_clear:
+                standings[system, column]["better" if test.comparison.gain > 0 else "worse"] = None
+        return standings
 
     def mark(self, place: Place) -> str:
         """Return the mark of what the tests say of a figure; empty if they show nothing."""
@@ -117,8 +131,8 @@ class StudyStatistics:
         if not standing:
             return ""
         mark = TIED if standing == "tied" else CLEAR
-        claims = {test.comparison.claim for test in self.of_places[place].values()}
-        return f"({mark})" if "fits" in claims else mark
+        is_of_fits = any(test.comparison.claim == "fits" for test in self.of_places[place].values())
+        return f"({mark})" if is_of_fits else mark
 
     @cached_property
     def of_places(self) -> Mapping[Place, Mapping[str, SystemDifference]]:
@@ -176,14 +190,16 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
 
 def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[Pairing]:
     """Yield which systems or arms are compared in which columns."""
+    places = []
+    for pair in study.pairs:
+        places += study.points(*pair) or [(None, *pair)]
     for column in study.columns:
         if not column.is_tested:
             continue
-        for pair in study.pairs:
-            for _, system, other in study.points(*pair) or [(None, *pair)]:
-                pairing = Pairing(system, other, column.name)
-                if sides.keys() >= set(pairing.places):
-                    yield pairing
+        for _, system, other in places:
+            pairing = Pairing(system, other, column.name)
+            if sides.keys() >= set(pairing.places):
+                yield pairing
 
 
 def _tests(
@@ -215,12 +231,13 @@ def _tests(
     for (ours, theirs), difference in differences.items():
         test = _with_facts(difference, study, cells, ours, theirs, columns[ours[1]])
         of_places[ours, theirs] = test
-        of_places[theirs, ours] = test.reversed
     tests = {}
     for pairing in pairings:
         ours, theirs = (same[place] for place in pairing.places)
         if (ours, theirs) in of_places:
             tests[pairing] = of_places[ours, theirs]
+        elif (theirs, ours) in of_places:
+            tests[pairing] = of_places[theirs, ours].reversed
     family = sum(bool(test.comparison.parts) for test in differences.values())
     return tests, family, {ours: reason for (ours, _), reason in absent.items()}
 
@@ -230,10 +247,10 @@ def _crossings(
 ) -> tuple[dict[Pairing, Crossings], dict[Place, str]]:
     """Find where series of a figure cross that are compared, and why some crossings are absent."""
     pairings = []
+    series = [pair for pair in study.pairs if study.points(*pair)]
     for column in study.columns:
-        for pair in study.pairs:
-            if column.is_tested and column.task and study.points(*pair):
-                pairings.append(Pairing(*pair, column.name))
+        if column.is_tested and column.task:
+            pairings += [Pairing(*pair, column.name) for pair in series]
     found = {}
     absent = {}
     of_look = ALPHA * min(shares(study.looks))

@@ -58,8 +58,10 @@ class Board:
         files = {}
         for folder in self.folders:
             of_folder = {}
-            without_rows = {**folder.study.content, "samples": {}}  # texts of rows stay in the shared folder
-            for name, text in derived_files(without_rows).items():
+            derived = folder.study.derived
+            if folder.study.content["samples"]:  # texts of rows stay in the shared folder
+                derived = derived_files({**folder.study.content, "samples": {}})
+            for name, text in derived.items():
                 if name.startswith(METADATA):
                     of_folder[f"{self.homes[folder.name]}/{name}"] = text
             files[folder.name] = of_folder

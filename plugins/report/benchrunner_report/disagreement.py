@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, final
 
 from benchrunner import iob_tags
@@ -50,7 +51,13 @@ class Disagreement:
     """Number of rows in which systems differ; a report may show fewer."""
     total: int
     """Number of rows of the split."""
-    agreement: Matrix | None
+    levels: Mapping[str, Any] = field(repr=False, compare=False)
+    """Mean grade of each system in each row; right and wrong are 1 and 0."""
+
+    @cached_property
+    def agreement(self) -> Matrix | None:
+        """In how many rows each system is better than each other; None for a single system."""
+        return agreement(self.levels, is_graded=bool(self.unit))
 
     @property
     def shown(self) -> str:
@@ -112,7 +119,7 @@ def disagreement(rows: AnsweredRows, grading: Grading, *, most_bytes: int = ALL_
         rows=tuple(chosen),
         differing=len(differing),
         total=len(rows.rows),
-        agreement=agreement(levels, is_graded=bool(grading.unit)),
+        levels=levels,
     )
 
 

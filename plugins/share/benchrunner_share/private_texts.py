@@ -38,6 +38,7 @@ class Private:
         spelled = {path for folder in folders if folder is not None for path in _spellings(folder)}
         machine = platform.node()
         self._folders = tuple(sorted(spelled, key=len, reverse=True))
+        self._shown = [(re.compile(rf"{_as_path(folder)}([/\\]?)"), _last_part(folder)) for folder in self._folders]
         self._machine = machine if len(machine) >= _SHORTEST and machine != "localhost" else ""
 
     def without(self, text: str) -> str:
@@ -46,8 +47,8 @@ class Private:
 
     def without_known(self, text: str) -> str:
         """Return a text, for example HTML, without the known folders and without the name of the machine."""
-        for folder in self._folders:
-            text = re.sub(rf"{_as_path(folder)}([/\\]?)", _last_part(folder), text)
+        for pattern, last_part in self._shown:
+            text = pattern.sub(last_part, text)
         return re.sub(rf"\b{re.escape(self._machine)}\b", "this machine", text) if self._machine else text
 
     def remark(self, text: str) -> str:

@@ -10,15 +10,39 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DataNotFound, RequestError, Rows, Settings, Task, Workspace, quoted
+from benchrunner import DataNotFound, Recipe, RequestError, Rows, Settings, Task, Workspace, quoted
 from benchrunner.engine import first_line
-from benchrunner.results import Plugins, Runner
+from benchrunner.results import Fit, Plugins, Runner, predict, predicting
 from benchrunner_share.documents.contents import are_sealed, data_json, task_json
 from benchrunner_share.verifying.comparing import value_differences
 from benchrunner_share.verifying.findings import Findings
 
 MOST_SPLITS = 1_000
 """Largest number of splits whose rows stay in memory: those of all tasks of a study are needed again and again."""
+
+
+@final
+class OwnMajority:
+    """The majority answers to the verifier's rows, each planned and computed once."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self._fits: dict[tuple[str, Recipe], Fit] = {}
+        self._predicted: dict[tuple[str, str, str, bool], predicting.Predicted] = {}
+
+    def fit(self, task: Task, recipe: Recipe) -> Fit:
+        """Plan the majority answer to the training rows of a recipe."""
+        key = (task.name, recipe)
+        if key not in self._fits:
+            self._fits[key] = self.runner.planner.plan(task, "", method=predicting.MAJORITY, recipe=recipe)
+        return self._fits[key]
+
+    def predicted(self, fit: Fit, split: str, *, selecting: bool = False) -> predicting.Predicted:
+        """Return the majority answer to the rows of a split."""
+        key = (fit.id, fit.task, split, selecting)  # tasks may share a fit
+        if key not in self._predicted:
+            self._predicted[key] = predict(fit, split, self.runner, selecting=selecting)
+        return self._predicted[key]
 
 
 @final
@@ -32,7 +56,7 @@ class OwnRunners:
         self.plugins = plugins
         self._workspace = workspace
         self._tasks = tasks
-        self._known: dict[Settings, Runner] = {}
+        self._known: dict[Settings, OwnMajority] = {}
 
     def may_find(self, task: str) -> bool:
         """Whether a task may be looked up, with folds or without: a folder could name a file of its sender."""
@@ -40,15 +64,16 @@ class OwnRunners:
         is_installed = name in list(self.plugins.tasks) and re.fullmatch(r"[\dx.]*", folds) is not None
         return task.isprintable() and (self._tasks is None or task in self._tasks or is_installed)
 
-    def of(self, content: Mapping[str, Any]) -> Runner:
-        """Return the runner that reads rows as the study with this content did."""
+    def of(self, content: Mapping[str, Any]) -> OwnMajority:
+        """Return the majority answers of the runner that reads rows as the study with this content did."""
         settings = self._workspace.settings
         leaves_out = settings.leave_out_bad_rows or content["left_out_bad_rows"] is True
         halves = any(cell["fitting"].get("select_on_half") is True for cell in content["result"]["cells"])
         settings = dataclasses.replace(settings, leave_out_bad_rows=leaves_out, halve_dev=halves)
         if settings not in self._known:
-            self._known[settings] = Runner(self.plugins, dataclasses.replace(self._workspace, settings=settings))
-            self._known[settings].planner.most_splits = MOST_SPLITS
+            runner = Runner(self.plugins, dataclasses.replace(self._workspace, settings=settings))
+            runner.planner.most_splits = MOST_SPLITS
+            self._known[settings] = OwnMajority(runner)
         return self._known[settings]
 
 
@@ -68,7 +93,8 @@ class OwnData:
 
     def __init__(self, content: Mapping[str, Any], runners: OwnRunners, findings: Findings) -> None:
         plugins = runners.plugins
-        self.runner = runners.of(content)
+        self.majority = runners.of(content)
+        self.runner = self.majority.runner
         """Plans and computes majority answers in a temporary runs folder."""
         self._content = content
         self._findings = findings

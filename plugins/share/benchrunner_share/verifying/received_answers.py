@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import FitError, Recipe, Rows, Score, Task, quoted
+from benchrunner import FitError, Rows, Score, Task, quoted
 from benchrunner.engine import decoding
-from benchrunner.results import CellResult, Fit, Prediction, Record, predict, predicting
+from benchrunner.results import CellResult, Fit, Prediction, Record, predicting
 from benchrunner_share.documents.contents import STUDY, Figures, are_sealed, fit_name, prediction_name
 from benchrunner_share.documents.study_documents import Computation
 from benchrunner_share.verifying.answer_files import read_answers
@@ -33,8 +33,7 @@ class ReceivedAnswers:
         self._fits = fits
         self._content = content
         self._scored: dict[tuple[str, str, str, bool], Scored | UnreadableFile] = {}
-        self._opened: dict[tuple[str, str, str], predicting.Predicted] = {}
-        self._own: dict[tuple[str, Recipe], Fit] = {}
+        self._opened: dict[tuple[str, str, str], Record] = {}
         self._read: dict[str, tuple[list[Any], Figures]] = {}
         self.scores = 0
         """Number of scores that were computed again."""
@@ -109,15 +108,11 @@ class ReceivedAnswers:
         return majority
 
     def _own_majority(self, fit: Fit, task: Task) -> Fit:
-        """Plan the majority answer to the training rows of a fit with the verifier's rows, once for each recipe."""
-        key = (task.name, fit.recipe)
-        if key not in self._own:
-            planner = self._data.runner.planner
-            self._own[key] = planner.plan(task, "", method=predicting.MAJORITY, recipe=fit.recipe)
-        return self._own[key]
+        """Plan the majority answer to the training rows of a fit with the verifier's rows."""
+        return self._data.majority.fit(task, fit.recipe)
 
     def _majority(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> predicting.Predicted:
-        return predict(self._own_majority(fit, task), split, self._data.runner, selecting=selecting)
+        return self._data.majority.predicted(self._own_majority(fit, task), split, selecting=selecting)
 
     def scored(self, fit: Fit, task: Task, split: str, *, selecting: bool = False) -> Scored:
         """Return a prediction and its record, scored again once; raise an `UnreadableFile` if that is not possible."""
@@ -163,8 +158,8 @@ class ReceivedAnswers:
         if rows is None:
             return None
         key = (fit.id, task.name, split)
+        prediction, predicted = self.find(fit, task, split)
         if key not in self._opened:
-            prediction, predicted = self.find(fit, task, split)
             figures = self.figures(fit, task, prediction)
             try:
                 scores = task.scores(rows.table, predicted.answers, figures)
@@ -172,9 +167,8 @@ class ReceivedAnswers:
                 name = prediction_name(prediction.id)
                 raise UnreadableFile(f"{name}: the answers cannot be scored ({type(error).__name__}).") from None
             self.scores = self.scores + len(scores)
-            record = replace(predicted.record, scores=scores)
-            self._opened[key] = replace(predicted, record=record)
-        return self._opened[key]
+            self._opened[key] = replace(predicted.record, scores=scores)
+        return replace(predicted, record=self._opened[key])
 
     def opened_majority(self, fit: Fit, task: Task, split: str) -> Mapping[str, Score]:
         """Return the scores of the majority answer of a fit's training rows, by labels that are here."""

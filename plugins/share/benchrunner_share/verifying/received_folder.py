@@ -93,7 +93,8 @@ class ReceivedFolder:
     def content(self, name: str) -> bytes:
         """Return the content of a file that has at most `MOST_JSON_BYTES`."""
         with self._open(name) as file:
-            content = file.read(MOST_JSON_BYTES + 1)
+            size = os.fstat(file.fileno()).st_size
+            content = file.read(min(size, MOST_JSON_BYTES) + 1)  # a larger number would allocate as many bytes
         if len(content) > MOST_JSON_BYTES:
             raise UnreadableFile(f"{quoted(name)} is larger than {MOST_JSON_BYTES // 2**20} MiB, and is not read.")
         return content

@@ -100,6 +100,8 @@ class VerifiedStudy:
     verification: Verification
     content: Mapping[str, Any]
     """The content of `study.json`."""
+    derived: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the files that follow from the content alone, by their names."""
     cells: tuple[CellResult, ...] = ()
     """The cells that were computed again, with the answers of the selected restarts."""
     computations: Mapping[str, Computation] = field(default_factory=dict)
@@ -155,7 +157,7 @@ def _verified(
     kept: list[CellResult] | None = [] if keep_answers else None
     study = _RebuiltStudy(folder, content, data, fits, answers, findings, kept)
     figures = study.compare(StudyDocuments(claims, answers, runners.plugins))
-    check_files(folder, content, findings)
+    derived = check_files(folder, content, findings)
     verification = Verification(
         folder.path,
         claims.name,
@@ -170,9 +172,9 @@ def _verified(
         tuple(study.opened),
     )
     if kept is None:
-        return VerifiedStudy(verification, content)
+        return VerifiedStudy(verification, content, derived)
     computations = {name: answers.computation(fit) for name, fit in fits.items()}
-    return VerifiedStudy(verification, content, tuple(kept), computations)
+    return VerifiedStudy(verification, content, derived, tuple(kept), computations)
 
 
 def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings) -> dict[str, Fit]:
@@ -341,6 +343,8 @@ class _RebuiltStudy:
         self._findings.differ_all(value_differences(claimed, computed, (name,)))
 
     def _compare_file(self, name: str, text: str) -> None:
+        if self._folder.content(name) == text.encode():
+            return
         self._findings.differ_all(value_differences(self._folder.json_object(name), json.loads(text), (name,)))
 
     def _cell(self, claimed: Mapping[str, Any]) -> cells.Cell | None:
