@@ -254,10 +254,10 @@ class _RebuiltStudy:
         names = dict.fromkeys(cell.system for cell in rebuilt)
         systems = [{"name": name, "backbone": ""} for name in names]
         study = replace(decoding.from_json(Study, {"systems": systems, "columns": []}, STUDY), cells=tuple(rebuilt))
-        result = Result(study, tuple(results), {})
-        computed = documents.content(result)
+        of_study = Result(study, tuple(results), {})
+        computed = documents.content(of_study)
         if claimed["samples"]:
-            self._add_samples(documents.samples(result, computed), computed)
+            self._add_samples(documents.samples(of_study, computed), computed)
         if claimed is not self._content:  # averages miss terms, and the cells say why
             computed["result"]["averages"] = {}
         if self._data.differing:  # said already, in better words
