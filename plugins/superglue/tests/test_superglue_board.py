@@ -6,6 +6,7 @@ import json
 import statistics
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import pyarrow as pa
 import pytest
 
 from benchrunner import Answers, Workspace
+from benchrunner.results import discover
 from benchrunner.workspace import Settings
-from benchrunner_submit import write_answers
+from benchrunner_submit import check_submission, write_answers
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import read_manifest
 from benchrunner_superglue import register_tasks
@@ -62,6 +64,19 @@ def test_a_submission_is_written_and_valid(answers: Mapping[tuple[str, str], Ans
     assert first["BoolQ.jsonl"] == {"idx": 0, "label": "true"} and first["WSC.jsonl"]["label"] in ("True", "False")
     assert type(first["COPA.jsonl"]["label"]) is int and isinstance(first["ReCoRD.jsonl"]["label"], str)
     assert list(first["MultiRC.jsonl"]) == ["idx", "passage"]
+
+
+def test_one_task_of_the_board_is_checked_with_its_rows_alone(
+    answers: Mapping[tuple[str, str], Answers], tmp_path: Path
+) -> None:
+    TASKS["superglue/cb"].demo_files(0, tmp_path / "data")  # type: ignore[misc]
+    [file] = [file for file in BOARD.files if file.name == "CB.jsonl"]
+    part = replace(BOARD, files=(replace(file, rows=len(answers[file.pair].values)),))
+    path = write_answers(part, answers, tmp_path / "superglue.zip")
+    checked = check_submission(path, discover(), board=BOARD, data=tmp_path / "data")
+    assert checked.not_found == checked.unchecked == ()
+    assert any(fault.startswith("BoolQ.jsonl, COPA.jsonl, ") for fault in checked.faults)
+    assert check_submission(path, discover(), board=part, data=tmp_path / "data").faults == ()
 
 
 def test_the_file_of_multirc_is_nested_as_the_data() -> None:

@@ -74,18 +74,20 @@ def constant_files(board: Leaderboard, path: Path) -> dict[str, str]:
     return constant
 
 
-def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table] = MappingProxyType({})) -> list[str]:
-    """Name what `find_faults` could not check, in a sentence each."""
-    files, sentences = list[BoardFile](), list[str]()
+def held_files(board: Leaderboard, path: Path) -> list[BoardFile]:
+    """Return the board's files that a submission, or a single file, holds; none if it cannot be read."""
     try:
-        if is_single(path):
-            files, sentences = _said_of_single(board, path)
-        else:
-            with opened(path) as entries:
-                assigned, _ = _assigned(board, path, entries)
-            files = [file for file in board.files if file.name in assigned]
+        with opened(path) as entries:
+            assigned, _ = _assigned(board, path, entries)
     except Unreadable:  # `find_faults` reports the reason
         return []
+    return [file for file in board.files if file.name in assigned]
+
+
+def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table] = MappingProxyType({})) -> list[str]:
+    """Name what `find_faults` could not check, in a sentence each."""
+    files = held_files(board, path)
+    sentences = _said_of_single(board, files, path.name) if is_single(path) else []
     for file in files:
         if file.kind.row_columns and file.rows_to_compare(tables.get(file.pair)) is None:
             rows = f"the rows of {file.task}, split {file.split}"
@@ -93,17 +95,16 @@ def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table]
     return sentences
 
 
-def _said_of_single(board: Leaderboard, path: Path) -> tuple[list[BoardFile], list[str]]:
-    """Return the board's file that a single file is, if it is one, and what it lacks as a submission."""
-    with opened(path) as [entry]:
-        file = _file_of(board, entry)
-    if file is None or len(board.files) == 1:
-        return [] if file is None else [file], []
+def _said_of_single(board: Leaderboard, files: list[BoardFile], name: str) -> list[str]:
+    """Say what a single file lacks as a submission, if it is one of the board's several files."""
+    if not files or len(board.files) == 1:
+        return []
+    [file] = files
     further = [other.name for other in board.files if other != file]
-    sentences = [f"A whole submission holds {' and '.join(further)} as well."]
-    if file.name != entry.name:
-        sentences.insert(0, f"{quoted(entry.name)} was checked as {file.name}; a submission holds it by this name.")
-    return [file], sentences
+    sentences = [f"A whole submission holds {file_faults.first_names(further)} as well."]
+    if file.name != name:
+        sentences.insert(0, f"{quoted(name)} was checked as {file.name}; a submission holds it by this name.")
+    return sentences
 
 
 def detect(boards: Iterable[Leaderboard], path: Path) -> Leaderboard:

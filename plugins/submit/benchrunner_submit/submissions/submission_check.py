@@ -20,7 +20,14 @@ from benchrunner import (
 )
 from benchrunner.results import Plugins
 from benchrunner_submit.prediction_files import rows_of
-from benchrunner_submit.submission_files.checking import IS_REHEARSAL, constant_files, detect, find_faults, unchecked
+from benchrunner_submit.submission_files.checking import (
+    IS_REHEARSAL,
+    constant_files,
+    detect,
+    find_faults,
+    held_files,
+    unchecked,
+)
 from benchrunner_submit.submission_files.manifests import find_manifest, read_manifest
 
 if TYPE_CHECKING:
@@ -72,7 +79,8 @@ def check_submission(
     board = board or detect(plugins.leaderboards.values(), path)
     board.check_takes_files()
     manifest = read_manifest(path) if counts_from_manifest else None
-    pairs = tuple(dict.fromkeys(file.pair for file in board.files if file.kind.row_columns))
+    held = held_files(board, path) or board.files
+    pairs = tuple(dict.fromkeys(file.pair for file in held if file.kind.row_columns))
     tables = {}
     not_found = list[str]()
     if gold is not None:
