@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError, RequestError, closest_names
@@ -27,6 +27,19 @@ if TYPE_CHECKING:
     from benchrunner.problems.problem import Problem
     from benchrunner.training.feature_cache import Cache
     from benchrunner.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class BackboneReference:
+    """Names the backbone whose encoder a fit reads unchanged, in place of a copy in the folder of its model."""
+
+    FILE: ClassVar[str] = "backbone.json"
+    """Name of the file in the folder of a model."""
+
+    backbone: str
+    """Name, absolute path or hub id of the backbone, or `PREFIX:A,B`."""
+    revision: str
+    """Revision of the backbone: another one is another encoder."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,8 @@ class Job:
     """Values of all parameters that the method declares, by name: those of the fit's recipe, else the defaults."""
     last_state: Path | None = None
     """Folder for the state that a longer fit goes on from; None if no fit does."""
+    reference: BackboneReference | None = None
+    """What `steps.save_encoder` writes in place of the encoder, which the method leaves as the backbone has it."""
 
     @cached_property
     def own_layers(self) -> dict[str, nn.Module]:

@@ -13,8 +13,9 @@ from safetensors.torch import load_file, save_file
 
 from benchrunner.backbones.finite_numbers import check_weights
 from benchrunner.fits.progress import Event
+from benchrunner.io.decoding import as_json
 from benchrunner.io.files import write_folder_atomically
-from benchrunner.methods.method import Job, Outcome
+from benchrunner.methods.method import BackboneReference, Job, Outcome
 from benchrunner.training import inference, numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Training
@@ -146,8 +147,8 @@ def _with_own_layers(job: Job, model: Model) -> Model:
 def save(job: Job, encoder: Encoder, learned: Mapping[str, nn.Module]) -> None:
     """Write the encoder and the modules that were learned on top of it to the job's model folder.
 
-    The folder gets the files that the encoder saves, the modules' weights in `head.safetensors`, and what the head is
-    for in `head.json`. Raises `Diverged` if a weight that was learned on top is not a finite number.
+    The folder gets what `save_encoder` writes, the modules' weights in `head.safetensors`, and what the head is for in
+    `head.json`. Raises `Diverged` if a weight that was learned on top is not a finite number.
     """
     tensors: dict[str, torch.Tensor] = {}
     for part, module in {**learned, **job.own_layers}.items():
@@ -159,11 +160,20 @@ def save(job: Job, encoder: Encoder, learned: Mapping[str, nn.Module]) -> None:
     facts = {"problem": job.problem.identity(), "method": job.fit.method}
 
     def write(folder: Path) -> None:
-        encoder.cpu().save(folder)
+        save_encoder(job, encoder, folder)
         save_file(tensors, folder / HEAD)
         (folder / "head.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
     write_folder_atomically(job.model, write)
+
+
+def save_encoder(job: Job, encoder: Encoder, folder: Path) -> None:
+    """Write the encoder's files to a folder, or which backbone it is where the method left it unchanged."""
+    if job.reference is None:
+        encoder.cpu().save(folder)
+    else:
+        text = json.dumps(as_json(job.reference), indent=2, ensure_ascii=False)
+        (folder / BackboneReference.FILE).write_text(f"{text}\n", encoding="utf-8")
 
 
 def load_learned(folder: Path, learned: Mapping[str, nn.Module]) -> None:

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.errors import CheckpointError, RequestError
+from benchrunner.errors import CheckpointError, DamagedFile, RequestError
+from benchrunner.io.decoding import from_json
+from benchrunner.io.json_files import read_json_object
 from benchrunner.io.output_places import check_is_text
+from benchrunner.methods.method import BackboneReference
 from benchrunner.plugins.backbone_search import ask
 from benchrunner.runs.folder import Family, RunFolder, find_run
 from benchrunner.workspace import Workspace
@@ -63,6 +66,41 @@ class FinishedFit(Backbone):
         if (record := self.folder.record()) is not None:
             self.folder.check_model(record)
         return self.inner.load(workspace, seed=seed)
+
+
+@final
+@dataclass(frozen=True)
+class UnchangedBackbone(Backbone):
+    """The backbone that a finished fit read and did not change, with the weights that it drew for the fit."""
+
+    name: str
+    inner: Backbone
+    about: str = "the backbone of a finished fit"
+    frozen: bool = False
+
+    def revision(self, workspace: Workspace) -> str:
+        return self.inner.revision(workspace)
+
+    def layer_count(self, workspace: Workspace) -> int | None:
+        return self.inner.layer_count(workspace)
+
+    def weight_count(self, workspace: Workspace) -> int | None:
+        return self.inner.weight_count(workspace)
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        return self.inner.load(workspace, seed=0)  # as methods load an encoder that they do not train
+
+
+def reference_to(fit: Fit, method: Method, plugins: Plugins) -> BackboneReference | None:
+    """Return what stands for the encoder in the model of a fit; None if the model must have a copy.
+
+    A copy is needed of an encoder that the method trains, and of one in a runs folder, whose weights may be removed.
+    """
+    path = Path(fit.backbone)
+    if method.trains_encoder or PREFIX in fit.backbone or _run_of(path) is not None:
+        return None
+    is_path = fit.backbone not in plugins.backbones and path.exists()
+    return BackboneReference(str(path.absolute()) if is_path else fit.backbone, fit.revision)
 
 
 def find_backbone(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
@@ -169,6 +207,10 @@ def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Ba
 
     No other family is asked: two families may have similar layouts, and would load the same weights as other models.
     """
+    reference = folder.model / BackboneReference.FILE
+    if reference.is_file():
+        values = read_json_object(reference, error=DamagedFile)
+        return _unchanged(folder, from_json(BackboneReference, values, reference, DamagedFile), plugins, workspace)
     family = _recorded(folder.family(), folder, plugins)
     supplier = plugins.supplier(family)
     backbone = ask(family, supplier, str(folder.model), workspace)
@@ -178,6 +220,24 @@ def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Ba
             f"which a fit with this family saved. Remove the run's folder {folder.path} to fit it again."
         )
     return backbone, family
+
+
+def _unchanged(
+    folder: RunFolder, reference: BackboneReference, plugins: Plugins, workspace: Workspace
+) -> tuple[Backbone, BackboneFamily]:
+    """Return the backbone that a model refers to; raise a `CheckpointError` if it is gone or another one by now."""
+    needs = (
+        f"The fit {folder.path.name} did not change its encoder, and reads it from the backbone {reference.backbone}"
+    )
+    remedy = f"Put the backbone back, or remove the folder {folder.path} and repeat the command that made it."
+    try:
+        backbone, family = find_backbone(reference.backbone, plugins, workspace)
+        revision = backbone.revision(workspace)
+    except RequestError as error:
+        raise CheckpointError(f"{needs}, which cannot be read: {error} {remedy}") from None
+    if revision != reference.revision or maker(family, plugins) != folder.family():
+        raise CheckpointError(f"{needs}, which is another one by now: its files or its plugin changed. {remedy}")
+    return UnchangedBackbone(str(folder.model), backbone, frozen=backbone.frozen), family
 
 
 def maker(family: BackboneFamily, plugins: Plugins) -> Family:

@@ -34,7 +34,7 @@ from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.planner import Planner
-from benchrunner.runs.references import FinishedFit, find_backbone, maker, saved
+from benchrunner.runs.references import FinishedFit, find_backbone, maker, reference_to, saved
 from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import Workspace
 
@@ -323,6 +323,7 @@ class Runner:
             backbone=backbone,
             code=suppliers,
             head=head,
+            reference=None if train is None or backbone is None else reference_to(fit, method, self.plugins),
             parameters=method.parameter_values(fit.recipe),
         )
 

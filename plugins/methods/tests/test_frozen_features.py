@@ -15,6 +15,7 @@ from benchrunner import Recipe, RequestError
 from benchrunner.engine import FlatBatch, collate
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.results import Fit, Runner, predict
+from benchrunner.runs import references
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.frozen_states import chosen_layers
 from inline import runner
@@ -130,7 +131,8 @@ def test_a_damaged_file_of_states_is_made_again(tmp_path: Path) -> None:
 def test_the_encoder_stays_as_it_was_and_the_head_learns(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     fit = fitted(fit_runner, epochs=30, lr=1e-2, dropout=0.0)
-    saved = TinyEncoder.read(fit_runner.folder(fit).model).state_dict()
+    backbone, _ = references.saved(fit_runner.folder(fit), fit_runner.plugins, fit_runner.workspace)
+    saved = backbone.load(fit_runner.workspace, seed=5).state_dict()
     assert all(torch.equal(weight, saved[name]) for name, weight in TinyEncoder().state_dict().items())
     accuracy = predict(fit, "train", fit_runner).record.scores["accuracy"].value
     assert accuracy is not None and accuracy > 0.9, "48 rows are learned by heart"

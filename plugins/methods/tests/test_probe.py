@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +19,12 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchrunner import Recipe, RequestError, Span
+from benchrunner import CheckpointError, Recipe, RequestError, Span
 from benchrunner.command_line.main import main
 from benchrunner.engine import Cache, Job, collate
 from benchrunner.results import Computing, Fit, Runner, predict
 from benchrunner.runs.predicting import raw_outputs
-from benchrunner_kit.testing import TinyEncoder
+from benchrunner_kit.testing import TinyBackbone, TinyEncoder
 from benchrunner_methods import frozen_states
 from benchrunner_methods.probing.linear import ABSENT, Layer, Scaling
 from benchrunner_methods.probing.probe import UNTRAINED_POOLER
@@ -332,3 +334,72 @@ def test_the_penalty_is_chosen_on_a_limited_number_of_samples(monkeypatch: pytes
     samples = Samples(np.zeros((90, 1)), labels(90, 2), np.repeat(np.arange(30), 3), 2, KINDS["token_classification"])
     folds = strength._folds(samples, 0)
     assert (folds >= 0).sum() == 39, "13 sentences of 3 words"
+
+
+def test_a_probe_refers_to_its_unchanged_encoder(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = probe(made, "mood")
+    record = made.run(fit)
+    model = made.folder(fit).model
+    assert sorted(path.name for path in model.iterdir()) == ["backbone.json", "head.json", "head.safetensors"]
+    assert set(record.checksums) == {"backbone.json", "head.json", "head.safetensors"}
+    values = json.loads((model / "backbone.json").read_text())
+    assert values == {"backbone": "words", "revision": fit.revision}
+
+
+@pytest.mark.parametrize("method", ["probe", "features"])
+def test_a_reference_answers_as_a_copy_of_the_encoder_does(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs = []
+    for folder in (tmp_path / "reference", tmp_path / "copy"):
+        if folder.name == "copy":
+            monkeypatch.setattr("benchrunner.runs.runner.reference_to", lambda *given: None)
+        made = runner(folder)
+        task = made.plugins.tasks.find("mood")
+        recipe = task.recipe.changed(
+            **{**made.plugins.methods.find(method).recipe_defaults, "features": "last", "summary": "mean"}
+        )
+        fit = made.planner.plan(task, "words", method=method, recipe=recipe, seed=3)
+        outputs.append(raw_outputs(fit, made.planner.rows(task, "dev"), made))
+        assert (made.folder(fit).model / "backbone.json").exists() == (folder.name == "reference")
+    assert np.array_equal(*outputs)
+
+
+def test_a_probe_whose_backbone_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = runner(tmp_path)
+    fit = probe(made, "mood")
+    made.run(fit)
+    rows = made.planner.rows(made.plugins.tasks.find("mood"), "dev")
+    monkeypatch.setattr(TinyBackbone, "revision", lambda self, workspace: "another")
+    with pytest.raises(
+        CheckpointError, match=r"from the backbone words, which is another one by now.*Put the backbone"
+    ):
+        raw_outputs(fit, rows, made)
+    gone = runner(tmp_path, register_backbones=[])
+    with pytest.raises(CheckpointError, match="from the backbone words, which cannot be read: There is no backbone"):
+        raw_outputs(fit, rows, gone)
+
+
+def test_a_probe_of_a_finished_fit_keeps_a_copy(tmp_path: Path) -> None:
+    """The weights of a finished fit may be removed while the probe stays."""
+    made = runner(tmp_path)
+    task = made.plugins.tasks.find("mood")
+    first = made.planner.plan(task, "words", recipe=task.recipe.changed(epochs=1))
+    made.run(first)
+    recipe = task.recipe.changed(**{**made.plugins.methods.find("probe").recipe_defaults, "summary": "mean"})
+    fit = made.planner.plan(task, f"run:{first.id}", method="probe", recipe=recipe)
+    made.run(fit)
+    assert not (made.folder(fit).model / "backbone.json").exists()
+    shutil.rmtree(made.folder(first).model)
+    assert len(raw_outputs(fit, made.planner.rows(task, "dev"), made))
+
+
+def test_training_goes_on_from_the_backbone_of_a_probe(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = probe(made, "mood")
+    made.run(fit)
+    task = made.plugins.tasks.find("mood")
+    tuned = [made.planner.plan(task, name, recipe=task.recipe.changed(epochs=1)) for name in (f"run:{fit.id}", "words")]
+    first, second = (raw_outputs(each, made.planner.rows(task, "dev"), made) for each in tuned)
+    assert np.array_equal(first, second)

@@ -62,7 +62,7 @@ class Likelihood(Method):
         def write(folder: Path) -> None:
             from safetensors.torch import save_file
 
-            encoder.cpu().save(folder)
+            steps.save_encoder(job, encoder, folder)
             # Copies: a published head may have one bias under two names, which the file format does not allow.
             tensors = {name: weight.detach().clone().contiguous() for name, weight in head.state_dict().items()}
             save_file(tensors, folder / WEIGHTS)
