@@ -25,6 +25,7 @@ from benchrunner.workspace import Settings
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import TWO_MODELS
+from benchrunner_bert.pretraining.training import cross_entropy
 from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel
 from benchrunner_kit.testing import check_backbone
 
@@ -68,6 +69,31 @@ def plain_losses(whole: ElmoPretrainingModel, flat: FlatBatch) -> tuple[torch.Te
     return sums[0] / count, sums[1] / count, hits
 
 
+def with_predictions(given: PretrainingBatch, count: int) -> PretrainingBatch:
+    """Return a batch that predicts only its first tokens."""
+    return dataclasses.replace(given, positions=given.positions[:count], labels=given.labels[:count])
+
+
+def test_outputs_in_bf16_have_few_numbers_of_rows() -> None:
+    """oneDNN keeps a product for each number of rows that it computes."""
+    whole = model(SHAPES[0])
+    given = batch(ragged(whole.elmo, multiple=16))
+    counts = range(1, len(given.labels), 5)
+    assert len(counts) > 5
+    rows = set[int]()
+    for head in (whole.after, whole.before):
+        head.output.register_forward_hook(lambda layer, states, logits: rows.add(len(logits)))
+    exact = [whole(with_predictions(given, count)) for count in counts]
+    assert rows == set(counts)
+    rows.clear()
+    whole.precision = "bf16"
+    for count, sums in zip(counts, exact, strict=True):
+        filled = whole.sums(with_predictions(given, count))  # without autocast, to compare the numbers
+        assert filled.mlm_loss.item() == pytest.approx(sums.mlm_loss.item(), rel=1e-6)
+        assert (filled.mlm_count, filled.mlm_correct) == (sums.mlm_count, sums.mlm_correct)
+    assert rows == set(range(64, len(given.labels) + 64, 64))
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_loss_and_all_gradients_equal_plain_code(shape: str) -> None:
     whole = model(shape)
@@ -92,7 +118,7 @@ def test_the_two_models_share_no_weight_and_no_gradient() -> None:
     whole = model("2/8")
     given = batch(ragged(whole.elmo))
     *_, last = whole.elmo.left_to_right.states(given.flat, 0.0)
-    whole.after(last[given.positions], given.labels)[0].backward()
+    cross_entropy.summed(whole.after(last[given.positions]), given.labels)[0].backward()
     touched = {name for name, weight in whole.named_parameters() if weight.grad is not None}
     assert touched == {name for name, _ in whole.named_parameters() if "left_to_right" in name or "after" in name}
 

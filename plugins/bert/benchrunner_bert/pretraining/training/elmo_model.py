@@ -34,9 +34,10 @@ class NextToken(nn.Module):
         self.output = nn.Linear(network.width, network.embedding.num_embeddings)
         self.output.weight = network.embedding.weight
 
-    def forward(self, states: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Give the sum of losses and the number of hits of states (P, W) that predict labels (P,)."""
-        return cross_entropy.summed(self.output(states), labels)
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Turn states (P, W) into logits (P, V)."""
+        logits: torch.Tensor = self.output(states)
+        return logits
 
 
 class ElmoPretrainingModel(TrainedModel):
@@ -78,9 +79,9 @@ class ElmoPretrainingModel(TrainedModel):
         """Let each position predict the token after it, and the position after it predict this position's token."""
         places = batch.positions
         states = self._states(self.elmo.left_to_right, batch, places)
-        loss, correct = self.after(states, batch.labels)
+        loss, correct = cross_entropy.summed(self.logits(self.after, states), batch.labels)
         states = self._states(self.elmo.right_to_left, batch, places + 1)
-        more_loss, more_correct = self.before(states, batch.flat.tokens[places])
+        more_loss, more_correct = cross_entropy.summed(self.logits(self.before, states), batch.flat.tokens[places])
         count = torch.full((), 2 * len(batch.labels), device=loss.device)
         zero = torch.zeros((), device=loss.device)
         return Sums(loss + more_loss, count, correct + more_correct, zero, zero, zero)

@@ -7,18 +7,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 import torch
-from torch.nn import functional
 
-from benchrunner.engine import rounding
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
-from benchrunner_bert.token_head import TokenHead
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import published_weights
 
-_MANY = 2048
-"""Number of rows from which `rounding` gives its largest multiple, 64."""
 NO_POOLER = "Its objective trains no pooler, so the files have none: fine-tuning draws a new pooler."
 
 
@@ -45,17 +40,6 @@ class TrainedBert(TrainedModel, ABC):
     @property
     def tags(self) -> tuple[str, ...]:
         return ("benchrunner", "bert")
-
-    def logits(self, head: TokenHead, states: torch.Tensor) -> torch.Tensor:
-        """Turn states of the predicted tokens (P, H) into logits (P, V).
-
-        The head computes a round number of rows: oneDNN compiles and keeps a product in half precision for each number
-        of rows, and the number of predicted tokens differs from step to step.
-        """
-        rows = len(states)
-        filling = -rows % rounding(self.precision, _MANY)
-        logits: torch.Tensor = head(functional.pad(states, (0, 0, 0, filling)))
-        return logits[:rows]
 
     def published_encoder(self, *, pooler: bool) -> Iterator[tuple[str, torch.Tensor]]:
         """Give the weights of the encoder by their names in the checkpoint."""

@@ -10,11 +10,16 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from torch import nn
+from torch.nn import functional
 
+from benchrunner.engine import rounding
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training.sums import Sums
 from benchrunner_bert.tokenizer import BertTokenizer
+
+_MANY = 2048
+"""Number of rows from which `rounding` gives its largest multiple, 64."""
 
 
 class ModelConfiguration(Protocol):
@@ -71,6 +76,17 @@ class TrainedModel(nn.Module, ABC):
     @abstractmethod
     def sums(self, batch: PretrainingBatch) -> Sums:
         """Compute the sums of losses and hits over a batch, in the precision of a surrounding autocast."""
+
+    def logits(self, head: nn.Module, states: torch.Tensor) -> torch.Tensor:
+        """Turn states of the predicted tokens (P, H) into logits (P, V).
+
+        The head computes a round number of rows: oneDNN compiles and keeps a product in half precision for each number
+        of rows, and the number of predicted tokens differs from step to step.
+        """
+        rows = len(states)
+        filling = -rows % rounding(self.precision, _MANY)
+        logits: torch.Tensor = head(functional.pad(states, (0, 0, 0, filling)))
+        return logits[:rows]
 
     @abstractmethod
     def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
