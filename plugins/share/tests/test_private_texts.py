@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Workspace
+from benchrunner_share import private_texts
 from benchrunner_share.private_texts import Private, shared_names
 
 PRIVATE = Private(Workspace(Path("/srv/team space/runs"), Path("/srv/cache"), data=Path("/srv/data")))
@@ -27,6 +28,12 @@ PRIVATE = Private(Workspace(Path("/srv/team space/runs"), Path("/srv/cache"), da
 )
 def test_folders_are_cut_from_texts(text: str, left: str) -> None:
     assert PRIVATE.without(text) == left
+
+
+def test_folders_are_looked_up_once_for_all_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study has thousands of texts."""
+    monkeypatch.setattr(private_texts, "_spellings", None)
+    assert PRIVATE.without("see /srv/team space/runs/ab12") == "see ab12"
 
 
 def test_quotes_are_cut_from_remarks() -> None:

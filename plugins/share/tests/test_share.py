@@ -17,10 +17,11 @@ from benchrunner.engine import Outcome
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.metrics.ranking import roc_auc
-from benchrunner.results import Computing, Runner, compared, comparison, run_study
+from benchrunner.results import Computing, Fit, Runner, compared, comparison, run_study
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.result import Result
 from benchrunner_kit.testing import TinyBackbone
+from benchrunner_share.kept_answers import KeptAnswers
 from benchrunner_share.private_texts import Private
 from benchrunner_share.share import Shared, _names, share_study
 from benchrunner_share.shared_report import shared_result
@@ -184,7 +185,7 @@ def test_an_older_majority_answer_serves(tmp_path: Path, monkeypatch: pytest.Mon
     """After an update, the majority answer has another id, and the kept one of the same rows is shared."""
     made = chancy(tmp_path)
     result = study(made)
-    monkeypatch.setattr(made.plugins, "core", replace(made.plugins.core, version="later"))
+    monkeypatch.setattr(made.plugins, "core", replace(made.plugins.core, find_version=lambda: "later"))
     runs = sorted(path.name for path in made.workspace.runs.iterdir())
     shared = share(result, tmp_path / "shared", made)
     assert sorted(path.name for path in made.workspace.runs.iterdir()) == runs
@@ -326,3 +327,18 @@ def test_names_cannot_add_lines_or_markup(tmp_path: Path) -> None:
     assert r"of a\|\`b\` \[x\]\#." in card
     with pytest.raises(RequestError, match="line breaks or characters that do not print"):
         share(study(made), tmp_path / "other", made, name="moods\n# 98.70")
+
+
+def test_the_majority_of_many_fits_is_described_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = runner(tmp_path)
+    result = study(made, "words", seeds=(0, 1, 2))
+    asked: list[str] = []
+    computation = KeptAnswers.computation
+
+    def counted(self: KeptAnswers, fit: Fit) -> Any:
+        asked.append(fit.method)
+        return computation(self, fit)
+
+    monkeypatch.setattr(KeptAnswers, "computation", counted)
+    share(result, tmp_path / "out", made)
+    assert sorted(asked) == ["finetune"] * 3 + ["majority"]

@@ -97,7 +97,8 @@ class StudyDocuments:
                 majority = self._answers.majority(fit, task, splits)
                 self._majority.setdefault(fit.id, {})[task.name] = majority.id
                 self._majority_fits[fit.id, task.name] = majority
-                yield self._fit_document(majority, task, "")
+                if task.name not in self._index.get(majority.id, {}):  # else it was written with another fit
+                    yield self._fit_document(majority, task, "")
                 yield from self._predictions(majority, task, splits)
 
     def _fit_document(self, fit: Fit, task: Task, backbone: str) -> tuple[str, str]:
