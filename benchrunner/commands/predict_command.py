@@ -7,7 +7,7 @@ import contextlib
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,16 +88,18 @@ def run(arguments: argparse.Namespace) -> int:
             answered.check_probabilities()
         if arguments.json_lines:
             plain = arguments.lines or (readable is not None and is_plain(answered.task, readable))
-            text = answered.as_json_lines(probabilities=probabilities, plain=plain)
+            lines = answered.json_lines(probabilities=probabilities, plain=plain)
         else:
-            text = answered.as_text(probabilities=probabilities)
+            lines = answered.text_lines(probabilities=probabilities)
+        text = "".join(lines) if arguments.out is None and not arguments.json else ""
+        if arguments.out is not None and board is None:
+            write_atomically(arguments.out, lambda part: _write(lines, part))
     if not arguments.json:
         _print_scores(answered, file)
     paths = []
     if board is not None:
         paths = answered.write_board_files(board, arguments.out)
     elif arguments.out is not None:
-        write_atomically(arguments.out, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
         paths = [arguments.out]
     if arguments.json:
         print_json({**answered.as_json(probabilities=probabilities), "files": paths})
@@ -109,6 +111,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_data(text)
     return DONE
+
+
+def _write(lines: Iterable[str], file: Path) -> None:
+    with file.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(lines)
 
 
 @contextlib.contextmanager

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any, final
 
@@ -116,20 +117,17 @@ class Answered:
             write_atomically(path, partial(Path.write_bytes, data=content))
         return list(contents)
 
-    @property
-    def probabilities(self) -> list[Any]:
-        """For each row a table of label -> probability, or a list where the answers are no labels."""
+    def probabilities(self) -> Iterator[Any]:
+        """Yield for each row a table of label -> probability, or a list where the answers are no labels."""
         labels = getattr(self.task.problem, "labels", None)
-        rows = list[Any]()
         for figures in self.extra_figures[PROBABILITIES]:
             row = [round(float(figure), 6) for figure in figures]
-            rows.append(dict(zip(labels, row, strict=True)) if labels else row)
-        return rows
+            yield dict(zip(labels, row, strict=True)) if labels else row
 
     def as_json(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Return the answers and their scores as JSON values, with probabilities on request."""
         return {
-            **({PROBABILITIES: self.probabilities} if probabilities else {}),
+            **({PROBABILITIES: list(self.probabilities())} if probabilities else {}),
             "task": self.task.name,
             "by": self.by,
             "data": self.rows.origin,
@@ -139,33 +137,33 @@ class Answered:
             "notes": self.rows.notes,
         }
 
-    def as_text(self, *, probabilities: bool = False) -> str:
-        """Write the header `index<TAB>prediction` and a line for each answer: the file that `score_file` reads.
+    def text_lines(self, *, probabilities: bool = False) -> Iterator[str]:
+        """Yield the header `index<TAB>prediction` and a line for each answer: the file that `score_file` reads.
 
         With `probabilities`, a third column holds the probabilities of each row as JSON.
         """
-        lines = [f"{index}\t{self.task.problem.spell(value)}" for index, value in enumerate(self.answers)]
-        lines.insert(0, "index\tprediction")
-        if probabilities:
-            figures = [PROBABILITIES, *(json.dumps(row, ensure_ascii=False) for row in self.probabilities)]
-            lines = [f"{line}\t{figure}" for line, figure in zip(lines, figures, strict=True)]
-        return "".join(f"{line}\n" for line in lines)
+        yield f"index\tprediction\t{PROBABILITIES}\n" if probabilities else "index\tprediction\n"
+        figures = self.probabilities() if probabilities else repeat(None)
+        for index, (value, of_row) in enumerate(zip(self.answers, figures, strict=probabilities)):
+            column = f"\t{json.dumps(of_row, ensure_ascii=False)}" if probabilities else ""
+            yield f"{index}\t{self.task.problem.spell(value)}{column}\n"
 
-    def as_json_lines(self, *, probabilities: bool = False, plain: bool = False) -> str:
-        """Write a JSON object for each answer. With `plain`, the rows are plain lines of a file, which are written too.
+    def json_lines(self, *, probabilities: bool = False, plain: bool = False) -> Iterator[str]:
+        """Yield a JSON object for each answer. With `plain`, the rows are plain lines of a file, which are written too.
 
         Where the problem tags words, `words` has the first character and the end of each word in its line.
         """
-        rows = [{"index": row, "answer": value} for row, value in enumerate(self.answers)]
         texts = read_text(Path(self.rows.origin)).split("\n") if plain else []
-        for row in rows:
+        figures = self.probabilities() if probabilities else repeat(None)
+        for index, (value, of_row) in enumerate(zip(self.answers, figures, strict=probabilities)):
+            row: dict[str, Any] = {"index": index, "answer": value}
             if plain and self.rows.lines:
-                row["text"] = text = texts[self.rows.lines[row["index"]] - 1].rstrip("\r")
+                row["text"] = text = texts[self.rows.lines[index] - 1].rstrip("\r")
                 if self.task.problem.line_columns == ("words",):
                     row["words"] = [word.span() for word in re.finditer(r"\S+", text)]
             if probabilities:
-                row[PROBABILITIES] = self.probabilities[row["index"]]
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+                row[PROBABILITIES] = of_row
+            yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def answer(

@@ -20,7 +20,7 @@ def test_probabilities_are_written_by_the_labels_as_they_are(tmp_path: Path) -> 
     rows = runner(tmp_path).planner.rows(mood(), "test")
     answered = Answered(task, rows, ["sad"], {"probabilities": [[0.25, 0.75]]}, {}, "fit")
     table = '{"fröhlich": 0.25, "sad": 0.75}'
-    assert answered.as_text(probabilities=True) == f"index\tprediction\tprobabilities\n0\tsad\t{table}\n"
+    assert "".join(answered.text_lines(probabilities=True)) == f"index\tprediction\tprobabilities\n0\tsad\t{table}\n"
 
 
 def test_a_record_and_answers_have_the_area_of_the_outputs(tmp_path: Path) -> None:
