@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,12 @@ def test_few_modules_are_imported_at_the_start() -> None:
 
 def test_no_source_is_hashed_until_a_version_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[object] = []
-    monkeypatch.setattr(distributions, "source_hash", lambda plugin, own=(): hashed.append(plugin) or "hash")
+
+    def source_hash(plugin: object, own: Collection[str] = ()) -> str:
+        hashed.append(plugin)
+        return "hash"
+
+    monkeypatch.setattr(distributions, "source_hash", source_hash)
     plugins = discover(extra=[("own", inline.own())], installed=False)
     assert main(["list", "tasks"], plugins=plugins) == 0 and hashed == []
     assert plugins.core.version.endswith("+source.hash") and len(hashed) == 1
