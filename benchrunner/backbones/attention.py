@@ -33,6 +33,11 @@ def attend(
     """
     if window is not None and window + 1 >= batch.longest:  # the window hides nothing
         window = None
+    layer = AttentionLayer(rate, site, direction, window)
+    if batch.kernels is not None and qkv.device.type == "cpu":
+        context = batch.kernels.attend(qkv, batch.starts, layer.sides, *batch.drawn(rate, site))
+        if context is not None:
+            return context.flatten(1)
     kernel = implementation(
         qkv.device,
         qkv.dtype,
@@ -41,7 +46,7 @@ def attend(
         learning=qkv.requires_grad and torch.is_grad_enabled(),
         window=window,
     )
-    return kernel(qkv, batch, AttentionLayer(rate, site, direction, window)).flatten(1)
+    return kernel(qkv, batch, layer).flatten(1)
 
 
 def implementation(

@@ -82,6 +82,12 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         "models; the last bits of results differ (default: yes)",
     )
     parser.add_argument(
+        "--no-kernels",
+        dest="kernels",
+        action="store_false",
+        help="on a CPU: let torch compute what compiled kernels of a plugin would compute",
+    )
+    parser.add_argument(
         "--trust-code",
         action="append",
         metavar="CODE",
@@ -253,7 +259,13 @@ def computing(arguments: argparse.Namespace) -> Computing:
     """Take how fits are computed from the options of `add_computing`."""
     from benchrunner.fits.computing import Computing
 
-    return Computing(arguments.device, arguments.checkpoint_every, arguments.recompute, arguments.cuda_graphs)
+    return Computing(
+        arguments.device,
+        arguments.checkpoint_every,
+        arguments.recompute,
+        arguments.cuda_graphs,
+        arguments.kernels,
+    )
 
 
 def study_options(arguments: argparse.Namespace, *, study_file: bool = False) -> StudyOptions:

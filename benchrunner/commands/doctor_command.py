@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, FAILED, print_json
 from benchrunner.console.printing import print_line
+from benchrunner.features.kernels import described
 from benchrunner.plugins.distributions import advice_on_absent_plugins
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def _print(diagnosis: Diagnosis) -> None:
     print_line(
         "plugins: " + (", ".join(facts["plugins"]) or "none: tasks and backbones come from plugins, so install some")
     )
+    if diagnosis.kernels is not None:
+        print_line(f"kernels: {described(diagnosis.kernels)}")
+        for note in diagnosis.kernels.notes:
+            print_line(f"      {note}")
     if diagnosis.absent:
         print_line(advice_on_absent_plugins())
     for part in diagnosis.set_aside:

@@ -10,11 +10,12 @@ from typing import NoReturn, final
 import numpy as np
 import torch
 from numpy.typing import DTypeLike
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from benchrunner.features.arrays import IGNORED, Features, borders, on_device
 from benchrunner.features.blocks import Block, Bucket, PaddedRows, blocks_of, buckets, lengths_of, ranges, rows_of
+from benchrunner.features.kernels import Kernels
 from benchrunner.features.randomness import Dropout, NoDropout
 
 FILLING = 0
@@ -119,6 +120,8 @@ class FlatBatch:
     """The recipe's, for `cross_entropy`; 0 outside of training."""
     label_weights: Tensor | None = None
     """fp32 (labels or more,): what each label counts in `cross_entropy`; None is 1 for each."""
+    kernels: Kernels | None = None
+    """What computes some operators on a CPU in place of torch; None: torch computes all."""
 
     def cross_entropy(self, scores: Tensor, labels: Tensor) -> Tensor:
         """Sum the cross-entropy of scores (n, labels) over the numbers of the right labels (n,), without `IGNORED`.
@@ -134,6 +137,19 @@ class FlatBatch:
             reduction="sum",
             label_smoothing=self.label_smoothing,
         )
+
+    def add_and_norm(self, x: Tensor, residual: Tensor, norm: nn.LayerNorm, rate: float, site: str) -> Tensor:
+        """Compute norm(residual + dropout(x)), (rows, width); `site` names the place for drawing the dropout mask."""
+        if self.kernels is not None and x.device.type == "cpu":
+            states = self.kernels.add_and_norm(x, residual, norm, *self.drawn(rate, site))
+            if states is not None:
+                return states
+        normed: Tensor = norm(residual + self.dropout(x, rate, site))
+        return normed
+
+    def drawn(self, rate: float, site: str) -> tuple[float, int]:
+        """Return the rate and the seed by which kernels draw the mask of a site; 0 and 0 if nothing is dropped."""
+        return (rate, self.dropout.seed(site)) if self.dropping and rate > 0 else (0.0, 0)
 
     @property
     def dropping(self) -> bool:
@@ -218,6 +234,7 @@ def collate(
     dropout: Dropout | None = None,
     multiple: int = 1,
     shape: StaticShape | None = None,
+    kernels: Kernels | None = None,
 ) -> FlatBatch:
     """Build the batch of the given units.
 
@@ -270,6 +287,7 @@ def collate(
         feature_positions=filled(places, 0) if shape is None else np.empty(0, dtype=np.int64),
         dropout=dropout or NoDropout(),
         static=None if shape is None else StaticBorders(tensors["borders"], shape.longest),
+        kernels=kernels,
     )
 
 

@@ -25,6 +25,8 @@ class Computing:
     """Whether the backward pass computes a trained encoder's layers again: less memory, the same results."""
     cuda_graphs: bool = True
     """Whether a CUDA GPU computes training steps by CUDA graphs, where the model and the problem can."""
+    kernels: bool = True
+    """Whether the kernels that a plugin offers compute some operators on a CPU, in place of torch."""
 
     def __post_init__(self) -> None:
         if not self.checkpoint_seconds >= 0:

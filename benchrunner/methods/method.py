@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from benchrunner.backbones.backbone import Backbone
     from benchrunner.data.rows import Rows
+    from benchrunner.features.kernels import Kernels
     from benchrunner.fits.fit import Fit
     from benchrunner.problems.problem import Problem
     from benchrunner.training.feature_cache import Cache
@@ -74,6 +75,8 @@ class Job:
     """Folder for the state that a longer fit goes on from; None if no fit does."""
     reference: BackboneReference | None = None
     """What `steps.save_encoder` writes in place of the encoder, which the method leaves as the backbone has it."""
+    kernels: Kernels | None = None
+    """What computes some operators on a CPU in place of torch; None: torch computes all."""
 
     @cached_property
     def own_layers(self) -> dict[str, nn.Module]:

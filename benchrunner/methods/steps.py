@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from benchrunner.backbones.finite_numbers import check_weights
+from benchrunner.features.kernels import described
 from benchrunner.fits.progress import Event
 from benchrunner.io.decoding import as_json
 from benchrunner.io.files import write_folder_atomically
@@ -120,12 +121,13 @@ def train(
         recipe=job.fit.recipe,
         seed=job.fit.seed,
         computing=job.computing if fixed_shapes else dataclasses.replace(job.computing, cuda_graphs=False),
-        checkpoint=Checkpoint(job.checkpoint, of=job.fit.id, shorter=job.fit.shorter),
+        checkpoint=Checkpoint(job.checkpoint, of=job.fit.id, shorter=job.fit.shorter, kernels=described(job.kernels)),
         log=job.log,
         last_state=None if job.last_state is None else Checkpoint(job.last_state, of=job.fit.id),
         report=lambda step, steps, figures: job.report(Event("step", step, steps, figures=figures)),
         note=lambda text: job.report(Event("note", text=text)),
         rates=rates or {},
+        kernels=job.kernels,
     )
     training.run()
     return training
@@ -231,6 +233,7 @@ def predict(
         precision=job.fit.recipe.precision,
         micro_tokens=job.fit.recipe.micro_tokens,
         report=lambda done, total: job.report(Event("predicting", done, total)),
+        kernels=job.kernels,
     )
 
 
@@ -250,9 +253,10 @@ def visit_batches(
         precision=job.fit.recipe.precision,
         micro_tokens=job.fit.recipe.micro_tokens,
         report=lambda done, total: job.report(Event("predicting", done, total)),
+        kernels=job.kernels,
     )
 
 
 def numerics_of_frozen(job: Job, encoder: Encoder, *, libraries: Sequence[str] = ()) -> dict[str, Any]:
     """Describe how a frozen encoder is computed, for the record of a fit whose head `libraries` fit, and for caches."""
-    return numerics.of_frozen(job.computing.device, job.fit.recipe, encoder, libraries=libraries)
+    return numerics.of_frozen(job.computing.device, job.fit.recipe, encoder, libraries=libraries, kernels=job.kernels)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, final
 
+from benchrunner.features.kernels import Kernels
 from benchrunner.plugins.distributions import Plugin, absent_plugins
 from benchrunner.plugins.registry import Plugins, SetAside
 from benchrunner.workspace import Workspace
@@ -30,6 +31,8 @@ class Diagnosis:
     absent: tuple[str, ...]
     """Distributions of this project's plugins that are not installed."""
     workspace: Workspace
+    kernels: Kernels | None
+    """What computes some operators on a CPU in place of torch."""
 
     @property
     def is_sound(self) -> bool:
@@ -45,6 +48,8 @@ class Diagnosis:
             "plugins": [f"{plugin.name} ({plugin.distribution} {plugin.version})" for plugin in self.plugins],
             "set_aside": [{"plugin": part.plugin, "reason": part.reason} for part in self.set_aside],
             "not_installed": self.absent,
+            "kernels": self.kernels
+            and {"name": self.kernels.name, "operators": self.kernels.operators, "notes": self.kernels.notes},
             "data": self.workspace.data,
             "runs": self.workspace.runs,
             "cache": self.workspace.cache,
@@ -62,6 +67,7 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
         set_aside=tuple(plugins.set_aside),
         absent=tuple(absent_plugins()),
         workspace=workspace,
+        kernels=plugins.kernels,
     )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from benchrunner.backbones.backbone import BackboneFamily
+    from benchrunner.features.kernels import Kernels
     from benchrunner.fits.computing import Computing
     from benchrunner.fits.cost import Cost
     from benchrunner.fits.executor import Executor
@@ -193,6 +194,28 @@ def register_recipes() -> Iterable[NamedRecipe]:  # type: ignore[empty-body]
             by_task={"mine/mood": {"lr": 2e-5}},
             grid={"lr": (1e-5, 2e-5, 3e-5), "batch_size": (16, 32)},
         )
+    """
+
+
+@hookspec(firstresult=True)
+def offer_kernels() -> Kernels | None:
+    """Offer compiled operators that compute on CPUs in place of torch's, or None where this machine cannot use them.
+    The hook is called before the first fit of a process.
+
+    from benchrunner import hookimpl
+
+    class Plain:
+        name, operators, notes = "plain 1.0", ("add_and_norm",), ()
+
+        def attend(self, qkv, starts, sides, rate, seed):
+            return None  # torch computes it
+
+        def add_and_norm(self, x, residual, norm, rate, seed):
+            return norm(residual + x) if rate == 0.0 else None
+
+    @hookimpl
+    def offer_kernels():
+        return Plain()
     """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ from benchrunner.plugins.staging import (
 
 if TYPE_CHECKING:
     from benchrunner.backbones.backbone import Backbone, BackboneFamily
+    from benchrunner.features.kernels import Kernels
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.search import Search
     from benchrunner.leaderboards.leaderboard import Leaderboard
@@ -117,6 +118,21 @@ class Plugins:
     def backbones(self) -> Offers[Backbone]:
         """The listed backbones. `backbone_search` finds others, too."""
         return self._of(BACKBONE)
+
+    @cached_property
+    def kernels(self) -> Kernels | None:
+        """The kernels for CPUs that a plugin offers: of several, the plugin that was registered last."""
+        offering = self.hook.offer_kernels.get_hookimpls()
+        if not offering:
+            return None
+        try:
+            with PluginCode():
+                kernels: Any = offering[-1].function()
+        except BenchrunnerError as error:
+            self.fail(offering[-1].plugin_name, error, "offer_kernels: ")
+            return None
+        offered: Kernels | None = kernels
+        return offered
 
     @property
     def families(self) -> list[BackboneFamily]:

@@ -305,9 +305,12 @@ class Runner:
         if isinstance(backbone, FinishedFit) and backbone.hands_on(fit, method):
             head = backbone.folder.model
         computing = Computing("cpu")
+        kernels = None
         if backbone is not None:
             computing = self.resolved
             make_current(computing.device)
+            if computing.kernels and computing.device == "cpu":
+                kernels = self.plugins.kernels
         return Job(
             fit=fit,
             problem=self.plugins.tasks.find(fit.task).problem,
@@ -325,6 +328,7 @@ class Runner:
             head=head,
             reference=None if train is None or backbone is None else reference_to(fit, method, self.plugins),
             parameters=method.parameter_values(fit.recipe),
+            kernels=kernels,
         )
 
 

@@ -25,6 +25,7 @@ from torch.utils.checkpoint import checkpoint
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, StaticShape, collate, rounding
+from benchrunner.features.kernels import Kernels
 from benchrunner.features.randomness import Dropout, Generators
 from benchrunner.problems.problem import Problem
 from benchrunner.training.optimizer import Optimizer
@@ -50,6 +51,7 @@ class Work:
     """The encoders that take part in training."""
     label_smoothing: float = 0.0
     label_weights: Tensor | None = None
+    kernels: Kernels | None = None
 
     def add(self, batch: FlatBatch, divisor: float | Tensor) -> Tensor:
         """Compute the loss of a batch, divided by `divisor`; add up its gradients in the weights; return the loss."""
@@ -113,7 +115,7 @@ class Eager:
     def _batch(self, units: np.ndarray, dropout: Dropout) -> FlatBatch:
         work = self.work
         multiple = rounding(work.precision, work.features.tokens_in(units))
-        return collate(work.features, units, work.device, dropout=dropout, multiple=multiple)
+        return collate(work.features, units, work.device, dropout=dropout, multiple=multiple, kernels=work.kernels)
 
 
 class Graph(Protocol):

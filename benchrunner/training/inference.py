@@ -12,6 +12,7 @@ from benchrunner.errors import Diverged
 from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges
 from benchrunner.features.flat_batch import FlatBatch, collate, rounding
+from benchrunner.features.kernels import Kernels
 from benchrunner.training.gradients import precise
 from benchrunner.training.memory import computed_in_parts
 
@@ -27,6 +28,7 @@ def predict(
     precision: str,
     micro_tokens: int,
     report: Callable[[int, int], None] = lambda done, total: None,
+    kernels: Kernels | None = None,
 ) -> np.ndarray:
     """Compute the model's outputs for each sequence or each token, in the order of the features, in fp32.
 
@@ -50,7 +52,9 @@ def predict(
             first = features.groups[units]
             result[ranges(first, features.groups[units + 1] - first)] = outputs
 
-    visit_batches(visit, features, device, precision=precision, micro_tokens=micro_tokens, report=report)
+    visit_batches(
+        visit, features, device, precision=precision, micro_tokens=micro_tokens, report=report, kernels=kernels
+    )
     return result
 
 
@@ -62,6 +66,7 @@ def visit_batches(
     precision: str,
     micro_tokens: int,
     report: Callable[[int, int], None] = lambda done, total: None,
+    kernels: Kernels | None = None,
 ) -> None:
     """Call `visit` with batches of all units, and with the units of each batch, without gradients.
 
@@ -72,7 +77,7 @@ def visit_batches(
 
     def compute(units: np.ndarray) -> None:
         multiple = rounding(precision, features.tokens_in(units))
-        visit(collate(features, units, device, multiple=multiple), units)
+        visit(collate(features, units, device, multiple=multiple, kernels=kernels), units)
 
     with torch.inference_mode(), precise(device, precision):
         for units, _ in computed_in_parts(compute, features.unit_tokens, micro_tokens, device):

@@ -17,6 +17,7 @@ from benchrunner.backbones.finite_numbers import check_outputs, check_weights
 from benchrunner.errors import DamagedFile, Diverged
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, NotStatic, collate, micro_batches, rounding
+from benchrunner.features.kernels import Kernels
 from benchrunner.features.randomness import Dropout
 from benchrunner.fits.computing import Computing
 from benchrunner.parameters.recipes import Recipe
@@ -64,6 +65,8 @@ class Training:
     """Called with a remark for the user, at once."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """Factors of the learning rate by the name of a weight in `modules`, such as `encoder.pooler.bias`; else 1."""
+    kernels: Kernels | None = None
+    """What computes some operators on a CPU in place of torch; part of the numerics."""
     budgets: dict[int, int] = field(init=False)
     """Step, counted from 0 -> largest number of tokens in a micro-batch from there on: the recipe's, halved when memory
     runs out. Part of the numerics, since dropout is drawn for each micro-batch."""
@@ -96,6 +99,7 @@ class Training:
             encoders=tuple(module for module in self.modules.values() if isinstance(module, Encoder)),
             label_smoothing=self.recipe.label_smoothing,
             label_weights=label_weights,
+            kernels=self.kernels,
         )
         self._way: Steps = Eager(self._work)
         self._unit_tokens = self.features.unit_tokens
@@ -112,6 +116,8 @@ class Training:
         On Ctrl-C, finish the current step, save a checkpoint, and raise `KeyboardInterrupt`.
         """
         keep_freed_memory()
+        for note in () if self.kernels is None else self.kernels.notes:
+            self._remark(note)
         if self.recipe.precision == "bf16" and emulates_bf16(self.device):
             self._remark(emulation_note(self.device))
         started = time.perf_counter()
@@ -209,6 +215,7 @@ class Training:
         """Write the state after `step` steps for a longer fit."""
         assert self.last_state is not None
         self.last_state.threads = self.checkpoint.threads
+        self.last_state.kernels = self.checkpoint.kernels
         self.last_state.captured = self.checkpoint.captured
         self.last_state.save(step, self.budgets, self.optimizer)
 

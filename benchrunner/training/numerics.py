@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from benchrunner.backbones.attention import implementation
+from benchrunner.features.kernels import Kernels, described as named
 from benchrunner.features.randomness import torch_draws_masks
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.process.torch_settings import unusual_settings
@@ -33,15 +34,17 @@ def of(training: Training) -> dict[str, Any]:
     device = training.device
     recipe = training.recipe
     threads = training.checkpoint.threads
+    kernels = training.checkpoint.kernels
     budgets = list(map(list, training.budgets.items()))
     captured = list(map(list, training.captured.items()))
     described = {
         **_machine(device, recipe),
         # A list if the fit was resumed with another number of threads: its last bits may then differ.
         "threads": threads[0] if len(threads) == 1 else threads,
+        "kernels": kernels[0] if len(kernels) == 1 else kernels,
         "attention": {
-            "train": _kernel(device, recipe, dropping=True),
-            "predict": _kernel(device, recipe, dropping=False),
+            "train": _kernel(device, recipe, training.kernels, dropping=True),
+            "predict": _kernel(device, recipe, training.kernels, dropping=False),
         },
         "denormals": training.denormals if device.type == "cpu" else "kept",
         # Pairs of a step and a budget if memory ran out after the first step: dropout is drawn for each micro-batch.
@@ -63,13 +66,15 @@ def of_frozen(
     encoder: nn.Module,
     *,
     libraries: Sequence[str] = (),
+    kernels: Kernels | None = None,
 ) -> dict[str, Any]:
     """Describe how a frozen encoder is computed, and with which `libraries` a head over its states is fitted."""
     device = torch.device(device_name)
     return {
         **_machine(device, recipe),
+        "kernels": named(kernels),
         "threads": torch.get_num_threads(),
-        "attention": {"predict": _kernel(device, recipe, dropping=False)},
+        "attention": {"predict": _kernel(device, recipe, kernels, dropping=False)},
         "micro_tokens": recipe.micro_tokens,
         "micro_tokens_asked": recipe.micro_tokens,
         "versions": _versions([*_libraries([encoder]), *libraries]),
@@ -124,7 +129,9 @@ def _versions(further: Sequence[str]) -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in names}
 
 
-def _kernel(device: torch.device, recipe: Recipe, *, dropping: bool) -> str:
+def _kernel(device: torch.device, recipe: Recipe, kernels: Kernels | None, *, dropping: bool) -> str:
+    if kernels is not None and "attend" in kernels.operators and device.type == "cpu":
+        return "compiled"
     kind = torch.bfloat16 if recipe.precision == "bf16" else torch.float32
     kernel = implementation(device, kind, 64, dropping=dropping)
     return str(getattr(kernel, "__name__", "?"))

@@ -100,11 +100,10 @@ class Layer(nn.Module):
         if tokens is not None:
             context = context.index_select(0, tokens)
             hidden = hidden.index_select(0, tokens)
-        attended = batch.dropout(self.attention_output(context), dropout, f"{site} attention output")
-        hidden = self.attention_norm(hidden + attended)
+        attended = self.attention_output(context)
+        hidden = batch.add_and_norm(attended, hidden, self.attention_norm, dropout, f"{site} attention output")
         inner = self.activation(self.inner(hidden))  # (T, 4H)
-        output = batch.dropout(self.output(inner), dropout, f"{site} output")
-        return self.output_norm(hidden + output)  # type: ignore[no-any-return]
+        return batch.add_and_norm(self.output(inner), hidden, self.output_norm, dropout, f"{site} output")
 
 
 class Bert(Encoder):

@@ -1,0 +1,40 @@
+"""Kernels: operators of flat batches on CPUs that compiled code may compute in place of torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+def described(kernels: Kernels | None) -> str:
+    """Name what computes the operators of flat batches on a CPU, for numerics."""
+    if kernels is None or not kernels.operators:
+        return "torch"
+    return f"{kernels.name} ({', '.join(kernels.operators)})"
+
+
+class Kernels(Protocol):
+    """Compiled operators that a plugin offers, all of them differentiable.
+
+    An operator returns None for tensors that it leaves to torch. Its dropout masks must depend on the seed and on the
+    place of an element only, and its results must not depend on the number of threads.
+    """
+
+    name: str
+    """What computes, with its version and vector units: part of the numerics of a fit."""
+    operators: tuple[str, ...]
+    """The operators that can be used on this machine: names of the methods below."""
+    notes: tuple[str, ...]
+    """What cannot be used on this machine, and why; one sentence each."""
+
+    def attend(self, qkv: Tensor, starts: Tensor, sides: tuple[int, int], rate: float, seed: int) -> Tensor | None:
+        """Let tokens attend to tokens of their own sequence: (T, 3, heads, size) -> (T, heads, size).
+
+        Sequence i is tokens `starts[i]` to `starts[i + 1]`; other tokens get zeros. `sides` says how many tokens before
+        and after itself a token attends to, -1 for all. `rate` is the dropout of the probabilities.
+        """
+
+    def add_and_norm(self, x: Tensor, residual: Tensor, norm: nn.LayerNorm, rate: float, seed: int) -> Tensor | None:
+        """Compute norm(residual + dropout(x)): (T, width) -> (T, width)."""
