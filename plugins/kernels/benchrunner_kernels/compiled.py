@@ -1,0 +1,73 @@
+"""The kernels that this installation has, each of them tested against torch before it is used."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from benchrunner_kernels.library import TYPES, Library
+from benchrunner_kernels.operators import AddAndNorm, Attend
+from benchrunner_kernels.self_test import TESTS
+
+FILE = Path(__file__).with_name("libkernels.so")
+"""The compiled library; absent where there was no compiler when the distribution was installed."""
+NOT_BUILT = (
+    "benchrunner-kernels has no compiled library, so torch computes all operators: install a C++ compiler such as g++, "
+    "then `pip install --force-reinstall --no-deps --no-binary :all: benchrunner-kernels`."
+)
+
+
+@final
+@dataclass(frozen=True)
+class CompiledKernels:
+    """The operators of the compiled library that passed their tests. Everything else is left to torch."""
+
+    name: str
+    operators: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    library: Library | None = None
+
+    def attend(self, qkv: Tensor, starts: Tensor, sides: tuple[int, int], rate: float, seed: int) -> Tensor | None:
+        """Compute attention in fp32 or bf16; None for other types."""
+        if "attend" not in self.operators or qkv.dtype not in TYPES:
+            return None
+        output: Tensor = Attend.apply(self.library, qkv, starts, sides, rate, seed)  # type: ignore[no-untyped-call]
+        return output
+
+    def add_and_norm(self, x: Tensor, residual: Tensor, norm: nn.LayerNorm, rate: float, seed: int) -> Tensor | None:
+        """Compute the norm of a sum in fp32, where x may be in bf16; None for other types, and norms without bias."""
+        if "add_and_norm" not in self.operators or x.dtype not in TYPES or norm.bias is None:
+            return None
+        if not residual.dtype == norm.weight.dtype == norm.bias.dtype == torch.float32:
+            return None
+        y: Tensor = AddAndNorm.apply(  # type: ignore[no-untyped-call]
+            self.library, x, residual, norm.weight, norm.bias, norm.eps, rate, seed
+        )
+        return y
+
+
+def checked_kernels(file: Path = FILE) -> CompiledKernels:
+    """Load the compiled library, and give those of its kernels that pass their tests."""
+    version = f"benchrunner-kernels {metadata.version('benchrunner-kernels')}"
+    if not file.is_file():
+        return CompiledKernels(version, notes=(NOT_BUILT,))
+    try:
+        library = Library(file)
+    except OSError as error:
+        return CompiledKernels(version, notes=(f"The kernels cannot be loaded ({error}); torch computes instead.",))
+    # Compilers differ in the last bits, so that the name says which library computed.
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:8]
+    with torch.inference_mode(False), torch.enable_grad():
+        passed = {name: passes(library) for name, passes in TESTS.items()}
+    operators = tuple(name for name, passes in passed.items() if passes)
+    failed = [name for name in passed if name not in operators]
+    notes = tuple(
+        f"The kernel '{name}' fails its test on this machine: torch computes in its place." for name in failed
+    )
+    return CompiledKernels(f"{version} {library.level} {digest}", operators, notes, library)

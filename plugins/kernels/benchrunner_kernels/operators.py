@@ -1,0 +1,73 @@
+"""The kernels as differentiable functions of tensors."""
+
+from __future__ import annotations
+
+import torch
+
+
+class Attend(torch.autograd.Function):
+    """Attention of each token to the tokens of its own sequence: (T, 3, heads, size) -> (T, heads, size).
+
+    Scores, probabilities and sums are in fp32, also for bf16. Tokens after the last sequence get zeros.
+    """
+
+    @staticmethod
+    def forward(ctx, library, qkv, starts, sides, rate, seed):  # type: ignore[no-untyped-def]
+        tokens, _, heads, size = qkv.shape
+        qkv = qkv.contiguous()
+        starts = starts.contiguous()
+        output = qkv.new_empty(tokens, heads, size)
+        log_sums = qkv.new_empty(tokens, heads, dtype=torch.float32)
+        places = (qkv, starts, len(starts) - 1, heads, size, *sides, rate, seed)
+        library.call("attend", qkv.dtype, *places, output, log_sums)
+        real = int(starts[-1])
+        output[real:] = 0
+        ctx.save_for_backward(qkv, starts, output, log_sums)
+        ctx.others = (library, places[2:], real)
+        return output
+
+    @staticmethod
+    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
+        qkv, starts, output, log_sums = ctx.saved_tensors
+        library, numbers, real = ctx.others
+        result = torch.empty_like(qkv)
+        result[real:] = 0
+        library.call(
+            "attend_backward", qkv.dtype, qkv, starts, *numbers, output, gradient.contiguous(), log_sums, result
+        )
+        return None, result, None, None, None, None
+
+
+class AddAndNorm(torch.autograd.Function):
+    """LayerNorm of residual + dropout(x): (T, width) -> fp32 (T, width). x may be bf16; all else is fp32."""
+
+    @staticmethod
+    def forward(ctx, library, x, residual, weight, bias, epsilon, rate, seed):  # type: ignore[no-untyped-def]
+        rows, width = x.shape
+        x = x.contiguous()
+        residual = residual.contiguous()
+        sums = torch.empty_like(residual)
+        statistics = residual.new_empty(rows, 2)
+        y = torch.empty_like(residual)
+        tensors = (x, residual, weight, bias, sums, statistics, y)
+        library.call("add_and_norm", x.dtype, *tensors, rows, width, rate, epsilon, seed)
+        ctx.save_for_backward(sums, statistics, weight)
+        ctx.others = (library, x.dtype, rate, seed)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
+        sums, statistics, weight = ctx.saved_tensors
+        library, kind, rate, seed = ctx.others
+        rows, width = sums.shape
+        of_residual = torch.empty_like(sums)
+        of_x = torch.empty_like(sums, dtype=kind)
+        parts = sums.new_empty(-(-rows // CHUNK), 2, width)
+        tensors = (gradient.contiguous(), sums, statistics, weight, of_residual, of_x, parts)
+        library.call("add_and_norm_backward", kind, *tensors, rows, width, rate, seed)
+        of_weight, of_bias = parts.sum(0)
+        return None, of_x, of_residual, of_weight, of_bias, None, None, None
+
+
+CHUNK = 32
+"""Rows of a task of the norm's kernel, as in source/norm.h."""

@@ -1,0 +1,73 @@
+"""Short tests of the kernels against torch, which take a few milliseconds before the first fit of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from benchrunner_kernels.library import Library
+from benchrunner_kernels.operators import AddAndNorm, Attend
+
+TOLERANCES = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
+"""Type of the inputs -> largest difference between a kernel and torch; numbers are of the size of 1."""
+
+
+def attends(library: Library) -> bool:
+    """Whether attention over two sequences has torch's outputs and gradients."""
+    lengths = (3, 18)
+    starts = torch.tensor([0, 3, 21], dtype=torch.int32)
+    qkv = _numbers(sum(lengths), 3, 2, 20)  # (T, 3, heads, size)
+
+    def ours(x: Tensor) -> Tensor:
+        output: Tensor = Attend.apply(library, x, starts, (-1, -1), 0.0, 0)  # type: ignore[no-untyped-call]
+        return output
+
+    def theirs(x: Tensor) -> Tensor:
+        parts = [functional.scaled_dot_product_attention(*part.permute(1, 2, 0, 3)) for part in torch.split(x, lengths)]
+        return torch.cat(parts, 1).transpose(0, 1)
+
+    return _agree(ours, theirs, qkv)
+
+
+def adds_and_norms(library: Library) -> bool:
+    """Whether the norm of a sum has torch's output and gradients."""
+    rows, width = 35, 20
+    x, residual = _numbers(2, rows, width).unbind()
+    weight, bias = _numbers(2, width).unbind()
+
+    def ours(x: Tensor, *others: Tensor) -> Tensor:
+        y: Tensor = AddAndNorm.apply(library, x, *others, 1e-5, 0.0, 0)  # type: ignore[no-untyped-call]
+        return y
+
+    def theirs(x: Tensor, residual: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return functional.layer_norm(residual + x.float(), (width,), weight, bias, 1e-5)
+
+    return _agree(ours, theirs, x, residual, weight, bias)
+
+
+TESTS: Mapping[str, Callable[[Library], bool]] = {"attend": attends, "add_and_norm": adds_and_norms}
+"""Name of an operator -> whether its kernel agrees with torch."""
+
+
+def _numbers(*shape: int) -> Tensor:
+    """Return numbers between -1 and 1 that are always the same."""
+    return torch.arange(torch.Size(shape).numel(), dtype=torch.float32).mul(2.4).sin().view(shape)
+
+
+def _agree(ours: Callable[..., Tensor], theirs: Callable[..., Tensor], x: Tensor, *others: Tensor) -> bool:
+    """Whether two functions have equal outputs and gradients up to rounding, for x in each type."""
+    for kind, tolerance in TOLERANCES.items():
+        results = []
+        for function in (ours, theirs):
+            inputs = [x.to(kind), *others]
+            inputs = [tensor.clone().requires_grad_() for tensor in inputs]
+            output = function(*inputs)
+            gradients = torch.autograd.grad(output, inputs, _numbers(*output.shape).to(output.dtype))
+            results.append((output, *gradients))
+        for one, other in zip(*results, strict=True):
+            if not bool((one - other).abs().max() < tolerance):
+                return False
+    return True

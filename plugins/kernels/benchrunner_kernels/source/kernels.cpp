@@ -1,0 +1,40 @@
+// The kernels as C functions over pointers. This file is compiled once for each level of vector units. The level and the
+// type end the names of its functions, such as attend_avx2_float. All functions return 0, or 1 if memory was short.
+#include "attention.h"
+#include "norm.h"
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+#define JOINED(name, level, type) name##_##level##_##type
+#define NAMED(name, level, type) JOINED(name, level, type)
+
+#define KERNELS(T, TYPE)                                                                                             \
+  EXPORTED int NAMED(attend, LEVEL, TYPE)(const T* qkv, const int32_t* starts, int64_t sequences, int64_t heads,     \
+                                            int64_t size, int64_t before, int64_t after, double rate, uint64_t seed, \
+                                            T* output, float* log_sums, Begin begin, int threads) {                  \
+    Forward<T> problem{{qkv, starts, sequences, heads, size, before, after, rate, seed}, output, log_sums};          \
+    return run(problem, sequences * heads, starts[sequences] * heads * size, begin, threads);                        \
+  }                                                                                                                  \
+  EXPORTED int NAMED(attend_backward, LEVEL, TYPE)(                                                                  \
+      const T* qkv, const int32_t* starts, int64_t sequences, int64_t heads, int64_t size, int64_t before,           \
+      int64_t after, double rate, uint64_t seed, const T* output, const T* gradient, const float* log_sums, T* result, \
+      Begin begin, int threads) {                                                                                    \
+    Backward<T> problem{{qkv, starts, sequences, heads, size, before, after, rate, seed},                            \
+                        output, gradient, log_sums, result};                                                         \
+    return run(problem, sequences * heads, starts[sequences] * heads * size, begin, threads);                        \
+  }                                                                                                                  \
+  EXPORTED int NAMED(add_and_norm, LEVEL, TYPE)(                                                                     \
+      const T* x, const float* residual, const float* weight, const float* bias, float* sums, float* statistics,     \
+      float* y, int64_t rows, int64_t width, double rate, double epsilon, uint64_t seed, Begin begin, int threads) { \
+    AddAndNorm<T> problem{x, residual, weight, bias, sums, statistics, y, rows, width, rate, epsilon, seed};         \
+    return run(problem, (rows + CHUNK - 1) / CHUNK, rows * width, begin, threads);                                   \
+  }                                                                                                                  \
+  EXPORTED int NAMED(add_and_norm_backward, LEVEL, TYPE)(                                                            \
+      const float* gradient, const float* sums, const float* statistics, const float* weight, float* of_residual,    \
+      T* of_x, float* parts, int64_t rows, int64_t width, double rate, uint64_t seed, Begin begin, int threads) {    \
+    AddAndNormBackward<T> problem{gradient, sums, statistics, weight, of_residual, of_x, parts, rows, width, rate,   \
+                                  seed};                                                                             \
+    return run(problem, (rows + CHUNK - 1) / CHUNK, rows * width, begin, threads);                                   \
+  }
+
+KERNELS(float, float)
+KERNELS(Brain, brain)
