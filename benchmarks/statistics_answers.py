@@ -26,7 +26,7 @@ from benchrunner.metrics import RowSums
 from benchrunner.results import Result, Runner, discover, read_study
 from benchrunner.statistics import example_interval, paired_test
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.significance.answers_of_cells import scored_answers
+from benchrunner.studies.significance.study_statistics import scored_answers
 
 RESTARTS = (3, 5)
 DRAWN = (10, None)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from distributions import HOMES, package, project, settings
 
-LEFT_BEHIND = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
+LEFT_BEHIND = shutil.ignore_patterns("build", "*.egg-info", "__pycache__", "*.so")
 _BUILD = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
 
 
@@ -23,7 +23,8 @@ def modules(home: Path) -> list[str]:
 def copy_sources(home: Path, folder: Path) -> None:
     """Copy what a distribution is built from."""
     folder.mkdir(parents=True)
-    for file in ("pyproject.toml", "LICENSE", project(home)["readme"], *modules(home)):
+    scripts = [file.name for file in home.glob("setup.py")]  # of what is compiled
+    for file in ("pyproject.toml", "LICENSE", project(home)["readme"], *modules(home), *scripts):
         shutil.copy(home / file, folder)
     shutil.copytree(package(home), folder / package(home).name, ignore=LEFT_BEHIND)
 

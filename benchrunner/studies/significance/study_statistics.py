@@ -11,14 +11,15 @@ from statistics import fmean
 from typing import Literal, final
 
 from benchrunner.errors import BenchrunnerError, Undefined, first_line
+from benchrunner.metrics import ANSWERS, gold_rows
+from benchrunner.runs.predicting import extra_figures
 from benchrunner.statistics import Chance, Interval, chance_of_better, expected_best
 from benchrunner.statistics.crossings import Crossings, crossings
 from benchrunner.statistics.intervals import FEW_CLUSTERS, interval_of_scored
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.ranks import MeanRank, Ranks, mean_ranks, ranks
-from benchrunner.statistics.scored_answers import ScoredAnswers, effective_number
+from benchrunner.statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
 from benchrunner.studies.cells import CellResult
-from benchrunner.studies.significance.answers_of_cells import scored_answers
 from benchrunner.studies.significance.differences import (
     ALPHA,
     Pairing,
@@ -409,3 +410,29 @@ def _trial_scores(cell: CellResult, term: Term) -> Iterator[float]:
                     scores.append(value)
         if scores:
             yield fmean(scores)
+
+
+def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
+    """Return the answers of all restarts of a cell at the chosen grid point, with the gold answers."""
+    if cell.runner is None or cell.predictions is None:
+        raise Undefined("the result has no runner, so that answers cannot be read")
+    task, runner = cell.cell.task, cell.runner
+    metric = task.metric(term.metric)
+    rows = runner.planner.rows(task, term.split)
+    gold = task.problem.gold(rows.table)
+    if gold is None:
+        raise Undefined(f"{rows.origin} has no labels")
+    right = gold_rows(metric, gold, rows.table)
+    clusters = None
+    if task.clusters in rows.table.column_names:
+        clusters = cluster_numbers(rows.table.column(task.clusters).to_pylist())
+    scored = []
+    for fit in cell.restarts:
+        if metric.computed_from == ANSWERS:
+            answers = cell.predictions.predict(fit, term.split).answers
+        else:
+            answers = extra_figures(fit, rows, runner)[metric.computed_from]
+        if len(answers) != len(right):
+            raise Undefined(f"{rows.origin} has {len(right)} rows now, and the fit {fit.id} answered {len(answers)}")
+        scored.append(ScoredAnswers(metric, right, answers, clusters, max(1, fit.folds)))
+    return scored
