@@ -178,10 +178,11 @@ struct Backward : Attention<T> {
       product<false, false>(queries, width, keys + first, columns, scores + first, columns, rows, up(seen), size);
       product<false, false>(outer, width, values + first, columns, through + first, columns, rows, up(seen), size);
       for (int64_t r = 0; r < rows; r++) {
-        float total = 0;
-        for (int64_t at = 0; at < size; at++) total += outer[r * width + at] * value(output[place + r * model + at]);
-        differentiate(*this, scores + r * columns, through + r * columns, total, start, row + r, length, head, first,
-                      end);
+        Floats total{};
+        for (int64_t at = 0; at < size; at += W)
+          total += load(outer + r * width + at) * load_some(output + place + r * model + at, size - at);
+        differentiate(*this, scores + r * columns, through + r * columns, sum(total), start, row + r, length, head,
+                      first, end);
       }
       product<true, true>(scores + first, columns, outer, width, of_values + first * width, width, seen, width, rows);
       product<true, true>(through + first, columns, queries, width, of_keys + first * width, width, seen, width, rows);

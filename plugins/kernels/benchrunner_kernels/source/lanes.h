@@ -23,8 +23,8 @@ typedef uint16_t Halves __attribute__((vector_size(BYTES / 2)));
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE Floats all(float x) { return Floats{} + x; }
-INLINE Words all_words(uint32_t x) { return Words{} + x; }
+INLINE Floats all(float x) { return x - Floats{}; }  // compilers leave out - 0, but not + 0, which changes -0
+INLINE Words all_words(uint32_t x) { return x - Words{}; }
 INLINE Floats pick(Ints condition, Floats yes, Floats no) { return condition ? yes : no; }
 
 INLINE Ints numbers() {
