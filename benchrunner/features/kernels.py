@@ -22,12 +22,17 @@ class Kernels(Protocol):
     place of an element only, and its results must not depend on the number of threads.
     """
 
-    name: str
-    """What computes, with its version and vector units: part of the numerics of a fit."""
-    operators: tuple[str, ...]
-    """The operators that can be used on this machine: names of the methods below."""
-    notes: tuple[str, ...]
-    """What cannot be used on this machine, and why; one sentence each."""
+    @property
+    def name(self) -> str:
+        """What computes, with its version and vector units: part of the numerics of a fit."""
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The operators that can be used on this machine: names of the methods below."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What cannot be used on this machine, and why; one sentence each."""
 
     def attend(self, qkv: Tensor, starts: Tensor, sides: tuple[int, int], rate: float, seed: int) -> Tensor | None:
         """Let tokens attend to tokens of their own sequence: (T, 3, heads, size) -> (T, heads, size).

@@ -17,7 +17,7 @@ TOLERANCES = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
 
 def attends(library: Library) -> bool:
     """Whether attention over two sequences has torch's outputs and gradients."""
-    lengths = (3, 18)
+    lengths = [3, 18]
     starts = torch.tensor([0, 3, 21], dtype=torch.int32)
     qkv = _numbers(sum(lengths), 3, 2, 20)  # (T, 3, heads, size)
 
