@@ -1,0 +1,156 @@
+"""CPU time of plugins/kernels beside torch, in turns: attention, the norm of a sum, and whole training steps.
+
+OMP_NUM_THREADS=1 taskset -c 1 python benchmarks/kernel_speed.py [--precisions fp32,bf16] [--repeats 9]
+
+The batches are random, with the lengths of CoLA (32 sequences of 6 to 19 tokens), RTE (32 of 15 to 256) and SQuAD (12
+of 384). A step is one of a fresh BERT of 6 layers and 384 hidden units: forward, backward, clipping and AdamW. Turns
+change their order. The tables have the median of the ratios of neighbouring turns, and their quartiles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from benchrunner import Recipe
+from benchrunner.engine import (
+    Dropout,
+    Features,
+    FlatBatch,
+    attend,
+    collate,
+    flushed_denormals,
+    optimizer,
+    randomness,
+    rounding,
+)
+from benchrunner.features.kernels import Kernels, described
+from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.model import Bert
+from benchrunner_kernels.compiled import checked_kernels
+
+HEADS, SIZE, LAYERS = 12, 32, 6
+HIDDEN = HEADS * SIZE
+WORDS = 6000
+"""Rows of the word embeddings: those that a small task uses."""
+RATE = 0.1
+CPU = torch.device("cpu")
+
+
+@dataclass
+class NoTokenizer:
+    """Stands for a tokenizer, which no step uses."""
+
+    fingerprint: str = ""
+
+
+def lengths(draw: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw the lengths of one batch of each kind."""
+    longer = np.clip(15 + draw.gamma(2, 32, 32), 15, 256).astype(int)
+    return {"CoLA": draw.integers(6, 20, 32), "RTE": longer, "SQuAD": np.full(12, 384)}
+
+
+def batch_of(sizes: np.ndarray, precision: str, kernels: Kernels | None) -> FlatBatch:
+    """Make a batch of sequences of these lengths."""
+    tokens = np.random.default_rng(0).integers(5, WORDS, sizes.sum()).astype(np.int32)
+    units = np.arange(len(sizes))
+    groups = np.arange(len(sizes) + 1)
+    features = Features(tokens, np.zeros(len(tokens), np.int8), np.cumsum([0, *sizes]), groups, units, {})
+    multiple = rounding(precision, len(tokens))
+    return collate(features, units, CPU, dropout=Dropout(0, 1), multiple=multiple, kernels=kernels)
+
+
+def attention(sizes: np.ndarray, precision: str, kernels: Kernels | None) -> Callable[[], None]:
+    """Make the function that computes attention and its gradient."""
+    batch = batch_of(sizes, precision, kernels)
+    kind = torch.bfloat16 if precision == "bf16" else torch.float32
+    qkv = torch.randn(len(batch.tokens), 3, HEADS, SIZE).to(kind).requires_grad_()
+    outer = torch.randn(len(batch.tokens), HIDDEN).to(kind)
+
+    def run() -> None:
+        qkv.grad = None
+        attend(qkv, batch, rate=RATE, site="a").backward(outer)  # type: ignore[no-untyped-call]
+
+    return run
+
+
+def norm(sizes: np.ndarray, precision: str, kernels: Kernels | None) -> Callable[[], None]:
+    """Make the function that computes the norm of a sum and its gradients."""
+    batch = batch_of(sizes, precision, kernels)
+    kind = torch.bfloat16 if precision == "bf16" else torch.float32
+    x, residual, outer = torch.randn(3, len(batch.tokens), HIDDEN).unbind()
+    x = x.to(kind).requires_grad_()
+    residual = residual.clone().requires_grad_()
+    layer = nn.LayerNorm(HIDDEN)
+
+    def run() -> None:
+        batch.add_and_norm(x, residual, layer, RATE, "a").backward(outer)  # type: ignore[no-untyped-call]
+
+    return run
+
+
+def step(sizes: np.ndarray, precision: str, kernels: Kernels | None) -> Callable[[], None]:
+    """Make the function that takes a training step."""
+    shape = Configuration(vocabulary=WORDS, hidden=HIDDEN, layers=LAYERS, heads=HEADS, inner=4 * HIDDEN)
+    model = Bert(shape, NoTokenizer()).train()  # type: ignore[arg-type]
+    model.draw(randomness.generator(0))
+    head = nn.Linear(HIDDEN, 2)
+    learned = optimizer.Optimizer({"encoder": model, "head": head}, Recipe())
+    batch = batch_of(sizes, precision, kernels)
+    labels = torch.zeros(len(sizes), dtype=torch.int64)
+
+    def run() -> None:
+        learned.clear()
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+            summary = model.summarized(batch)
+        functional.cross_entropy(head(summary.float()), labels).backward()  # type: ignore[no-untyped-call]
+        learned.step(0, 1e-5)
+
+    return run
+
+
+def ratios(ours: Callable[[], None], theirs: Callable[[], None], repeats: int) -> tuple[np.ndarray, float]:
+    """Return the ratios of CPU time of neighbouring turns, and the median milliseconds of `theirs`."""
+    times: dict[Callable[[], None], list[float]] = {ours: [], theirs: []}
+    for turn in range(repeats + 1):
+        for run in (ours, theirs) if turn % 2 else (theirs, ours):
+            began = time.process_time()
+            run()
+            if turn:  # the first warms up
+                times[run].append(time.process_time() - began)
+    return np.array(times[ours]) / np.array(times[theirs]), float(np.median(times[theirs])) * 1e3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--precisions", type=lambda text: text.split(","), default=["fp32", "bf16"])
+    parser.add_argument("--batches", type=lambda text: text.split(","), default=["CoLA", "RTE", "SQuAD"])
+    parser.add_argument("--repeats", type=int, default=9)
+    arguments = parser.parse_args()
+    kernels = checked_kernels()
+    capability = torch.backends.cpu.get_cpu_capability()
+    print(f"{described(kernels)}; torch {torch.__version__} ({capability}), {torch.get_num_threads()} thread(s)\n")
+    print("| computed | precision | batch | torch, ms | kernels / torch | quartiles |")
+    print("|---|---|---|---|---|---|")
+    with flushed_denormals():
+        for make in (attention, norm, step):
+            for precision in arguments.precisions:
+                for name in arguments.batches:
+                    sizes = lengths(np.random.default_rng(0))[name]
+                    shares, milliseconds = ratios(
+                        make(sizes, precision, kernels), make(sizes, precision, None), arguments.repeats
+                    )
+                    low, middle, high = np.quantile(shares, (0.25, 0.5, 0.75))
+                    figures = f"{milliseconds:.1f} | {middle:.2f} | {low:.2f} to {high:.2f}"
+                    print(f"| {make.__name__} | {precision} | {name} | {figures} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
