@@ -62,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     prepare = pipeline.prepare_once_per_machine if launch.is_launched() else pipeline.prepare
     prepared = prepare(printer.prepared)
     printer.left_out(pipeline.unread_documents(prepared), prepared.store.documents)
-    finished = pipeline.train(prepared, printer.trained)
+    kernels = arguments.plugins.kernels if arguments.kernels else None
+    finished = pipeline.train(prepared, printer.trained, kernels)
     if rank == 0:
         if finished:
             printer.learned(pipeline.learned(prepared))

@@ -70,6 +70,12 @@ def _add_computing(group: argparse._ArgumentGroup) -> None:
         help="JSON file with keys that replace our DeepSpeed configuration",
     )
     Plan.add_options(group)
+    group.add_argument(
+        "--no-kernels",
+        dest="kernels",
+        action="store_false",
+        help="on a CPU: let torch compute what compiled kernels of a plugin would compute",
+    )
     group.add_argument("--resume", action="store_true", help="fail if there is no checkpoint to continue from")
     group.add_argument("--quiet", action="store_true", help="no progress")
 

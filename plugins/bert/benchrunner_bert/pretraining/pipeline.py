@@ -76,18 +76,21 @@ class Pipeline:
             self._guessing = unigram_loss(prepared.store, unknown)
         return self._guessing
 
-    def train(self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None]) -> bool:
-        """Train from the last checkpoint, if there is one, and export models; whether the last step was reached."""
+    def train(self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None], kernels: Any = None) -> bool:
+        """Train from the last checkpoint, if there is one, and export models; whether the last step was reached.
+
+        `kernels` compute some operators on a CPU in place of torch.
+        """
         out = self.request.out
         with alone(out, f"{out} is being trained by another process"), flushed_denormals() as denormals:
-            loop = self._loop(prepared, report, denormals)
+            loop = self._loop(prepared, report, denormals, kernels)
             with full_disk_as_os_error(out):
                 finished = loop.run()
             loop.engine.close()  # not after an error: this process and the others would then wait for each other
             return finished
 
     def _loop(
-        self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None], denormals: str
+        self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None], denormals: str, kernels: Any
     ) -> TrainingLoop:
         request = self.request
         store = prepared.store
@@ -112,6 +115,7 @@ class Pipeline:
                 unread=unread,
                 guessing=guessing,
                 denormals=denormals if engine.device.type == "cpu" else "kept",
+                kernels=kernels.name if kernels and kernels.operators and engine.device.type == "cpu" else "torch",
                 stage=engine.stage,
             )
 
@@ -134,6 +138,7 @@ class Pipeline:
             export=export,
             describe=describe,
             report=report,
+            kernels=kernels,
         )
 
     def _held_out_instances(self, vocabulary: Vocabulary) -> InstancesByLength | None:

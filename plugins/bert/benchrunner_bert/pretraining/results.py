@@ -94,13 +94,15 @@ def model_card(
     unread: int = 0,
     guessing: float | None = None,
     denormals: str = "kept",
+    kernels: str = "torch",
     stage: int = 0,
 ) -> Card:
     """Collect what the model card of the model after `step` steps says: corpus, settings, losses and versions.
 
     `unread` is the number of documents of a single sentence, which the input `pairs` cannot read. `guessing` is the
     loss of predicting each token by its frequency alone: see `unigram_loss`. `denormals` says whether denormal numbers
-    were kept or set to zero. `stage` is the ZeRO stage that was used.
+    were kept or set to zero. `kernels` names what computed some operators on a CPU. `stage` is the ZeRO stage that was
+    used.
     """
     settings = request.settings
     first = min(step, settings.border)
@@ -124,6 +126,7 @@ def model_card(
         seed=settings.seed,
         precision=settings.precision,
         denormals=denormals,
+        kernels=kernels,
         zero=zero,
         dropout=settings.dropout,
         positions=settings.positions,

@@ -46,6 +46,8 @@ class Card:
     """Name of one of `inputs.INPUTS`."""
     denormals: str = "kept"
     """What became of denormal numbers: see `flushed_denormals`."""
+    kernels: str = "torch"
+    """What computed attention and norms: torch, or kernels for CPUs."""
     zero: str = "stage 0"
     """DeepSpeed's ZeRO stage that was used, and the asked stage if it is another."""
     unread_documents: int = 0
@@ -99,6 +101,7 @@ def _facts(card: Card, model: TrainedModel) -> Iterator[str]:
         ("seed", str(card.seed)),
         ("precision", card.precision),
         ("denormal numbers", card.denormals),
+        ("kernels", card.kernels),
         ("ZeRO", card.zero),
         ("command", card.command),
         ("versions", ", ".join(f"{name} {version}" for name, version in card.versions.items())),

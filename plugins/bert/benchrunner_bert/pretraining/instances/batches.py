@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -31,10 +31,15 @@ class Packed:
         """Count what is predicted beside tokens: whether each token was replaced, or next sentences."""
         return len(self.features.tokens) if objective.detects else int((self.targets["is_next"] >= 0).sum())
 
-    def on(self, device: torch.device, *, dropout: Dropout | None = None, multiple: int = 1) -> PretrainingBatch:
-        """Build the batch on a device. Padding at the end makes its number of tokens a multiple of `multiple`."""
+    def on(
+        self, device: torch.device, *, dropout: Dropout | None = None, multiple: int = 1, kernels: Any = None
+    ) -> PretrainingBatch:
+        """Build the batch on a device. Padding at the end makes its number of tokens a multiple of `multiple`.
+
+        `kernels` are those that a plugin offers for CPUs, or None.
+        """
         units = np.arange(len(self.features.owner))
-        flat = collate_features(self.features, units, device, dropout=dropout, multiple=multiple)
+        flat = collate_features(self.features, units, device, dropout=dropout, multiple=multiple, kernels=kernels)
         return PretrainingBatch(flat, **on_device(dict(self.targets), device))
 
 

@@ -48,6 +48,8 @@ class TrainingLoop:
     """Describes the model of a step in DeepSpeed's own files: see `conversion.description`."""
     report: Callable[[int, Mapping[str, Any]], None] = lambda step, figures: None
     """Receives each line of the log."""
+    kernels: Any = None
+    """What computes some operators on a CPU in place of torch, as a plugin offers it; None: torch computes all."""
 
     def __post_init__(self) -> None:
         self.log = self.folder / "log.jsonl"
@@ -142,7 +144,7 @@ class TrainingLoop:
 
     def _batch(self, part: Packed, dropout: Dropout | None = None) -> PretrainingBatch:
         multiple = rounding(self.settings.precision, len(part.features.tokens))
-        return part.on(self.engine.device, dropout=dropout, multiple=multiple)
+        return part.on(self.engine.device, dropout=dropout, multiple=multiple, kernels=self.kernels)
 
     def _evaluate(self, instances: InstancesByLength, step: int) -> None:
         """Evaluate on the same held-out instances every time; the processes share the work."""
