@@ -14,6 +14,7 @@ from benchrunner.io.decoding import as_json
 from benchrunner.io.file_faults import either
 from benchrunner.io.files import write_json
 from benchrunner.io.identity import description_of, identity
+from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugin_code import PluginCode
@@ -82,6 +83,9 @@ class Planner:
             self._check_layers(loadable, revision, recipe)
         else:  # the method ignores these, so they must not make two of its fits different
             backbone, seed = "", 0
+        folds = 0
+        if task.folds and not task.folds.held_out and not isinstance(method, Majority):
+            folds = task.folds.number  # not of majority answers: a mean of other folds is low where a fold's is high
         fit = Fit(
             task=task.name,
             backbone=backbone,
@@ -93,7 +97,7 @@ class Planner:
             revision=revision,
             suppliers=self.suppliers(task, method, family),
             method_fields=_fields(method),
-            folds=task.folds.number if task.folds and not task.folds.held_out else 0,
+            folds=folds,
         )
         _ = fit.id  # fails here, and not later, where a problem's identity is no JSON
         return fit

@@ -302,7 +302,7 @@ def compare_sides(
     if not parts:
         method = "equal answers"
         p = 1.0
-    elif len(a.draws) > 1 or len(b.draws) > 1 or a.fits[0].folds > 1:
+    elif len(a.draws) > 1 or len(b.draws) > 1 or max(a.fits[0].folds, b.fits[0].folds) > 1:
         p = combined_p(difference, parts)
     else:
         method, p = fits_test(a.fits[0], b.fits[0], seed=seed, resamples=resamples, at_least=at_least)

@@ -40,6 +40,11 @@ def test_two_cross_validations_are_tested_with_this_error() -> None:
     assert (compared.method, compared.claim) == ("rows", "fits")
 
 
+def test_folds_of_one_side_are_enough_for_the_test_of_folds() -> None:
+    sides = [Side.of_restarts(scored(system, folds)) for system, folds in ((0, 1), (1, 5))]
+    assert compare_sides(*sides).method == compare_sides(*reversed(sides)).method == "rows"
+
+
 def test_only_the_part_of_the_rows_grows() -> None:
     plain, folded = (
         compare_sides(Side.of_restarts(scored(0, folds, 2)), Side.of_restarts(scored(1, folds, 2))) for folds in (1, 5)

@@ -1,6 +1,7 @@
 """Cross-validated studies: each row is answered by the fit that has not seen it, and all answers have one score."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchrunner import RequestError
+from benchrunner import ACCURACY, PEARSON, Metric, RequestError, Score
 from benchrunner.engine import Job
 from benchrunner.errors import FitError
 from benchrunner.methods.method import Method, Outcome
@@ -82,7 +83,7 @@ def test_answers_are_those_of_fits_of_the_other_folds(kind: str, tmp_path: Path)
 def test_a_study_scores_all_answers_and_is_read_again(tmp_path: Path) -> None:
     made = runner(tmp_path)
     options = StudyOptions({"max_length": 16, "lr": (2e-2, 1e-5)}, folds=(4, 2))
-    result = run_study(options.study(("words",), (mood(),), made), made)
+    result = run_study(options.study(("words",), (made.plugins.tasks.find("mood"),), made), made)
     (cell,) = result.cells
     assert [fit.seed for fit in cell.restarts] == [0, 1] and {fit.folds for fit in cell.restarts} == {4}
     rows = made.planner.rows(cell.cell.task, "folds")
@@ -97,6 +98,20 @@ def test_a_study_scores_all_answers_and_is_read_again(tmp_path: Path) -> None:
     assert again.cells[0].figures == cell.figures and again.baseline == result.baseline
     halved = run_study(compared(("words",), (cell.cell.task,), select_on_half=True), made)
     assert "on 24 rows of folds" in str(as_json(halved)["notes"])
+
+
+@pytest.mark.parametrize(("kind", "metric"), [("classify", ACCURACY), ("regress", PEARSON)])
+def test_the_majority_answer_of_folds_is_one_for_all_rows(kind: str, metric: Metric, tmp_path: Path) -> None:
+    """Means of the other folds are low where the rows of a fold are high: their correlation would be below 0."""
+    task = replace(task_of_kind(kind, recipe=Recipe(epochs=1)), metrics=(metric,))
+    made = runner(tmp_path, register_tasks=[task])
+    pooled = made.plugins.tasks.find(f"{task.name}@5")
+    (score,) = run_study(compared(("words",), (pooled,)), made).baseline.values()
+    if kind == "regress":
+        assert score == Score(None, "no correlation: all predictions are the same")
+    else:
+        labels = Counter(made.planner.rows(task, "train").table.column("label").to_pylist())
+        assert score.value == max(labels.values()) / labels.total()
 
 
 def test_a_fold_that_fails_is_a_lost_restart(tmp_path: Path) -> None:
