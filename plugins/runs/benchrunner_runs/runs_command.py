@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchrunner import Metric, RequestError, Task, print_line, print_note, printable
+from benchrunner import Metric, RequestError, Task, UnknownName, print_line, print_note, printable
 from benchrunner.results import Plugins, command_line, kept_studies
 from benchrunner_runs.details import RunDetails, diff_runs, run_details
 from benchrunner_runs.removal import Removal, disk_usage, prune_runs, remove_runs, studies_of
 from benchrunner_runs.sizes import size_text, sum_of
-from benchrunner_runs.summaries import RunSummary, chosen_runs, list_runs, recipe_text, sorted_runs
+from benchrunner_runs.summaries import RunSummary, chosen_runs, list_runs, recipe_text, short_ids, sorted_runs
 
-LISTING = ("task", "backbone", "status", "sort")
+LISTING = ("task", "backbone", "status", "sort", "all")
 """Options of the list."""
+
+NEWEST = 20
+"""Lines of the list without `--all`: a screen."""
 
 RUN = "id of a run, or the beginning of an id; 'benchrunner runs' lists them"
 """Help on how to name a run."""
@@ -35,8 +40,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         return action
 
     _add_listing(add("list", "a line for each fit (default)", _list))
-    show = add("show", "everything about a fit: identity, numerics, scores, sizes", _show)
-    show.add_argument("id", metavar="RUN", help=RUN)
+    show = add("show", "everything about a fit: identity, numerics, scores, sizes; of a kept study, its table", _show)
+    show.add_argument("id", metavar="RUN", help=f"{RUN}; or the name of a kept study")
     diff = add("diff", "what differs between two fits", _diff)
     diff.add_argument("id", metavar="RUN", help=RUN)
     diff.add_argument("other", metavar="OTHER", help="the run to compare with")
@@ -69,6 +74,7 @@ def _add_listing(parser: argparse.ArgumentParser) -> None:
         metavar="BY",
         help="date (default; newest first); score, size or seconds (largest first); task, backbone or id",
     )
+    parser.add_argument("--all", action="store_true", help=f"list all runs, not only the first {NEWEST}")
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +91,7 @@ def _add_dry_run(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do what the action says."""
     for name in LISTING:
-        if arguments.action != "list" and getattr(arguments, name) is not None:
+        if arguments.action != "list" and getattr(arguments, name):
             raise RequestError(f"--{name} is for 'runs list': leave it out.")
     if arguments.runs is not None and not arguments.runs.exists():
         raise RequestError(f"--runs {arguments.runs}: there is no such folder.")
@@ -95,9 +101,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace, runs: Path) -> None:
     summaries, notes = list_runs(runs, arguments.plugins)
+    known = arguments.plugins.tasks
     chosen = chosen_runs(
         summaries,
-        tasks=_names("task", arguments.task),
+        tasks=[known.find(name).name if name.endswith(".toml") else name for name in _names("task", arguments.task)],
         backbones=_names("backbone", arguments.backbone),
         statuses=_names("status", arguments.status),
     )
@@ -105,7 +112,12 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
     if arguments.json:
         command_line.output.print_json({"folder": str(runs), "runs": chosen, "notes": notes})
         return
-    _print_rows(_HEADER, _rows(chosen, arguments.plugins))
+    shown = chosen if arguments.all else chosen[:NEWEST]
+    ids = short_ids(run.id for run in summaries)
+    rows = _rows(shown, arguments.plugins)
+    _print_rows(_HEADER, [(ids[run.id], *row) for run, row in zip(shown, rows, strict=True)])
+    if len(shown) < len(chosen):
+        notes.append(f"and {len(chosen) - len(shown):,} more: --all lists them; --task, --backbone and --status choose")
     for note in (*notes, _sum(chosen, runs)):
         print_line(f"  {note}")
 
@@ -121,8 +133,10 @@ def _names(option: str, words: Sequence[str] | None) -> list[str]:
 
 
 _HEADER = ("run", "task", "backbone", "recipe", "dev score", "date (UTC)", "size")
-CELL_WIDTH = 200
-"""The most characters of a cell."""
+WIDTH = 120
+"""The most characters of a line where standard output is no terminal."""
+_LEAST = 8
+"""Characters that are left of each column, at least."""
 _RIGHT = {4, 6}
 """Columns that are aligned at the right."""
 
@@ -132,7 +146,7 @@ def _scales(task: Task) -> dict[str, float]:
 
 
 def _rows(chosen: Sequence[RunSummary], plugins: Plugins) -> list[tuple[str, ...]]:
-    """Return the cells of runs. Without runs no task is loaded."""
+    """Return the cells of runs, without their ids. Without runs no task is loaded."""
     usual = dict[str, float]()
     for task in plugins.tasks.values() if chosen else ():
         usual |= _scales(task)
@@ -140,14 +154,14 @@ def _rows(chosen: Sequence[RunSummary], plugins: Plugins) -> list[tuple[str, ...
 
 
 def _row(run: RunSummary, tasks: Mapping[str, Task], usual: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the cells of a run. The metric of a task that nobody knows has the `usual` scale of its name."""
+    """Return the cells of a run without its id. Unknown tasks have the `usual` scale of the name of their metric."""
     score = run.status
     if run.score is not None:
         own = _scales(tasks[run.task]) if run.task in tasks else usual
         scale = own.get(run.metric, Metric.scale)
         score = f"{run.score * scale:.1f} {run.metric}"
     size = size_text(run.sizes.total)
-    return (run.id, run.task, run.backbone or "-", recipe_text(run), score, _minute(run.date), size)
+    return (run.task, run.backbone or "-", recipe_text(run), score, _minute(run.date), size)
 
 
 def _minute(date: str) -> str:
@@ -155,23 +169,28 @@ def _minute(date: str) -> str:
 
 
 def _print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows in columns of equal width, without rich: it would take seconds for thousands of rows."""
+    """Print rows in columns of equal width, without rich: it would take seconds for thousands of rows.
+
+    The first column is whole; the widest of the others are cut until a line fits.
+    """
     if not rows:
         return
     lines = [header]
     for row in rows:
-        lines.append([_one_line(cell) for cell in row])
+        lines.append([printable(cell.replace("\n", "\\n")) for cell in row])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    gaps = 2 * (len(widths) - 1)
+    most = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else WIDTH
+    while sum(widths) + gaps > most and max(widths[1:]) > _LEAST:
+        widest = max(range(1, len(widths)), key=widths.__getitem__)
+        widths[widest] -= 1
     for line in lines:
         cells = []
         for column, cell in enumerate(line):
             width = widths[column]
-            cells.append(cell.rjust(width) if column in _RIGHT else cell.ljust(width))
+            text = cell if len(cell) <= width else f"{cell[: width - 3]}..."
+            cells.append(text.rjust(width) if column in _RIGHT else text.ljust(width))
         print_line("  ".join(cells).rstrip())
-
-
-def _one_line(cell: str) -> str:
-    return printable(cell.replace("\n", "\\n"), CELL_WIDTH)
 
 
 def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
@@ -180,13 +199,26 @@ def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
 
 
 def _show(arguments: argparse.Namespace, runs: Path) -> None:
-    details = run_details(runs, arguments.id)
+    try:
+        details = run_details(runs, arguments.id)
+    except UnknownName:
+        if arguments.id not in {study.name for study in kept_studies(runs)[0]}:
+            raise
+        _show_study(arguments)
+        return
     studies = studies_of(runs).get(details.fit.id, [])
     if arguments.json:
         command_line.output.print_json({**details.as_json(), "selected_by": studies})
         return
     print_line(details.path)
     command_line.output.print_columns(_lines(details, studies))
+
+
+def _show_study(arguments: argparse.Namespace) -> None:
+    from benchrunner.results import Runner, read_study
+
+    result = read_study(arguments.id, Runner(arguments.plugins, command_line.options.workspace(arguments)))
+    command_line.output.print_result(result, form="json" if arguments.json else "table")
 
 
 def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -209,12 +209,22 @@ def _named(kind: str, names: Iterable[str], known: Iterable[str], means: Callabl
 
 
 def _is_task(name: str, task: str) -> bool:
-    suite, _, short = task.partition("/")
-    return name in (task, suite, short)
+    whole = task.partition("@")[0]  # of a task in folds
+    suite, _, short = whole.partition("/")
+    return name in (task, whole, suite, short, task.partition("/")[2])
 
 
 def _is_backbone(name: str, backbone: str) -> bool:
     return name in (backbone, backbone.rstrip("/").rpartition("/")[2])
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """Map each id to the beginning that names its run: 8 characters, or as many as tell all of them apart."""
+    ids = set(ids)
+    length = 8
+    while len({name[:length] for name in ids}) < len(ids):
+        length += 1
+    return {name: name[:length] for name in ids}
 
 
 def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
@@ -234,6 +244,8 @@ def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
 
 def recipe_text(run: RunSummary) -> str:
     """Write the recipe of a run in few words: what is usually varied, then other fields that are not the defaults."""
+    if run.method == "majority":
+        return run.method
     recipe = Recipe().as_dict() | dict(run.recipe)
     usual = f"seed {run.seed}"
     if run.method != "probe":  # a probe has no steps

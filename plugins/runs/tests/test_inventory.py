@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ def test_a_run_is_summed_up_with_its_headline_on_dev(tmp_path: Path) -> None:
     assert summary.recipe == {"lr": 3e-5, "max_length": 64, "limit_train": 100}
     assert recipe_text(summary) == "lr 3e-05, 3 ep, batch 32, seed 3, max_length 64, limit_train 100"
     assert summary.date == "2020-09-13T12:26:40+00:00"
+    assert recipe_text(replace(summary, method="majority")) == "majority"
 
 
 def test_sizes_are_those_of_the_files(tmp_path: Path) -> None:
@@ -82,6 +84,12 @@ def test_a_run_of_a_task_that_is_not_installed_is_listed(tmp_path: Path) -> None
     made_run(tmp_path, task="theirs/other", score=0.25)
     (summary,) = listed(tmp_path)
     assert (summary.task, summary.metric, summary.score) == ("theirs/other", "accuracy", 0.25)
+
+
+def test_tasks_in_folds_are_chosen_by_the_name_of_the_task(tmp_path: Path) -> None:
+    run = made_run(tmp_path, task="mine/mood@5")
+    for name in ("mood", "mine", "mine/mood", "mine/mood@5", "mood@5"):
+        assert [chosen.id for chosen in chosen_runs(listed(tmp_path), tasks=[name])] == [run]
 
 
 def test_runs_are_chosen_by_task_backbone_and_status(tmp_path: Path) -> None:

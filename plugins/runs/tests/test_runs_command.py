@@ -11,6 +11,7 @@ from benchrunner import ACCURACY, Recipe, RequestError
 from benchrunner.command_line.main import main
 from benchrunner.results import compared, run_study
 from benchrunner_runs.sizes import sizes_of
+from benchrunner_runs.summaries import short_ids
 from chancy import chancy
 from inline import mood, plugins
 from made_runs import made_run
@@ -50,10 +51,29 @@ def test_the_list_has_a_line_for_each_run(runs: Runs) -> None:
     lines = out.splitlines()
     assert (code, err, len(lines)) == (0, "", 5)
     assert lines[0].split() == ["run", "task", "backbone", "recipe", "dev", "score", "date", "(UTC)", "size"]
-    assert lines[1].startswith(f"{failed}  mine/mood  bad\\nname")
-    assert "75.0 accuracy" in lines[2] and lines[2].startswith(run) and " failed " in lines[1]
+    assert lines[1].startswith(f"{failed[:8]}  mine/mood  bad\\nname")
+    assert "75.0 accuracy" in lines[2] and lines[2].startswith(f"{run[:8]} ") and " failed " in lines[1]
     size = sum(sizes_of(runs.folder / name).total for name in (run, failed))
     assert lines[3:] == ["  no runs, and left out: photos", f"  2 run(s) in {runs.folder}, {size / 1000:.1f} kB"]
+
+
+def test_a_screen_of_runs_is_listed_the_newest_first(runs: Runs) -> None:
+    ids = [made_run(runs.folder, seed=seed, minute=seed, weights=0) for seed in range(25)]
+    lines = runs()[1].splitlines()
+    assert [line.split()[0] for line in lines[1:21]] == [name[:8] for name in reversed(ids[5:])]
+    assert lines[21].startswith("  and 5 more: --all lists them") and lines[22].startswith("  25 run(s) in ")
+    assert len(runs("--all")[1].splitlines()) == 27 and len(runs.json()["runs"]) == 25
+
+
+def test_lines_are_cut_to_the_width_but_never_the_id(runs: Runs) -> None:
+    run = made_run(runs.folder, backbone="b" * 300, recipe=Recipe(lr=1e-5, max_length=8, layer_decay=0.9, warmup=0.5))
+    (line,) = runs()[1].splitlines()[1:2]
+    assert len(line) == 120 and line.startswith(f"{run[:8]}  mine/mood  bbb") and line.count("...") == 2
+    assert runs("show", line.split()[0])[0] == 0
+
+
+def test_ids_are_as_long_as_tells_them_apart() -> None:
+    assert short_ids(["12345678aa", "12345678ab"]) == {"12345678aa": "12345678aa", "12345678ab": "12345678ab"}
 
 
 def test_scores_of_tasks_that_must_be_read_have_one_scale(runs: Runs) -> None:
@@ -174,3 +194,7 @@ def test_studies_are_listed_with_what_they_compare(tmp_path: Path, capsys: pytes
     out = runs("studies")[1]
     assert out.splitlines()[1].startswith("mine ") and out.endswith(f"  1 kept study in {made.workspace.runs}\n")
     assert "selected by        mine" in runs("show", study["selected"][0])[1]
+    runs.plugins = made.plugins
+    table = runs("show", "mine")[1]
+    assert "│ mine/mood │ accuracy │" in table and "\n  kept as the study mine\n" in table
+    assert runs.json("show", "mine")["cells"][0]["task"] == "mine/mood"
