@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.console.printing import new_console, print_data, print_line
+from benchrunner.console.printing import new_console, print_data, print_line, printable
 from benchrunner.console.standard_streams import ReservedOutput, is_reserved, own_output
 
 if TYPE_CHECKING:
@@ -51,12 +51,11 @@ def print_table(
     table: RenderableType, footnotes: Iterable[str], *, title: str = "", plain_width: int = PLAIN_WIDTH
 ) -> None:
     """Print a table with footnotes below it; `plain_width` is that of lines if standard output is not a terminal."""
-    console = new_console(width=None if sys.stdout is not None and sys.stdout.isatty() else plain_width)
     if title:
-        console.print(title, markup=False, highlight=False, soft_wrap=True)
-    console.print(table)
+        print_line(title)
+    new_console(width=None if _is_terminal() else plain_width).print(table)
     for note in footnotes:
-        console.print(f"  {note}", markup=False, highlight=False, soft_wrap=True)
+        print_line(_wrapped(f"  {note}", indent=2))
 
 
 FORMATS = ("table", "markdown", "csv", "json", "latex", "html")
@@ -100,7 +99,24 @@ def print_columns(rows: Iterable[tuple[str, str]]) -> None:
     rows = list(rows)
     width = max((len(name) for name, _ in rows), default=0)
     for name, about in rows:
-        print_line(f"  {name:<{width}}  {about}")
+        print_line(_wrapped(f"  {name:<{width}}  {about}", indent=width + 4))
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _wrapped(text: str, *, indent: int) -> str:
+    """Break a line at blanks to the width of the terminal, if there is one; a program reads whole lines."""
+    if not _is_terminal():
+        return text
+    import shutil
+    import textwrap
+
+    width = max(shutil.get_terminal_size().columns, indent + 20)
+    return textwrap.fill(
+        printable(text), width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def reserved_for_json(is_wanted: bool) -> contextlib.AbstractContextManager[Any]:

@@ -80,6 +80,8 @@ class Parser(argparse.ArgumentParser):
         unknown = self._unknown_option()
         if unknown is not None:
             message = f"there is no option {unknown}.{_suggestion(unknown, self._option_string_actions)}"
+            if self._subparsers is not None:
+                message += f" Options of a command stand after its name: {self.prog} COMMAND {unknown}."
         end = "" if message.endswith((".", "?")) else "."
         self.exit(2, f"{self.prog}: {message}{end}\nSee '{self.prog} --help'.\n")
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
-from benchrunner.command_line.output import DONE, FAILED, print_json
+from benchrunner.command_line.output import DONE, FAILED, print_columns, print_json
 from benchrunner.console.printing import print_line
 from benchrunner.features.kernels import described
 from benchrunner.plugins.distributions import advice_on_absent_plugins
@@ -36,17 +36,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(diagnosis: Diagnosis) -> None:
     workspace = diagnosis.workspace
-    facts = diagnosis.as_json()
-    versions = ", ".join(f"{name} {version}" for name, version in diagnosis.versions.items())
-    print_line(f"python {diagnosis.python}; {versions}")
-    print_line("devices: " + ", ".join(diagnosis.devices))
-    print_line(f"data: {workspace.data or 'no folder (--data DIR or BENCHRUNNER_DATA): the hub is asked'}")
-    print_line(
-        f"runs: {workspace.runs}; cache: {workspace.cache}" + ("; offline" if workspace.settings.offline else "")
-    )
-    print_line(
-        "plugins: " + (", ".join(facts["plugins"]) or "none: tasks and backbones come from plugins, so install some")
-    )
+    versions = {"python": diagnosis.python, **diagnosis.versions}
+    facts = {
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "devices": ", ".join(diagnosis.devices),
+        "data": workspace.data or "no folder (--data DIR or BENCHRUNNER_DATA)",
+        "hub": "never asked (offline)" if workspace.settings.offline else "asked for data and models that are not here",
+        "runs": workspace.runs,
+        "cache": workspace.cache,
+    }
+    print_columns((name, str(fact)) for name, fact in facts.items())
+    none = ": none: tasks and backbones come from plugins, so install some"
+    print_line("plugins" if diagnosis.plugins else f"plugins{none}")
+    print_columns((plugin.name, f"{plugin.distribution} {plugin.version}") for plugin in diagnosis.plugins)
     if diagnosis.kernels is not None:
         print_line(f"kernels: {described(diagnosis.kernels)}")
         for note in diagnosis.kernels.notes:

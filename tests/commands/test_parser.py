@@ -24,6 +24,7 @@ MISTYPED: dict[str, tuple[list[str], str]] = {
     "strange option": (["list", "--xyzzy"], "there is no option --xyzzy.\n"),
     "option of another command": (["list", "--tasks", "mood"], "there is no option --tasks."),
     "option of no command": (["--versoin"], "there is no option --versoin. Did you mean --version?"),
+    "option before the command": (["--runs", "d", "list"], "there is no option --runs. Options of a command stand "),
     "short option": (["list", "-x"], "too many words, or options that it does not have: -x.\n"),
     "choice": (["run", "mood", "--keep", "selcted"], "--keep must be one of selected, all, none, not 'selcted'. Did"),
     "strange choice": (["data", "look"], "argument action: there is no choice 'look'. Choose from status, fetch."),

@@ -10,7 +10,7 @@ import pytest
 
 import benchrunner
 from benchrunner.command_line.main import main
-from benchrunner.command_line.output import print_json
+from benchrunner.command_line.output import print_columns, print_json, print_table
 from benchrunner.console import printing
 from benchrunner.console.printing import (
     LINE_WIDTH,
@@ -127,6 +127,22 @@ def test_json_has_no_character_that_a_terminal_obeys(capsys: pytest.CaptureFixtu
     print_json(list(HOSTILE.values()))
     text = capsys.readouterr().out
     assert text.replace("\n", "").isprintable() and json.loads(text) == list(HOSTILE.values())
+
+
+def test_long_lines_are_broken_at_blanks_on_terminals_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = " ".join(["word"] * 30)
+    print_columns([("name", about), ("n", "short")])
+    assert capsys.readouterr().out == f"  name  {about}\n  n     short\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    print_columns([("name", about), ("n", "short")])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["  name  word word word word word word", "        word word word word word word"]
+    assert lines[-1] == "  n     short" and len(lines) == 6
+    print_table("", [about])
+    assert {len(line) for line in capsys.readouterr().out.splitlines()[1:-1]} == {36}
 
 
 def test_data_is_escaped_on_terminals_only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
