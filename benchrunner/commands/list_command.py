@@ -49,14 +49,17 @@ def run(arguments: argparse.Namespace) -> int:
     if name is not None and kind == "recipes":
         return _show_recipe(arguments, arguments.plugins.recipes.find(name))
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
-    if words and words[-1].endswith(".toml"):
-        words[-1] = arguments.plugins.tasks.find(words[-1]).name
     if kind is None and not arguments.json:
         _show_all_in_short(list_names(arguments.plugins))
         return DONE
-    offers = list_offers(arguments.plugins, [kind] if kind in KINDS else KINDS)
+    kinds = [kind] if kind in KINDS else KINDS
+    offers = list_offers(arguments.plugins, kinds)
     if words:
         offers = _found(offers, " ".join(words))
+        if not offers and (task := arguments.plugins.tasks.offer(words[-1])):  # of a file: listed once it is read
+            offers = _found(list_offers(arguments.plugins, kinds), task.name)
+        if not offers:
+            raise UnknownName("kind, and nothing that mentions", " ".join(words), KINDS)
     if arguments.json:
         print_json(offers)
     else:
@@ -71,8 +74,6 @@ def _found(offers: Mapping[str, Sequence[Listed]], words: str) -> dict[str, list
         matching = [listed for listed in values if listed.mentions(words)]
         if matching:
             chosen[kind] = matching
-    if not chosen:
-        raise UnknownName("kind, and nothing that mentions", words, KINDS)
     return chosen
 
 

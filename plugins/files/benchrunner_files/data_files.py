@@ -25,7 +25,7 @@ from benchrunner import (
 from benchrunner.engine import Problem
 from benchrunner_files.formats import ParquetTable, check_words, column_names
 from benchrunner_files.shapes import Shape
-from benchrunner_files.toml_text import TomlText, did_you_mean, files_beside
+from benchrunner_files.toml_text import TomlText, did_you_mean, files_beside, shown_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -130,7 +130,7 @@ class InColumns(Reshaped):
             raise DataError(f"{key}: splits.{self.split}: {reason}.") from None
         if not path.is_file():
             meant = did_you_mean(path.name, files_beside(path))
-            raise DataNotFound(f"{key}: splits.{self.split}: {path} is not there.{meant}")
+            raise DataNotFound(f"{key}: splits.{self.split}: {name} is not there.{meant}")
 
     def _possible(self, source: Source, names: Sequence[str]) -> Shape:
         """Return the shape without labels that the file lacks and need not have; raise an error for other columns."""
@@ -140,7 +140,7 @@ class InColumns(Reshaped):
         if not self.needs_labels and labels & missing.keys():
             missing = {name: column for name, column in missing.items() if name not in labels}
             shape = shape.without(labels)
-        path = getattr(source, "path", "")
+        path = shown_path(Path(getattr(source, "path", "")), self.task_file.path.parent)
         if missing:
             name, column = next(iter(missing.items()))
             known = ", ".join(map(_shown, names[:20]))
@@ -183,7 +183,7 @@ class InColumns(Reshaped):
                     continue
                 close = closest_names(str(label), listed)[:1]
                 meant = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(listed[:20])}."
-                place = self.task_file.place("labels")
+                place = Path(self.task_file.place("labels")).name
                 raise DataError(f"{rows.where(row)}: the label {quoted(label)} is not listed in {place}. {meant}")
 
 

@@ -74,7 +74,7 @@ def metrics_of(names: Sequence[str], problem: Problem, plugins: Plugins) -> tupl
             metrics.append(plugin_value(name, Metric, "metrics"))
         else:
             advice = (
-                "f1:LABEL is understood as well, TASK:METRIC is the metric of another task, and PACKAGE:NAME one of a "
+                "f1:LABEL is the F1 of one label, TASK:METRIC a metric of an installed task, and PACKAGE:NAME one of a "
                 "plugin."
             )
             raise UnknownName("metric", name, known, advice, where=f"for the problem '{problem.name}'")

@@ -62,10 +62,11 @@ class TomlText:
     def place(self, *keys: str) -> str:
         """Return `FILE:LINE` of the deepest of the keys that has a line of its own; `FILE` if none has."""
         lines = self._lines()
+        file = shown_path(self.path, Path.cwd())
         for count in range(len(keys), 0, -1):
             if keys[:count] in lines:
-                return f"{self.path}:{lines[keys[:count]]}"
-        return str(self.path)
+                return f"{file}:{lines[keys[:count]]}"
+        return file
 
     def located(self, message: str) -> str:
         """Put file and line before a message that begins with a key, such as `columns.a: ...`."""
@@ -84,6 +85,11 @@ class TomlText:
                 parts = [key[1].strip("\"'")] if key[1][0] in "\"'" else key[1].split(".")
                 lines.setdefault((*table, *parts), number)
         return lines
+
+
+def shown_path(path: Path, folder: Path) -> str:
+    """Return a path as a user in a folder gives it: relative to the folder if it lies below it."""
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
 def files_beside(path: Path, pattern: str = "*") -> list[str]:

@@ -95,6 +95,33 @@ def test_a_fault_of_data_names_file_and_line(
     assert "\x1b" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "dev", "message"),
+    [
+        (TASK.replace('"text"', '"txt"'), ROWS, "mood.toml:5: columns.a: train.csv has no column 'txt'."),
+        (TASK.replace("dev.csv", "dve.csv"), ROWS, "mood.toml:10: splits.dev: dve.csv is not there."),
+        (TASK, "text,mood\na,sda\n", "dev.csv:2: the label 'sda' is not listed in mood.toml:2."),
+    ],
+)
+def test_an_error_names_the_folder_once(
+    text: str, dev: str, message: str, task_file: Callable[..., Path], plugins: Plugins, workspace: Workspace
+) -> None:
+    path = task_file(text, dev_csv=dev)
+    with pytest.raises(RequestError) as error:
+        load(path, plugins, workspace)
+    assert f"{path.parent}/{message}" in str(error.value)
+    assert str(error.value).count(str(path.parent)) == 1
+
+
+def test_a_file_below_the_working_folder_is_named_from_there(
+    task_file: Callable[..., Path], plugins: Plugins, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = task_file(TASK.replace('"text"', '"txt"'))
+    monkeypatch.chdir(path.parent.parent)
+    with pytest.raises(RequestError, match=rf"^{path.parent.name}/mood.toml:5: columns.a: train.csv has no column"):
+        load(path, plugins, workspace)
+
+
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_byte_order_marks_and_line_ends_change_nothing(

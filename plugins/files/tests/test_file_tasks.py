@@ -11,6 +11,7 @@ import pytest
 from mood_file import TASK
 
 from benchrunner import RequestError, Task, UnknownName, Workspace
+from benchrunner.command_line.main import main
 from benchrunner.results import Computing, FitOrder, Plugins, Runner, discover
 from distributions import ROOT
 from documents import blocks
@@ -169,6 +170,16 @@ def test_a_task_is_found_by_its_name_from_anywhere(
         discover().tasks.find(name)
     path.write_text(TASK)
     assert discover().tasks.find(name).name == name
+
+
+@pytest.mark.parametrize("form", ["{path}", "{name}", "tasks {name}"])
+def test_a_task_of_a_file_is_listed_by_path_and_name(
+    form: str, task_file: Write, plugins: Plugins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = task_file()
+    name = plugins.tasks.find(str(path)).name
+    assert main(["list", *form.format(path=path, name=name).split()], plugins=discover()) == 0
+    assert capsys.readouterr().out.startswith(f"tasks\n  {name}  ")
 
 
 def test_an_order_for_another_machine_names_the_file(
