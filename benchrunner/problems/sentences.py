@@ -225,7 +225,8 @@ class Regress(SentenceProblem):
         table: pa.Table,
         settings: Settings,
     ) -> list[Any]:
-        numbers: list[float] = outputs[:, 0].tolist()
+        shortest = outputs[:, 0].astype(str)  # 3.7, not 3.700000047683716: equal fp32 numbers, and no others, are equal
+        numbers: list[float] = shortest.astype(float).tolist()
         return numbers
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:

@@ -136,6 +136,15 @@ def test_answers_are_decoded_from_outputs() -> None:
     assert GRADE.decode(np.array([[5.5], [-0.25]], dtype=np.float32), NO_TABLE, {}) == [5.5, -0.25]
 
 
+def test_numbers_have_the_digits_that_tell_them_apart() -> None:
+    """3.7 in fp32 is 3.700000047683716 in fp64: digits that no model meant."""
+    close = np.float32([3.7, np.nextafter(np.float32(3.7), np.float32(4)), 1e-30, 1 / 3])
+    answers = GRADE.decode(close[:, None], NO_TABLE, {})
+    assert [GRADE.spell(answer) for answer in answers] == ["3.7", "3.7000003", "1e-30", "0.33333334"]
+    assert np.float32(answers).tolist() == close.tolist()
+    assert GRADE.decode(np.array([[1 / 3]]), NO_TABLE, {}) == [1 / 3]
+
+
 def test_a_head_has_one_output_for_each_label_or_one_number() -> None:
     assert (MOOD.head, GRADE.head) == (HeadShape("sequence", 3), HeadShape("sequence", 1))
 
