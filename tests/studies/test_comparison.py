@@ -132,6 +132,18 @@ def test_the_caption_names_bf16_where_it_is_faster(gain: float, notes: list[str]
     assert len(said) == len(notes) and all(text in note for text, note in zip(notes, said, strict=True))
 
 
+def test_one_restart_has_no_interval_over_restarts() -> None:
+    single = with_statistics(result("a"), {})
+    (first, *others) = single.cells
+    point = first.cell.candidates[0]
+    fits = tuple(replace(point.fits[0], seed=seed) for seed in range(3))
+    repeated = replace(first, cell=replace(first.cell, candidates=(replace(point, fits=fits),)))
+    several = replace(single, cells=(repeated, *others))
+    about = "[95 %] is the interval over examples"
+    assert f"{about}, for these restarts; the interval over restarts is in --format json" in list(remarks(several))
+    assert about in list(remarks(single))
+
+
 def test_markdown_latex_and_html_escape_names() -> None:
     made = result(HOSTILE, "b")
     text = {form: as_text(form, made, choice("none")) for form in ("markdown", "latex")}

@@ -88,7 +88,9 @@ def caption(result: Result, shown: Shown) -> Iterator[str]:
             yield rates
     yield from _origins(result)
     if result.statistics.intervals and shown.intervals:
-        yield "[95 %] is the interval over examples, for these restarts; the interval over restarts is in --format json"
+        several = any(len(cell.restarts) > 1 for cell in result.cells)
+        restarts = ", for these restarts; the interval over restarts is in --format json"
+        yield f"[95 %] is the interval over examples{restarts if several else ''}"
     elif result.statistics.intervals:
         yield "intervals of 95 %: --intervals, or --long with all metrics"
     if facts is not None and facts.devices:

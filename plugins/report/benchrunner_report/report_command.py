@@ -49,5 +49,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.print_json({"path": str(path), "bytes": path.stat().st_size})
     else:
-        print_line(f"Wrote {path} ({path.stat().st_size / 1e6:.1f} MB). It opens in any browser, without a network.")
+        print_line(f"Wrote {path}. It opens in any browser, without a network.")
     return output.DONE

@@ -58,7 +58,7 @@ def scores_of_file(
     if task.problem.gold(rows.table) is None:
         raise DataError(f"{rows.origin}: these rows have no labels, so nothing can be scored; choose a labelled split.")
     answers = []
-    for line, text in read_lines(path, len(rows)):
+    for line, text in read_lines(path, len(rows), of=f" of {rows.origin}"):
         answers.append(parse_answer(path, line, text, task.problem, spellings or {}))
     try:
         return task.scores(rows.table, answers)
@@ -66,10 +66,11 @@ def scores_of_file(
         raise DataError(f"{path}: {error}") from None
 
 
-def read_lines(path: Path, rows: int | None = None) -> list[tuple[int, str]]:
+def read_lines(path: Path, rows: int | None = None, *, of: str = "") -> list[tuple[int, str]]:
     """Return the line number and the text of each answer in a file, in the order of the rows.
 
-    `rows` is the number of rows that want an answer; None if it is unknown: then the file has one for each row.
+    `rows` is the number of rows that want an answer; None if it is unknown: then the file has one for each row. `of`
+    says in an error whose rows these are.
     """
     lines = _lines(path)
     indexed = "\t" in lines[0]
@@ -81,7 +82,7 @@ def read_lines(path: Path, rows: int | None = None) -> list[tuple[int, str]]:
         count = f"{len(answers):,} answer{'s' * (len(answers) != 1)}{'' if indexed else ', one on each line'}"
         missing = next((index for index in range(expected) if index not in answers), None)
         first = "" if missing is None else f" The first without an answer is row {missing}."
-        raise DataError(f"{path}: {count}; expected {expected:,}, one for each row.{first}")
+        raise DataError(f"{path}: {count}; expected {expected:,}, one for each row{of}.{first}")
     return [answers[index] for index in range(expected)]
 
 

@@ -78,8 +78,11 @@ FAULTS: dict[str, tuple[str | bytes, str]] = {
     "index": ("index\tprediction\none\tsad\n", "mine.tsv:2: expected an index from 0 to 3, found 'one'."),
     "too far": ("index\tprediction\n4\tsad\n", "mine.tsv:2: expected an index from 0 to 3, found '4'."),
     "twice": ("index\tprediction\n1\tsad\n1\tsad\n", "mine.tsv:3: index 1 stands on line 2 already; each must stand"),
-    "missing": ("index\tprediction\n0\tsad\n1\tsad\n3\tsad\n", "mine.tsv: 3 answers; expected 4, one for each row."),
-    "too many": ("sad\n" * 5, "mine.tsv: 5 answers, one on each line; expected 4, one for each row."),
+    "missing": (
+        "index\tprediction\n0\tsad\n1\tsad\n3\tsad\n",
+        "mine.tsv: 3 answers; expected 4, one for each row of dev.tsv.",
+    ),
+    "too many": ("sad\n" * 5, "mine.tsv: 5 answers, one on each line; expected 4, one for each row of dev.tsv."),
     "label": ("sad\nsad\nblue\nsad\n", "mine.tsv:3: found 'blue'; expected one of sad, glad (or, as files spell them"),
     "bad spelling": ("sad\nsad\n9\nsad\n", "mine.tsv:3: found '9'; expected one of sad, glad"),
 }
