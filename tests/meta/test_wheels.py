@@ -23,6 +23,7 @@ from release import released, series
 from small_environments import SmallEnvironment
 
 NAMES = [project(home)["name"] for home in HOMES]
+pytestmark = pytest.mark.timeout(3600)  # the first test waits for two archives of each distribution
 
 
 def test_all_distributions_describe_themselves_alike() -> None:

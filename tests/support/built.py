@@ -6,13 +6,13 @@ No network is needed: the running environment has setuptools. The sources are co
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from distributions import HOMES, package, project, settings
 
 LEFT_BEHIND = shutil.ignore_patterns("build", "*.egg-info", "__pycache__", "*.so")
-_BUILD = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
 
 
 def modules(home: Path) -> list[str]:
@@ -29,12 +29,6 @@ def copy_sources(home: Path, folder: Path) -> None:
     shutil.copytree(package(home), folder / package(home).name, ignore=LEFT_BEHIND)
 
 
-def build_wheels(sources: list[Path], folder: Path) -> None:
-    """Build a wheel of each folder of sources, or of each source archive."""
-    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation")
-    subprocess.run([*pip, "--wheel-dir", folder, *sources], check=True)
-
-
 def build(folder: Path) -> None:
     """Build the source archive and the wheel of each distribution; the wheel is built from the archive."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,10 +36,18 @@ def build(folder: Path) -> None:
         for home in HOMES:
             source = Path(away) / project(home)["name"]
             copy_sources(home, source)
-            subprocess.run(
-                [sys.executable, "-c", _BUILD, folder.resolve()], cwd=source, check=True, capture_output=True
-            )
-    build_wheels(sorted(folder.glob("*.tar.gz")), folder)
+            _call_backend("build_sdist", source, folder)
+    for archive in sorted(folder.glob("*.tar.gz")):
+        with TemporaryDirectory() as away, tarfile.open(archive) as held:
+            held.extractall(away, filter="data")
+            (source,) = Path(away).iterdir()
+            _call_backend("build_wheel", source, folder)
+
+
+def _call_backend(hook: str, source: Path, folder: Path) -> None:
+    """Call a hook of setuptools in a folder of sources, as pip does, which would start four processes for a wheel."""
+    code = "import sys; from setuptools import build_meta; getattr(build_meta, sys.argv[1])(sys.argv[2])"
+    subprocess.run([sys.executable, "-c", code, hook, folder.resolve()], cwd=source, check=True, capture_output=True)
 
 
 if __name__ == "__main__":
