@@ -1,5 +1,6 @@
 """The distributions: their metadata, and what their wheels hold and do."""
 
+import glob
 import json
 import re
 import shlex
@@ -17,7 +18,7 @@ from packaging.specifiers import SpecifierSet
 from setuptools import PEP420PackageFinder
 
 from built import build, modules
-from distributions import HOMES, ROOT, normalized, package, project
+from distributions import HOMES, ROOT, normalized, package, project, settings
 from documents import shown_commands
 from release import released, series
 from small_environments import SmallEnvironment
@@ -42,6 +43,17 @@ def test_folders_of_users_beside_the_core_are_not_installed(tmp_path: Path) -> N
     for name in ("benchrunner", "benchrunner/io", "benchrunner-demo", "benchrunner_runs"):
         (tmp_path / name).mkdir()
     assert sorted(PEP420PackageFinder.find(str(tmp_path), **patterns)) == ["benchrunner", "benchrunner.io"]
+
+
+@pytest.mark.parametrize("home", HOMES, ids=NAMES)
+def test_package_data_names_every_file_but_modules(home: Path) -> None:
+    """`*` does not match names that begin with a dot, such as the folder of a workflow."""
+    folder = package(home)
+    named = set[str]()
+    for pattern in settings(home)["tool"]["setuptools"]["package-data"][folder.name]:
+        named.update(glob.glob(pattern, root_dir=folder, recursive=True))  # noqa: PTH207 - as setuptools: no dots
+    files = [file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
+    assert [file for file in files if file.suffix != ".py" and str(file.relative_to(folder)) not in named] == []
 
 
 def test_a_release_has_written_all_that_is_shared() -> None:
