@@ -1,8 +1,6 @@
 """What the tests of the kernels share: the installed kernels, ragged batches, and references in double precision."""
 
 import itertools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 
 import pytest
@@ -73,14 +71,3 @@ def drawn_masks(
             part = output[start : start + length].transpose(0, 1)[..., : max(0, length - first)]
             mask[..., first : first + size] = part.double()
     return masks
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """Let torch compute in so many threads in the `with` block."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -4,7 +4,9 @@ import random
 
 import pytest
 import torch
-from kernel_samples import BOTH, attention, drawn_masks, kernels, needs_library, numbers, starts_of, threads
+from kernel_samples import BOTH, attention, drawn_masks, kernels, needs_library, numbers, starts_of
+
+from benchrunner.runs.core_shares import torch_threads
 
 pytestmark = needs_library
 RAGGED = (1, 2, 15, 16, 17, 33, 49, 130)
@@ -80,7 +82,7 @@ def test_attention_in_several_threads_has_equal_bits(kind: torch.dtype) -> None:
     starts = starts_of((40, 60, 100))
     results = []
     for count in (1, 2, 4):
-        with threads(count):
+        with torch_threads(count):
             qkv = numbers(200, 3, 4, 64).to(kind).requires_grad_()
             output = kernels().attend(qkv, starts, BOTH, 0.2, 7)
             assert output is not None

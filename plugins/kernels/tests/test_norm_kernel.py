@@ -4,8 +4,10 @@ import random
 
 import pytest
 import torch
-from kernel_samples import kernels, needs_library, numbers, threads
+from kernel_samples import kernels, needs_library, numbers
 from torch import nn
+
+from benchrunner.runs.core_shares import torch_threads
 
 pytestmark = needs_library
 
@@ -69,7 +71,7 @@ def test_norms_in_several_threads_have_equal_bits() -> None:
     for count in (1, 2, 4):
         norm = nn.LayerNorm(384)
         x, residual = (numbers(333, 384, seed=number).requires_grad_() for number in (0, 1))
-        with threads(count):
+        with torch_threads(count):
             y = kernels().add_and_norm(x, residual, norm, 0.1, 3)
             assert y is not None
             y.square().sum().backward()
