@@ -131,7 +131,7 @@ def predict_is_equal(shell: Shell) -> None:
     (shell.folder / "mine.txt").write_text("a sunny day\na bleak day\n")
     own = runner(shell, "runs")
     assert shell("predict", run, "mine.txt", *shell.folders())[1] == (
-        answer([run], own, file=Path("mine.txt")).as_text()
+        "".join(answer([run], own, file=Path("mine.txt")).text_lines())
     )
     answered = answer([run], own, split="test")
     shell("predict", run, "--split", "test", "--board", "moods", "--out", "command", *shell.folders())

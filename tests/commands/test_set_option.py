@@ -76,7 +76,7 @@ def test_a_parameter_changes_the_fit_and_its_record(fixed: Shell) -> None:
     assert cell["recipe"]["fixed.label"] == 1
     code, out, _ = fixed.run("--method", "fixed", "--set", "fixed.label=1", "fixed.tone=loud")
     assert "fixed.label 1, fixed.tone loud" in out
-    out = fixed.done("runs", "list", *fixed.folders()[2:])
+    out = fixed.done("runs", "show", cell["selected"], *fixed.folders()[2:])
     assert "fixed.label 1, fixed.tone loud" in out
     fixed.done("report", cell["selected"], *fixed.folders(), "--out", "fixed.html")
     assert "fixed.label" in (fixed.folder / "fixed.html").read_text()

@@ -403,7 +403,7 @@ def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
     for name in ("mine.txt", "mine.tsv", "mine.csv"):
         answered = answer([fit.id], made, file=tmp_path / name)
         assert answered.answers == ["sad", "glad", "sad"], name
-        assert answered.as_text() == "index\tprediction\n0\tsad\n1\tglad\n2\tsad\n"
+        assert "".join(answered.text_lines()) == "index\tprediction\n0\tsad\n1\tglad\n2\tsad\n"
         assert "probabilities" not in answered.as_json()
     assert answer([str(made.folder(fit).path)], made, file=tmp_path / "mine.txt").answers == ["sad", "glad", "sad"]
 
