@@ -75,11 +75,10 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         help="compute the layers of a trained encoder twice: less memory, a third more time, the same results",
     )
     parser.add_argument(
-        "--cuda-graphs",
-        action=argparse.BooleanOptionalAction,
-        default=Computing.cuda_graphs,
-        help="on a CUDA GPU, launch all kernels of a training step at once, which is several times as fast for most "
-        "models; the last bits of results differ (default: yes)",
+        "--no-cuda-graphs",
+        dest="cuda_graphs",
+        action="store_false",
+        help="on a CUDA GPU: launch the kernels of a training step one by one; the last bits of results differ",
     )
     parser.add_argument(
         "--no-kernels",

@@ -1,5 +1,6 @@
 """Devices: names that mean none are refused, several workers share the GPUs, and nobody takes memory unasked."""
 
+import argparse
 import os
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from benchrunner import RequestError
+from benchrunner.command_line import options
 from benchrunner.fits.computing import Computing
 from benchrunner.runs.runner import make_current
 from benchrunner.runs.workers import devices_of_workers
@@ -80,3 +82,11 @@ def test_matrix_products_on_a_gpu_get_a_fixed_working_memory(monkeypatch: pytest
     assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
     make_current("cuda")
     assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+
+
+@pytest.mark.parametrize("words", [[], ["--no-cuda-graphs"], ["--no-kernels"]], ids=" ".join)
+def test_options_say_what_may_compute_steps(words: list[str]) -> None:
+    parser = argparse.ArgumentParser()
+    options.add_computing(parser)
+    computing = options.computing(parser.parse_args(words))
+    assert (computing.cuda_graphs, computing.kernels) == ("--no-cuda-graphs" not in words, "--no-kernels" not in words)
