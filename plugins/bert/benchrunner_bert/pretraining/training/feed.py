@@ -19,7 +19,8 @@ from benchrunner_bert.pretraining.settings import Settings
 InstancesByLength = Mapping[int, Instances]
 """Length of sequences -> instances of this length."""
 MOST_MAKERS = 8
-"""Most processes that make batches for one accelerator. An H200 at BERT-base's fastest step needs four or five."""
+"""Most processes that make batches for one accelerator. 256 pairs take 115 ms of a busy core; an H200 learned from them
+with BERT-base in 60 ms."""
 
 
 @final
