@@ -70,9 +70,12 @@ class MadeUp:
         prediction = Prediction(fit.id, task.name, split, rows.fingerprint, settings, identity(task.scoring))
         if fit.method == predicting.MAJORITY:
             return prediction, predict(fit, split, self._runner)
-        answers = list(made_answers(task, rows, self._skill, random.Random(fit.id)))
-        majority = self.find(self.majority(fit, task, [split]), task, split)[1].record.scores
-        record = predicting.judged(prediction, task, rows, answers, {}, timings={}, baseline=lambda: majority)
+        draw = random.Random(fit.id)
+        answers = list(made_answers(task, rows, self._skill, draw))
+        of_majority = self.majority(fit, task, [split])
+        _, majority = self.find(of_majority, task, split)
+        scores = majority.record.scores
+        record = predicting.judged(prediction, task, rows, answers, {}, timings={}, baseline=lambda: scores)
         return prediction, predicting.Predicted(record, Path(), answers)
 
     def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> predicting.Predicted:

@@ -59,10 +59,17 @@ def lengths(draw: np.random.Generator) -> dict[str, np.ndarray]:
 
 def batch_of(sizes: np.ndarray, precision: str, kernels: Kernels | None) -> FlatBatch:
     """Make a batch of sequences of these lengths."""
-    tokens = np.random.default_rng(0).integers(5, WORDS, sizes.sum()).astype(np.int32)
+    draw = np.random.default_rng(0)
+    tokens = draw.integers(5, WORDS, sizes.sum())
     units = np.arange(len(sizes))
-    groups = np.arange(len(sizes) + 1)
-    features = Features(tokens, np.zeros(len(tokens), np.int8), np.cumsum([0, *sizes]), groups, units, {})
+    features = Features(
+        tokens=tokens.astype(np.int32),
+        segments=np.zeros(len(tokens), np.int8),
+        starts=np.cumsum([0, *sizes]),
+        groups=np.arange(len(sizes) + 1),
+        owner=units,
+        targets={},
+    )
     multiple = rounding(precision, len(tokens))
     return collate(features, units, CPU, dropout=Dropout(0, 1), multiple=multiple, kernels=kernels)
 

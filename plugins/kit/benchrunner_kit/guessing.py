@@ -218,12 +218,18 @@ def _guess_texts(columns: Columns, guess: Guess, path: Path) -> None:
 
 def _joined_labels(values: Sequence[Any]) -> list[str]:
     """Return the labels of texts that join several with commas; none unless each label is a part of two such texts."""
-    texts = {value for value in values if isinstance(value, str)}
-    counts = Counter(part.strip() for text in texts for part in text.split(","))
-    if len(texts) < len(set(map(str, values))) or len(counts) == len(texts) or len(counts) > CLASSES:
+    texts = set[str]()
+    counts = Counter[str]()
+    for value in values:
+        if not isinstance(value, str):
+            return []
+        if value not in texts:
+            texts.add(value)
+            counts.update(part.strip() for part in value.split(","))
+    if len(counts) == len(texts) or len(counts) > CLASSES or numbers_of(sorted(texts)) is not None:
         return []
-    is_joined = any("," in text for text in texts) and min(counts.values()) > 1 and numbers_of(sorted(texts)) is None
-    return sorted(counts) if is_joined else []
+    is_joined = any("," in text for text in texts)
+    return sorted(counts) if is_joined and min(counts.values()) > 1 else []
 
 
 def _guess_label(places: Mapping[str, Any], values: Sequence[Any], guess: Guess, path: Path) -> None:

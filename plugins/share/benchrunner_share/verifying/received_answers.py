@@ -108,7 +108,7 @@ class ReceivedAnswers:
         return majority
 
     def _own_majority(self, fit: Fit, task: Task) -> Fit:
-        """Plan the majority answer to the training rows of a fit with the verifier's rows."""
+        """Plan the majority fit of the verifier's own training rows, of as many as a fit of the folder learned from."""
         return self._data.majority.fit(task, fit.recipe)
 
     def _majority(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> predicting.Predicted:

@@ -78,13 +78,14 @@ class ElmoPretrainingModel(TrainedModel):
     def sums(self, batch: PretrainingBatch) -> Sums:
         """Let each position predict the token after it, and the position after it predict this position's token."""
         places = batch.positions
-        states = self._states(self.elmo.left_to_right, batch, places)
-        loss, correct = cross_entropy.summed(self.logits(self.after, states), batch.labels)
-        states = self._states(self.elmo.right_to_left, batch, places + 1)
-        more_loss, more_correct = cross_entropy.summed(self.logits(self.before, states), batch.flat.tokens[places])
-        count = torch.full((), 2 * len(batch.labels), device=loss.device)
-        zero = torch.zeros((), device=loss.device)
-        return Sums(loss + more_loss, count, correct + more_correct, zero, zero, zero)
+        forward = self._states(self.elmo.left_to_right, batch, places)
+        loss_after, right_after = cross_entropy.summed(self.logits(self.after, forward), batch.labels)
+        backward = self._states(self.elmo.right_to_left, batch, places + 1)
+        words = batch.flat.tokens[places]
+        loss_before, right_before = cross_entropy.summed(self.logits(self.before, backward), words)
+        count = torch.full((), 2 * len(batch.labels), device=words.device)
+        zero = torch.zeros((), device=words.device)
+        return Sums(loss_after + loss_before, count, right_after + right_before, zero, zero, zero)
 
     def _states(self, network: OneWayLstm, batch: PretrainingBatch, places: torch.Tensor) -> torch.Tensor:
         """Compute the last layer's states at some places, with dropout: (P, W)."""

@@ -52,11 +52,12 @@ class TrainingLoop:
     """What computes some operators on a CPU in place of torch, as a plugin offers it; None: torch computes all."""
 
     def __post_init__(self) -> None:
+        engine = self.engine
+        check_shared(self.settings.batch_size, engine.world)
         self.log = self.folder / "log.jsonl"
         self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep, shares=self.plan.shares)
-        check_shared(self.settings.batch_size, self.engine.world)
-        self.model.casts_together = self.engine.stage == 0 and self.engine.device.type == "cuda"
-        self.feed = Feed(self.settings, self.instances, self.engine.rank, self.engine.world)
+        self.feed = Feed(self.settings, self.instances, engine.rank, engine.world)
+        self.model.casts_together = engine.stage == 0 and engine.device.type == "cuda"
 
     def run(self) -> bool:
         """Take all steps that are left; False where the run was stopped before the end and can continue."""
