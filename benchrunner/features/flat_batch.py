@@ -241,14 +241,8 @@ def collate(
     Filling tokens make the number of tokens a multiple of `multiple`, or that of `shape`. Layers compute states of the
     filling; nothing reads these states.
     """
-    counts = np.diff(features.groups)[units]
-    sequences = ranges(features.groups[units], counts)
-    lengths = features.starts[sequences + 1] - features.starts[sequences]
-    order = np.argsort(lengths, kind="stable")
-    restore = np.empty_like(order)
-    restore[order] = np.arange(len(order))
-    sequences = sequences[order]
-    lengths = lengths[order]
+    sequences, restore = _shortest_first(features, units)
+    lengths = _lengths(features, sequences)
     places = ranges(features.starts[sequences], lengths)
     starts = borders(lengths).astype(np.int32)
     size = len(places) + -len(places) % multiple if shape is None else shape.tokens
@@ -289,6 +283,22 @@ def collate(
         static=None if shape is None else StaticBorders(tensors["borders"], shape.longest),
         kernels=kernels,
     )
+
+
+def _shortest_first(features: Features, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sequences of the units in the order of their lengths, and the place there of each sequence."""
+    counts = np.diff(features.groups)[units]
+    sequences = ranges(features.groups[units], counts)
+    order = np.argsort(_lengths(features, sequences), kind="stable")
+    restore = np.empty_like(order)
+    restore[order] = np.arange(len(order))
+    return sequences[order], restore
+
+
+def _lengths(features: Features, sequences: np.ndarray) -> np.ndarray:
+    """Return the tokens of some sequences; `Features.lengths` would count those of all."""
+    lengths: np.ndarray = features.starts[sequences + 1] - features.starts[sequences]
+    return lengths
 
 
 def rounding(precision: str, tokens: int) -> int:
