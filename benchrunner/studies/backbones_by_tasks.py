@@ -116,6 +116,8 @@ def _check(
         selection.metric_of(task)  # raises an error for a metric that the task does not have
         known |= dict.fromkeys(task.named("test"))
     for name in tests:
+        if not known:
+            raise RequestError(f"--split {name}: none of these tasks has a test split.")
         if name not in known:
             raise UnknownName("test split", name, known, where="in these tasks")
 

@@ -45,7 +45,7 @@ def test_a_dry_run_counts_the_trainings(shell: Shell) -> None:
         (("--folds", "5x3", "--restarts", "2"), "Give one of seeds, restarts, until-clear and folds 5x3"),
         (("--folds", "5x3x2"), "folds 5x3"),
         (("--folds", "5", "--limit-dev", "3"), "every row is answered where fits are cross-validated"),
-        (("--folds", "5", "--split", "test"), "no test split 'test'"),
+        (("--folds", "5", "--split", "test"), "--split test: none of these tasks has a test split."),
     ],
 )
 def test_wrong_options_are_refused_before_any_fit(words: tuple[str, ...], said: str, shell: Shell) -> None:
