@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import final
 
 from benchrunner.errors import PluginError
@@ -350,15 +350,20 @@ def _recorded_in(folder: str) -> frozenset[str]:
 
 def library(package: str) -> Plugin | None:
     """Return an installed package that is no plugin's as a supplier; None for what the core itself needs."""
-    import importlib.metadata
-
     needed = {DISTRIBUTION}
     for text in _requirements():
         needed.update(re.findall(r"^[\w.-]+", text))
-    for name in importlib.metadata.packages_distributions().get(package, ()):
+    for name in _distributions_of_packages(tuple(sys.path)).get(package, ()):
         if name not in needed:
             return Plugin(package, name, partial(installed_version, name, package))
     return None
+
+
+@cache  # half a second of reading every installed distribution's list of files
+def _distributions_of_packages(path: tuple[str, ...]) -> Mapping[str, list[str]]:
+    import importlib.metadata
+
+    return importlib.metadata.packages_distributions()
 
 
 def code_behind(value: object, own: Collection[str]) -> set[str]:
@@ -383,7 +388,7 @@ def code_behind(value: object, own: Collection[str]) -> set[str]:
             pending += inspect.getclosurevars(part).nonlocals.values()
             if package in own:
                 pending += _named_by(part)
-                packages.update(_imported_by(part))
+                packages |= _imported_by(part.__code__)
         else:
             kind = part if isinstance(part, type) else type(part)
             packages.update(top_package(base.__module__) for base in kind.__mro__)
@@ -398,14 +403,17 @@ def _named_by(function: FunctionType) -> Iterator[object]:
             yield value
 
 
-def _imported_by(function: FunctionType) -> Iterator[str]:
-    """Yield the top packages that the code of a function imports when it runs, whether it has run yet or not."""
+@cache  # every fit of a grid asks
+def _imported_by(code: CodeType) -> frozenset[str]:
+    """Return the top packages that the code of a function imports when it runs, whether it has run yet or not."""
     import dis
 
-    steps = [step for step in dis.get_instructions(function) if step.opname != "EXTENDED_ARG"]
-    for place, step in enumerate(steps):
-        if step.opname == "IMPORT_NAME" and steps[place - 2].argval == 0:  # else it is relative
-            yield top_package(step.argval)
+    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    return frozenset(
+        top_package(step.argval)
+        for place, step in enumerate(steps)
+        if step.opname == "IMPORT_NAME" and steps[place - 2].argval == 0  # else it is relative
+    )
 
 
 def top_package(module: str) -> str:
