@@ -28,8 +28,8 @@ from benchrunner.plugins.staging import (
     TASK,
     Kind,
     Staged,
-    check_hooks,
     new_manager,
+    register,
     stage,
 )
 
@@ -71,8 +71,6 @@ class Plugins:
     def __init__(self, core: Plugin) -> None:
         self.core = core
         self.manager = new_manager()
-        self._trial = new_manager()
-        """Each plugin is registered here for a trial."""
         self.loaded: list[Plugin] = []
         """Every plugin in use except the core's own."""
         self.are_installed = False
@@ -202,11 +200,10 @@ class Plugins:
         self.are_installed = False
         try:
             with PluginCode():
-                check_hooks(plugin, module, self._trial)
+                register(plugin, module, self.manager)
         except BenchrunnerError as error:
             self.fail(plugin.name, error)
             return
-        self.manager.register(module, name=plugin.name)
         self.loaded.append(plugin)
         if isinstance(module, ModuleType):
             self._packages[top_package(module.__name__)] = plugin

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, final
 
 import pluggy
 
@@ -162,30 +164,41 @@ def stage(plugin: Plugin, hooks: pluggy.HookRelay, kind: Kind) -> Staged:
     return staged
 
 
-def check_hooks(plugin: Plugin, module: object, trial: pluggy.PluginManager) -> None:
-    """Raise an error, also one of pluggy, for unknown hooks, other arguments, and a hook without `@hookimpl`.
+def register(plugin: Plugin, module: object, manager: pluggy.PluginManager) -> None:
+    """Register the hooks of a plugin, or none of them.
 
-    A plugin may have no hooks: files name its classes and metrics. `trial` is a plugin manager in which it is
-    registered meanwhile.
+    Raises an error, also one of pluggy, for unknown hooks, other arguments, and a hook without `@hookimpl`. A plugin
+    may have no hooks: files name its classes and metrics.
     """
-    known = sorted(name for name, caller in vars(trial.hook).items() if caller.has_spec())
+    known = sorted(name for name, caller in vars(manager.hook).items() if caller.has_spec())
     try:
-        trial.register(module, name=plugin.name)
-        callers = trial.get_hookcallers(module) or []
-    finally:
-        if trial.has_plugin(plugin.name):
-            trial.unregister(name=plugin.name)
-    for caller in callers:
-        if not caller.has_spec():
-            close = closest_names(caller.name, known)
-            advice = f"Did you mean {' or '.join(close)}?" if close else f"The hooks are {', '.join(known)}."
-            raise PluginError(f"there is no hook '{caller.name}'. {advice}")
-    if not callers and any(name in known or name.startswith("register_") for name in dir(module)):
-        raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
+        manager.register(module, name=plugin.name)
+        callers = manager.get_hookcallers(module) or []
+        for caller in callers:
+            if not caller.has_spec():
+                close = closest_names(caller.name, known)
+                advice = f"Did you mean {' or '.join(close)}?" if close else f"The hooks are {', '.join(known)}."
+                raise PluginError(f"there is no hook '{caller.name}'. {advice}")
+        if not callers and any(name in known or name.startswith("register_") for name in dir(module)):
+            raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
+    except BaseException:
+        if manager.has_plugin(plugin.name):
+            manager.unregister(name=plugin.name)
+        raise
+
+
+@final
+class _Manager(pluggy.PluginManager):
+    """A plugin manager that looks for hooks only among the functions of a module: pluggy looks at every name."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
+        if isinstance(plugin, ModuleType) and not inspect.isroutine(vars(plugin).get(name)):
+            return None
+        return super().parse_hookimpl_opts(plugin, name)
 
 
 def new_manager() -> pluggy.PluginManager:
     """Return a plugin manager that knows the hooks and no plugin."""
-    manager = pluggy.PluginManager(hookspecs.GROUP)
+    manager = _Manager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
     return manager

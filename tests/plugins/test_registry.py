@@ -90,6 +90,18 @@ def test_a_plugin_may_have_classes_and_no_hooks() -> None:
     assert not plugins.set_aside and "values" in [one.name for one in plugins.loaded]
 
 
+def test_one_module_may_not_be_two_plugins() -> None:
+    module = plugin(register_tasks=[mood()])
+    plugins = discover(extra=[("first", module), ("second", module)], installed=False)
+    assert [(part.plugin, "already registered" in part.reason) for part in plugins.set_aside] == [("second", True)]
+    assert list(plugins.tasks) == ["mine/mood"]
+
+
+def test_no_hook_of_a_plugin_that_is_set_aside_is_called() -> None:
+    plugins = found(("half", plugin(register_tasks=[mood(name="half/mood")], register_task=[])))
+    assert "half/mood" not in plugins.tasks and "half" in [part.plugin for part in plugins.set_aside]
+
+
 READERS = {
     "raises": (lambda kind, name, plugins: 1 / 0, "The plugin 'reader' failed: ZeroDivisionError"),
     "wrong value": (lambda kind, name, plugins: "glad", "the hook gave 'glad', which is not a Task"),
