@@ -1,4 +1,7 @@
-"""Command `runs`: list what is in the runs folder, look at runs, compare two of them, and remove what is not needed."""
+"""Command `runs`: list what is in the runs folder, look at runs, compare two of them, and remove what is not needed.
+
+What only other actions than the list need is imported by them: the list is short work.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,18 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchrunner import Metric, RequestError, Task, UnknownName, print_line, print_note, printable
-from benchrunner.results import Plugins, command_line, kept_studies
-from benchrunner_runs.details import RunDetails, diff_runs, run_details
-from benchrunner_runs.removal import Removal, disk_usage, prune_runs, remove_runs, studies_of
+from benchrunner import RequestError, UnknownName, print_line, print_note, printable
+from benchrunner.results import command_line
 from benchrunner_runs.sizes import size_text, sum_of
 from benchrunner_runs.summaries import RunSummary, chosen_runs, list_runs, recipe_text, short_ids, sorted_runs
+
+if TYPE_CHECKING:
+    from benchrunner import Task
+    from benchrunner.results import Plugins
+    from benchrunner_runs.details import RunDetails
+    from benchrunner_runs.removal import Removal
 
 LISTING = ("task", "backbone", "status", "sort", "all")
 """Options of the list."""
@@ -101,10 +109,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace, runs: Path) -> None:
     summaries, notes = list_runs(runs, arguments.plugins)
-    known = arguments.plugins.tasks
+    tasks = list[str]()
+    for name in _names("task", arguments.task):
+        tasks.append(arguments.plugins.tasks.find(name).name if name.endswith(".toml") else name)
     chosen = chosen_runs(
         summaries,
-        tasks=[known.find(name).name if name.endswith(".toml") else name for name in _names("task", arguments.task)],
+        tasks=tasks,
         backbones=_names("backbone", arguments.backbone),
         statuses=_names("status", arguments.status),
     )
@@ -155,6 +165,8 @@ def _rows(chosen: Sequence[RunSummary], plugins: Plugins) -> list[tuple[str, ...
 
 def _row(run: RunSummary, tasks: Mapping[str, Task], usual: Mapping[str, float]) -> tuple[str, ...]:
     """Return the cells of a run without its id. Unknown tasks have the `usual` scale of the name of their metric."""
+    from benchrunner import Metric
+
     score = run.status
     if run.score is not None:
         own = _scales(tasks[run.task]) if run.task in tasks else usual
@@ -199,6 +211,10 @@ def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
 
 
 def _show(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner.results import kept_studies
+    from benchrunner_runs.details import run_details
+    from benchrunner_runs.removal import studies_of
+
     try:
         details = run_details(runs, arguments.id)
     except UnknownName:
@@ -255,6 +271,8 @@ def _joined(values: Mapping[str, object]) -> str:
 
 
 def _diff(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner_runs.details import diff_runs
+
     difference = diff_runs(runs, arguments.id, arguments.other)
     if arguments.json:
         command_line.output.print_json(difference)
@@ -276,11 +294,15 @@ def _diff(arguments: argparse.Namespace, runs: Path) -> None:
 
 
 def _remove(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner_runs.removal import remove_runs
+
     removal = remove_runs(runs, arguments.ids, force=arguments.force, dry_run=arguments.dry_run)
     _print_removal(removal, "run(s)", arguments)
 
 
 def _prune(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner_runs.removal import prune_runs
+
     removal = prune_runs(runs, keep=arguments.keep, dry_run=arguments.dry_run)
     _print_removal(removal, "run(s): their weights", arguments)
 
@@ -298,6 +320,8 @@ def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -
 
 
 def _usage(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner_runs.removal import disk_usage
+
     sizes, removal = disk_usage(runs)
     total = sum_of(sizes.values())
     if arguments.json:
@@ -311,6 +335,8 @@ def _usage(arguments: argparse.Namespace, runs: Path) -> None:
 
 
 def _studies(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner.results import kept_studies
+
     studies, faults = kept_studies(runs)
     if arguments.json:
         command_line.output.print_json({"folder": str(runs), "studies": studies, "notes": faults})

@@ -8,12 +8,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import DamagedFile, PluginError, Recipe, RequestError, Task, UnknownName
-from benchrunner.engine import first_line, seals
-from benchrunner.results import Plugins, Prediction, find_run
+from benchrunner import DamagedFile, PluginError, RequestError, UnknownName
 from benchrunner_runs.sizes import OTHER, Sizes, files_of, sizes_of_files
+
+if TYPE_CHECKING:
+    from benchrunner import Task
+    from benchrunner.results import Plugins
 
 STATUSES = ("done", "diverged", "failed", "running", "unfinished")
 """Values of `RunSummary.status`. A running fit holds its folder's lock; an unfinished one was stopped."""
@@ -76,6 +78,8 @@ def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]
         except (OSError, DamagedFile) as error:
             notes.append(f"{folder.path} is damaged and left out ({error})")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
+            from benchrunner.engine import first_line
+
             notes.append(f"{folder.path} is damaged and left out ({type(error).__name__}: {first_line(error)})")
     if foreign:
         shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
@@ -109,6 +113,8 @@ def _summary(folder: os.DirEntry[str], tasks: Callable[[str], Task | None]) -> R
 
     Entries of folders are used instead of paths, because they remember the size and the date of a file.
     """
+    from benchrunner.results import find_run
+
     files = files_of(folder.path)
     own = {entry.name: entry for entry in files[OTHER] if entry.path == f"{folder.path}{os.sep}{entry.name}"}
     if "fit.json" not in own:
@@ -141,6 +147,8 @@ def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -
     The half of dev that selects has no value that is shown. For a task that is not installed, this is the first metric
     of the newest prediction with scores.
     """
+    from benchrunner.results import Prediction
+
     homes: dict[str, dict[str, os.DirEntry[str]]] = {}
     for file in files:
         homes.setdefault(file.path.removesuffix(file.name), {})[file.name] = file
@@ -168,6 +176,8 @@ def _date(entry: os.DirEntry[str]) -> float:
 
 
 def _json(entry: os.DirEntry[str]) -> dict[str, Any]:
+    from benchrunner.engine import seals
+
     return seals.read_sealed(entry.path, "")
 
 
@@ -244,6 +254,8 @@ def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
 
 def recipe_text(run: RunSummary) -> str:
     """Write the recipe of a run in few words: what is usually varied, then other fields that are not the defaults."""
+    from benchrunner import Recipe
+
     if run.method == "majority":
         return run.method
     recipe = Recipe().as_dict() | dict(run.recipe)
