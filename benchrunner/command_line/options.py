@@ -151,7 +151,8 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="only list what would be run, what is finished already, and an estimate of the work",
+        help="only list what would be run, what is finished already, and an estimate of the work; needs "
+        "benchrunner-studies",
     )
     parser.add_argument("--name", help="name under which the study is kept (default: made of what is compared)")
     parser.add_argument(

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.studies.comparison.table import Shown
-    from benchrunner.studies.dry_run import DryRun
     from benchrunner.studies.result import Result
 
 DONE = 0
@@ -122,16 +121,3 @@ def _wrapped(text: str, *, indent: int) -> str:
 def reserved_for_json(is_wanted: bool) -> contextlib.AbstractContextManager[Any]:
     """Send what plugins print to standard error if standard output is for JSON, and is not reserved for it already."""
     return ReservedOutput() if is_wanted and not is_reserved() else contextlib.nullcontext()
-
-
-def print_dry_run(plan: DryRun, *, as_json: bool) -> int:
-    """Print what a study would run; return the exit code."""
-    from benchrunner.studies import dry_run_table
-
-    if as_json:
-        print_json(dry_run_table.as_json(plan))
-        return DONE
-    if plan.commands:
-        print_table(dry_run_table.command_table(plan), (), title=plan.title)
-    print_table(dry_run_table.fit_table(plan), dry_run_table.notes(plan), title="" if plan.commands else plan.title)
-    return DONE

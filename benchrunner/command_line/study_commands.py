@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
-from benchrunner.command_line.output import FORMATS, print_dry_run, print_result, reserved_for_json
+from benchrunner.command_line.output import DONE, FORMATS, print_result, reserved_for_json
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 
@@ -83,13 +83,16 @@ def planned_or_printed(study: Study, runner: Runner, executor: Executor | None, 
 
 
 def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> int:
-    """Print what a study would run; return the exit code."""
-    from benchrunner.studies.dry_run import dry_run_study
+    """Let a plugin print what a study would run; return the exit code."""
     from benchrunner.studies.searching.until_clear import check_looks
 
     check_looks(study, arguments.budget)
     jobs = arguments.jobs if arguments.executor in (None, "local") else 1  # unknown for other executors
-    return print_dry_run(dry_run_study(study, runner, jobs=jobs), as_json=arguments.json)
+    plan = runner.plugins.hook.plan_study
+    if not plan.get_hookimpls():
+        raise RequestError("No plugin plans studies (--dry-run): 'pip install benchrunner-studies' brings one.")
+    plan(study=study, runner=runner, jobs=jobs, as_json=arguments.json)
+    return DONE
 
 
 def finished_study(

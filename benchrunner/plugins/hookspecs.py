@@ -272,6 +272,21 @@ def read_study(
 
 
 @hookspec
+def plan_study(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None:
+    """Print what a `Study` would run with a `Runner`, and run nothing (`--dry-run`). `jobs` is the number of fits at
+    the same time, None for the number that the local executor would choose. `as_json` asks for JSON.
+
+    from benchrunner import hookimpl, print_line
+
+    @hookimpl
+    def plan_study(study, runner, jobs, as_json):
+        for cell in study.cells:
+            points = cell.fitting.grid.size * len(cell.fitting.seeds)
+            print_line(f"{cell.system} on {cell.task.name}: {points} fits at most")
+    """
+
+
+@hookspec
 def read_value(kind: str, name: str, plugins: Any) -> Any:
     """Read what a name means that no plugin offers, such as the path of a file; None leaves it to other plugins. `kind`
     is what is asked for: `task`, `leaderboard` or another kind. Fits and studies keep the name of the value, which this

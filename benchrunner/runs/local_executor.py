@@ -60,7 +60,7 @@ class Local(Executor):
                 yield fit, record
         if not left:
             return
-        shares = self._shares(fits, runner)
+        shares = self.shares(fits, runner)
         if (shares is None or len(left) < 2) and not runner.workspace.settings.needs_workers:
             yield from _run_here(left, shares, runner)
             return
@@ -75,7 +75,7 @@ class Local(Executor):
         with Workers(shares) as workers:
             yield from workers.run(left, runner)
 
-    def _shares(self, fits: Sequence[Fit], runner: FitRunner) -> CoreShares | None:
+    def shares(self, fits: Sequence[Fit], runner: FitRunner) -> CoreShares | None:
         """Return the share of the cores for each fit; None if the fits run one after another in this process."""
         if self._jobs is None:
             return automatic_shares(fits, runner)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from benchrunner.console.printing import print_note
 from benchrunner.errors import DataError, RequestError
+from benchrunner.fits.executor import CommandEstimate
 from benchrunner.fits.fit import Fit
+from benchrunner.fits.search import Search
 from benchrunner.methods.method import Method
 from benchrunner.parameters.grids import Grid
 from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
+from benchrunner.plugins.offers import Offers
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Fitting, LimitedRunners
-from benchrunner.studies.searching.rungs import check_search, check_trials
+from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Fitting, LimitedRunners, different_fits
+from benchrunner.studies.searching.lines import is_searched, length_of, of_any_length
 from benchrunner.studies.study import Study
+from benchrunner.studies.system_commands import PROGRAM, estimate_command
 from benchrunner.tasks.task import Task
 
 ADVICE = "To leave this column out, name the others: --columns A,B."
@@ -33,10 +37,36 @@ def planned(cell: Cell, runner: Runner) -> Cell:
         fits = _restarts(cell, method.name, recipe, seeds, runner)
         candidates.append(Candidate(recipe, fits, _rows(cell.task, recipe, runner)))
     cell = replace(cell, candidates=tuple(candidates))
-    check_trials(cell.fitting, runner.plugins.searches)
+    _check_trials(cell.fitting, runner.plugins.searches)
     if method.trains_in_steps:
-        check_search(cell)
+        _check_search(cell)
     return cell
+
+
+def _check_trials(fitting: Fitting, searches: Offers[Search]) -> None:
+    """Raise a `RequestError` for trials without a search that has some, and for such a search without trials."""
+    has_trials = bool(fitting.search) and searches.find(fitting.search).has_trials
+    if has_trials and (not fitting.trials or fitting.early_stop):
+        raise RequestError(
+            f"The search {fitting.search} tries a number of grid points of any length: give --trials, such as "
+            "--trials 8, and leave early-stop out."
+        )
+    if fitting.trials and not has_trials:
+        names = [name for name, search in searches.items() if search.has_trials]
+        raise RequestError(
+            "The option trials is the number of grid points that a search tries: give it with --search "
+            f"{' or '.join(names) or 'tpe, which benchrunner-optuna brings'}, or leave it out."
+        )
+
+
+def _check_search(cell: Cell) -> None:
+    """Raise a `RequestError` if the lengths of the trainings of a cell leave nothing to stop early."""
+    option = "early-stop" if cell.fitting.early_stop else "search"
+    if (cell.fitting.early_stop or cell.fitting.search) and not is_searched(cell):
+        raise RequestError(
+            f"The option {option} ends trainings that are shorter than others, and all trainings have one length: give "
+            "several, such as --epochs 1-10."
+        )
 
 
 def _restarts(cell: Cell, method: str, recipe: Recipe, seeds: Iterable[int], runner: Runner) -> tuple[Fit, ...]:
@@ -58,6 +88,17 @@ def with_next_look(result: CellResult, runner: Runner) -> Cell:
             point = replace(point, fits=(*finished, *added))
         candidates.append(point)
     return replace(cell, candidates=tuple(candidates))
+
+
+def estimates(
+    study: Study, runner: Runner, *, program: Sequence[str] | None = None
+) -> dict[tuple[str, ...], CommandEstimate]:
+    """Ask the commands that build the study's backbones what they would do; raise an error for a bad command."""
+    estimates = {}
+    for words, system in study.commands.items():
+        with naming(f"{study.name}, system {system}"):
+            estimates[words] = estimate_command(words, runner.workspace, program=program or PROGRAM)
+    return estimates
 
 
 def check_data(study: Study, runners: LimitedRunners) -> None:
@@ -111,6 +152,42 @@ def grid_and_seeds(
             choices[name] = values
     seeds = fitting.first_seeds if method.needs_backbone else fitting.seeds[:1]
     return list(Grid(choices).points(base)), seeds
+
+
+def shorter_recipes(recipes: Iterable[Recipe], rows: int | None, cell: Cell) -> dict[Recipe, Recipe]:
+    """Map each recipe whose trainings, on so many rows, go on from those of a shorter one to this shorter recipe.
+
+    Where the learning rates of the first steps do not depend on the length, the trainings of a line are one training.
+    Trials and the fits of folds train alone.
+    """
+    from benchrunner.training.schedule import goes_on  # loads torch
+
+    before = dict[Recipe, Recipe]()
+    shorter = dict[Recipe, Recipe]()
+    trains_alone = cell.fitting.trials or cell.task.folds
+    for recipe in () if trains_alone else sorted(recipes, key=lambda recipe: length_of(recipe, rows)):
+        line = of_any_length(recipe)
+        if line in before and goes_on(recipe, before[line]):
+            shorter[recipe] = before[line]
+        before[line] = recipe
+    return shorter
+
+
+def linked(cells: Sequence[Cell]) -> dict[str, Fit]:
+    """Map ids of fits to the fits, each with the shorter fit that it goes on from and whether a longer one follows."""
+    fits = {fit.id: fit for fit in different_fits(cells)}
+    for cell in cells:
+        fits_of = dict[Recipe, dict[int, str]]()
+        for point in cell.candidates:
+            fits_of[point.recipe] = {fit.seed: fit.id for fit in point.fits}
+            if cell.fitting.keep == "all":  # a later study may have longer trainings
+                fits |= {fit.id: replace(fit, leaves_state=True) for fit in point.fits}
+        for longer, shorter in shorter_recipes(fits_of, cell.candidates[0].rows, cell).items():
+            for seed in fits_of[longer].keys() & fits_of[shorter].keys():
+                after, before = fits_of[longer][seed], fits_of[shorter][seed]
+                fits[after] = replace(fits[after], shorter=before)
+                fits[before] = replace(fits[before], leaves_state=True)
+    return fits
 
 
 def fit_work(fit: Fit, runner: Runner, shorter: Fit | None) -> float:

@@ -23,14 +23,14 @@ from benchrunner.studies.cells import Cell, CellKey, CellResult, Figure, Limited
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, NotedPredictions
-from benchrunner.studies.planning import check_data, fit_work, naming, planned
+from benchrunner.studies.planning import check_data, estimates, fit_work, naming, planned
 from benchrunner.studies.result import Result
 from benchrunner.studies.searching.budget import Budget
 from benchrunner.studies.searching.rungs import Rungs
 from benchrunner.studies.searching.until_clear import check_looks, next_cells
 from benchrunner.studies.selection import Ranking, select
 from benchrunner.studies.study import Place, Study, System
-from benchrunner.studies.system_commands import PROGRAM, estimate_command, run_command
+from benchrunner.studies.system_commands import PROGRAM, run_command
 from benchrunner.tasks.task import Term
 from benchrunner.training import step_log
 
@@ -115,9 +115,7 @@ def _check(study: Study, runners: LimitedRunners, program: Sequence[str]) -> Non
     """Raise a `RequestError` for data, commands and backbones that are not there."""
     runner = runners.runner
     check_data(study, runners)
-    for words, system in study.commands.items():
-        with naming(f"{study.name}, system {system}"):
-            estimate_command(words, runner.workspace, program=program)
+    estimates(study, runner, program=program)
     _check_backbones(study, runner, before_commands=True)
 
 

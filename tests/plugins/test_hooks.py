@@ -38,6 +38,7 @@ SIGNATURES = {
     "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
     "read_study": "(name: str, runner: Any, parameters: Mapping[str, str], scale: str | None, "
     "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",
+    "plan_study": "(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None",
     "read_value": "(kind: str, name: str, plugins: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
     "computing: Computing, show_progress: bool) -> Sequence[Cost]",
@@ -102,6 +103,13 @@ def test_the_documented_study_is_that_of_two_lines(tmp_path: Path) -> None:
     study = read(str(tmp_path / "mine.txt"), **unasked)
     assert (study.names, [task.name for task in study.tasks]) == (("mine/words",), ["mine/mood"])
     assert read("mine.toml", **unasked) is None
+
+
+def test_the_documented_plan_counts_the_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = runner(tmp_path)
+    study = compared(("words",), made.plugins.tasks_of(["mood"]), seeds=(0, 1, 2))
+    documented("plan_study").plan_study(study, made, None, False)
+    assert capsys.readouterr().out == "words on mine/mood: 3 fits at most\n"
 
 
 def test_the_documented_reader_finds_a_task_beside_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import inline
-from benchrunner.studies.dry_run import dry_run_study
 from benchrunner.studies.study_run import run_study
+from benchrunner_studies.dry_run import dry_run_study
 from kitchen import Kitchen
 
 

@@ -6,13 +6,19 @@ from typing import Any
 import pytest
 
 from benchrunner.io.seals import read_sealed, write_sealed
-from benchrunner.results import discover
+from benchrunner.results import Plugins, discover
 from benchrunner.runs import core_shares
 from benchrunner_kit.testing import tiny_family
-from inline import METHODS, own
+from inline import METHODS, STUDIES, own
 from kitchen import STUDY, Kitchen, staged
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
+
+
+def with_words() -> Plugins:
+    """The plugins of a test that needs no study file."""
+    offered = own(register_backbones=[tiny_family()])
+    return discover(extra=[METHODS, STUDIES, ("own", offered)], installed=False)
 
 
 def dry_run(kitchen: Kitchen, *words: str) -> dict[str, Any]:
@@ -98,7 +104,7 @@ def test_a_dry_run_tells_columns_without_data_and_bad_commands(kitchen: Kitchen)
 
 def test_a_dry_run_of_backbones_and_tasks_needs_no_study(kitchen: Kitchen) -> None:
     words = ["words", "--tasks", "mood", "--restarts", "2", "--epochs", "3"]
-    kitchen.plugins = discover(extra=[METHODS, ("own", own(register_backbones=[tiny_family()]))], installed=False)
+    kitchen.plugins = with_words()
     (line,) = dry_run(kitchen, *words)["fits"]
     assert (line["systems"], line["columns"], line["fits"], line["rows"]) == (["words"], ["mine/mood"], 2, 2 * 3 * 48)
     assert dry_run(kitchen, *words, "--max-steps", "2", "--batch-size", "8")["fits"][0]["rows"] == 2 * 2 * 8
@@ -106,7 +112,7 @@ def test_a_dry_run_of_backbones_and_tasks_needs_no_study(kitchen: Kitchen) -> No
 
 
 def test_a_dry_run_tells_the_jobs_that_are_chosen(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    kitchen.plugins = discover(extra=[METHODS, ("own", own(register_backbones=[tiny_family()]))], installed=False)
+    kitchen.plugins = with_words()
     words = ["words", "--tasks", "mood", "--restarts", "3"]
     assert dry_run(kitchen, *words)["jobs"] == 1  # too little work to share
     monkeypatch.setattr(core_shares, "available_cores", lambda: 2)
@@ -117,7 +123,7 @@ def test_a_dry_run_tells_the_jobs_that_are_chosen(kitchen: Kitchen, monkeypatch:
 
 
 def test_a_dry_run_estimates_from_finished_fits(kitchen: Kitchen) -> None:
-    kitchen.plugins = discover(extra=[METHODS, ("own", own(register_backbones=[tiny_family()]))], installed=False)
+    kitchen.plugins = with_words()
     kitchen("words", "--tasks", "mood", "--epochs", "1")
     (path,) = [
         path for path in (kitchen.folder / "fits").glob("*/record.json") if json.loads(path.read_text())["numerics"]

@@ -15,9 +15,9 @@ from benchrunner.fits.progress import Event
 from benchrunner.results import Grid, Result, Runner, StudyOptions, compared, read_study, run_study
 from benchrunner.studies.cells import Cell
 from benchrunner.studies.comparison.footnotes import footnotes
-from benchrunner.studies.dry_run import dry_run_study
-from benchrunner.studies.dry_run_table import notes
-from benchrunner.studies.searching.lines import shorter_recipes
+from benchrunner.studies.planning import shorter_recipes
+from benchrunner_studies.dry_run import dry_run_study
+from benchrunner_studies.dry_run_table import notes
 from inline import mood, runner
 
 FREE = Recipe(lr=0.02, batch_size=8, schedule="constant", warmup=2.0)

@@ -14,11 +14,11 @@ from benchrunner.errors import PluginError
 from benchrunner.fits.search import Search
 from benchrunner.results import Grid, Result, Runner, StudyOptions, compared, read_study, run_study
 from benchrunner.studies.comparison.footnotes import footnotes
-from benchrunner.studies.dry_run import dry_run_study
-from benchrunner.studies.dry_run_table import notes
 from benchrunner.studies.planning import planned
 from benchrunner.studies.searching.budget import Budget
 from benchrunner.studies.searching.rungs import Rungs
+from benchrunner_studies.dry_run import dry_run_study
+from benchrunner_studies.dry_run_table import notes
 from inline import QUICK, mood, plugins, runner
 
 RATES = (1.0, 2.0, 3.0, 4.0, 5.0)

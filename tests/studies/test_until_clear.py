@@ -16,10 +16,10 @@ from benchrunner.results import Grid, Result, Runner, Study, StudyOptions, compa
 from benchrunner.statistics import paired_test
 from benchrunner.studies.cells import Fitting
 from benchrunner.studies.comparison import as_json
-from benchrunner.studies.dry_run import dry_run_study
-from benchrunner.studies.dry_run_table import as_json as plan_json
 from benchrunner.studies.searching.budget import Budget
 from benchrunner.studies.searching.until_clear import check_looks
+from benchrunner_studies.dry_run import dry_run_study
+from benchrunner_studies.dry_run_table import as_json as plan_json
 from finished_studies import Family, NamedBackbone
 from inline import mood, runner
 

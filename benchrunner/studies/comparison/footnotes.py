@@ -13,7 +13,8 @@ from benchrunner.studies.comparison.conclusions import grouped
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.comparison.verdict import detectable, seen_from
 from benchrunner.studies.result import Result
-from benchrunner.studies.searching.lines import fit_epochs, is_searched
+from benchrunner.studies.searching.budget import fit_epochs
+from benchrunner.studies.searching.lines import is_searched
 from benchrunner.studies.searching.until_clear import unclear_cells
 from benchrunner.studies.significance.differences import SystemDifference
 from benchrunner.studies.study import Column, Place, Study

@@ -11,7 +11,7 @@ from typing import final
 from benchrunner.errors import RequestError
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell
-from benchrunner.studies.searching.lines import fit_epochs
+from benchrunner.studies.planning import shorter_recipes
 
 
 @final
@@ -62,3 +62,16 @@ def cost_of(cells: Iterable[Cell], finished: Container[str], runner: Runner) -> 
             epochs[fit_id] = passes
             seconds.setdefault(fit_id, known.get(fit_id, rate * passes))
     return Budget(len(epochs), sum(epochs.values()), sum(seconds.values()))
+
+
+def fit_epochs(cell: Cell) -> dict[str, float]:
+    """Map ids of a cell's fits to their passes over the training data, without the steps that a fit takes over."""
+    rows = cell.candidates[0].rows or 0
+    shorter = shorter_recipes((point.recipe for point in cell.candidates), rows, cell)
+    passes_of_folds = cell.task.folds.passes if cell.task.folds else 1
+    epochs = dict[str, float]()
+    for point in cell.candidates:
+        taken_over = shorter[point.recipe].passes(rows) if point.recipe in shorter else 0
+        passes = passes_of_folds * (point.recipe.passes(rows) - taken_over)
+        epochs |= dict.fromkeys((fit.id for fit in point.fits), passes)
+    return epochs

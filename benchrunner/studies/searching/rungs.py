@@ -9,40 +9,13 @@ from typing import final
 
 from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
-from benchrunner.fits.search import Search
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import PluginCode
-from benchrunner.plugins.offers import Offers
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Candidate, Cell, CellKey, Fitting, different_fits
+from benchrunner.studies.cells import Candidate, Cell, CellKey, different_fits
+from benchrunner.studies.planning import linked
 from benchrunner.studies.searching.budget import Budget, cost_of
-from benchrunner.studies.searching.lines import is_searched, lines_of, linked, next_rung, points_of
-
-
-def check_trials(fitting: Fitting, searches: Offers[Search]) -> None:
-    """Raise a `RequestError` for trials without a search that has some, and for such a search without trials."""
-    has_trials = bool(fitting.search) and searches.find(fitting.search).has_trials
-    if has_trials and (not fitting.trials or fitting.early_stop):
-        raise RequestError(
-            f"The search {fitting.search} tries a number of grid points of any length: give --trials, such as "
-            "--trials 8, and leave early-stop out."
-        )
-    if fitting.trials and not has_trials:
-        names = [name for name, search in searches.items() if search.has_trials]
-        raise RequestError(
-            "The option trials is the number of grid points that a search tries: give it with --search "
-            f"{' or '.join(names) or 'tpe, which benchrunner-optuna brings'}, or leave it out."
-        )
-
-
-def check_search(cell: Cell) -> None:
-    """Raise a `RequestError` if the lengths of the trainings of a cell leave nothing to stop early."""
-    option = "early-stop" if cell.fitting.early_stop else "search"
-    if (cell.fitting.early_stop or cell.fitting.search) and not is_searched(cell):
-        raise RequestError(
-            f"The option {option} ends trainings that are shorter than others, and all trainings have one length: give "
-            "several, such as --epochs 1-10."
-        )
+from benchrunner.studies.searching.lines import is_searched, lines_of, next_rung, points_of
 
 
 @final

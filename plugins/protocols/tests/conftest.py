@@ -13,6 +13,7 @@ import benchrunner_glue
 import benchrunner_leaderboards
 import benchrunner_protocols
 import benchrunner_squad
+import benchrunner_studies
 import benchrunner_swag
 import benchrunner_transformers
 from benchrunner.results import Plugins, discover
@@ -27,6 +28,7 @@ PLUGINS = {
     "leaderboards": benchrunner_leaderboards,
     "protocols": benchrunner_protocols,
     "squad": benchrunner_squad,
+    "studies": benchrunner_studies,
     "swag": benchrunner_swag,
     "transformers": benchrunner_transformers,
 }

@@ -1,4 +1,4 @@
-"""Study files for benchrunner: comparisons as TOML files, with parameters and scales."""
+"""Study files for benchrunner: comparisons as TOML files, with parameters and scales; and what a study would run."""
 
 from __future__ import annotations
 
@@ -26,3 +26,11 @@ def read_study(
     return study_of_file(
         name, runner, parameters=parameters, scale=scale, systems=systems, columns=columns, options=options
     )
+
+
+@hookimpl
+def plan_study(study: Study, runner: Runner, jobs: int | None, as_json: bool) -> None:
+    from benchrunner_studies.dry_run import dry_run_study
+    from benchrunner_studies.dry_run_table import print_plan
+
+    print_plan(dry_run_study(study, runner, jobs=jobs), is_json=as_json)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.io.seals import read_sealed, write_sealed
-from benchrunner.runs.finished_costs import FinishedCost, finished_costs, measured_cost
+from benchrunner_studies.finished_costs import FinishedCost, finished_costs, measured_cost
 from made_runs import made_run
 
 COST = FinishedCost("mine/mood", "tiny 1", "finetune", "cpu", "fp32", 0.5, 2.0)

@@ -8,20 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
-from benchrunner.errors import CheckpointError, DataError, first_line
-from benchrunner.fits.executor import CommandEstimate
-from benchrunner.methods.method import Method
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.runs.core_shares import automatic_shares
-from benchrunner.runs.finished_costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
-from benchrunner.runs.folder import RunFolder
-from benchrunner.runs.references import without_prefix
-from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Cell, LimitedRunners, different_fits
-from benchrunner.studies.planning import check_splits, grid_and_seeds, naming, planned, rows_read
-from benchrunner.studies.searching.lines import linked, shorter_recipes
-from benchrunner.studies.study import Study
-from benchrunner.studies.system_commands import PROGRAM, estimate_command
+from benchrunner import CheckpointError, CommandEstimate, DataError, Recipe
+from benchrunner.engine import Method, first_line
+from benchrunner.results import Fit, Local, Runner, Study, cells, planning
+from benchrunner_studies.finished_costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
 
 FIRST_STAGE = "(first task)"
 """Text in place of a column's name, for fits of the task that a system is fine-tuned on first."""
@@ -201,7 +191,9 @@ def _wall_seconds(seconds: Iterable[float], jobs: int) -> float:
     return max(workers)
 
 
-def dry_run_study(study: Study, runner: Runner, *, jobs: int | None = None, program: Sequence[str] = PROGRAM) -> DryRun:
+def dry_run_study(
+    study: Study, runner: Runner, *, jobs: int | None = None, program: Sequence[str] | None = None
+) -> DryRun:
     """Plan a study. A column whose data is missing is listed in `problems`, and no error is raised.
 
     `jobs` is the number of fits that would run at the same time; None is the number that `run_study` would choose, or
@@ -209,10 +201,8 @@ def dry_run_study(study: Study, runner: Runner, *, jobs: int | None = None, prog
     """
     plan = _Plan(study, runner)
     commands = []
-    for words, system in study.commands.items():
-        with naming(f"{study.name}, system {system}"):
-            estimate = estimate_command(words, runner.workspace, program=program)
-        commands.append(PlannedCommand(words, system, estimate))
+    for words, estimate in planning.estimates(study, runner, program=program).items():
+        commands.append(PlannedCommand(words, study.commands[words], estimate))
     lines = (*plan.lines(study.stages, part=0), *plan.lines(study.cells, part=1))
     return DryRun(study.title, tuple(commands), lines, plan.problems, jobs or plan.jobs())
 
@@ -224,19 +214,19 @@ class _Plan:
     def __init__(self, study: Study, runner: Runner) -> None:
         self._study = study
         self._runner = runner
-        self._runners = LimitedRunners(runner)
+        self._runners = cells.LimitedRunners(runner)
         self._built = {system.backbone for system in study.systems if system.make}
         self._stages = {cell.system: cell for cell in study.stages}
         self._titles = {column.name: column.title for column in study.columns}
         self._costs = list(finished_costs(runner.workspace.runs))
         self.problems = dict[str, str]()
 
-    def lines(self, cells: Iterable[Cell], part: int) -> Iterator[PlannedFits]:
+    def lines(self, asked: Iterable[cells.Cell], part: int) -> Iterator[PlannedFits]:
         """Yield a line for all cells with the same fits; `part` is the number of the part of the comparison."""
-        groups = dict[tuple[PlannedFit, ...], list[Cell]]()
-        for cell in cells:
+        groups = dict[tuple[PlannedFit, ...], list[cells.Cell]]()
+        for cell in asked:
             try:
-                check_splits(cell, self._runners.of(cell.fitting))
+                planning.check_splits(cell, self._runners.of(cell.fitting))
             except DataError as problem:
                 if not self._study.name:
                     raise
@@ -250,33 +240,39 @@ class _Plan:
             for cell in group:
                 systems[cell.system] = None
                 columns |= dict.fromkeys(self._titles[name] for name in cell.columns)
-            line = PlannedFits(tuple(systems), tuple(columns) or (FIRST_STAGE,), fits, part=part)
             fitting = group[0].fitting
-            line = replace(line, is_searched=bool(fitting.early_stop or fitting.search))
+            added = 0
             if len({fit.seed for fit in fits}) == len(fitting.first_seeds):
                 points = len(fits) // len(fitting.first_seeds)  # each cell of the group may select another one
-                more = len(fitting.seeds) - len(fitting.first_seeds)
-                line = replace(line, added=more * min(points, len(group)))
+                added = (len(fitting.seeds) - len(fitting.first_seeds)) * min(points, len(group))
+            line = PlannedFits(
+                tuple(systems),
+                tuple(columns) or (FIRST_STAGE,),
+                fits,
+                added=added,
+                is_searched=bool(fitting.early_stop or fitting.search),
+                part=part,
+            )
             yield self._compared(line, group[0])
 
-    def _fits(self, cell: Cell) -> tuple[PlannedFit, ...]:
+    def _fits(self, cell: cells.Cell) -> tuple[PlannedFit, ...]:
         """Plan the fits of a cell without a look at its backbone, which may not be built yet."""
         task = cell.task
         method = self._method(cell)
         first: tuple[str | Recipe, ...] = ()
         if cell.columns and not cell.skips_first and cell.system in self._stages:
             stage = self._stages[cell.system]
-            stage_recipes, _ = grid_and_seeds(stage.fitting, stage.task, self._method(stage))
+            stage_recipes, _ = planning.grid_and_seeds(stage.fitting, stage.task, self._method(stage))
             first = (stage.task.name, *stage_recipes)
         all_rows = len(self._runner.planner.rows(task, task.train))
-        recipes, seeds = grid_and_seeds(cell.fitting, task, method, all_rows)
+        recipes, seeds = planning.grid_and_seeds(cell.fitting, task, method, all_rows)
         fits = []
         folds = task.folds.number if task.folds else 1
-        shorter = shorter_recipes(recipes, recipes[0].limit_train or all_rows, cell)
+        shorter = planning.shorter_recipes(recipes, recipes[0].limit_train or all_rows, cell)
         if cell.fitting.trials:
             recipes = heapq.nlargest(cell.fitting.trials, recipes, key=lambda recipe: recipe.passes(all_rows))
         for recipe in recipes:
-            rows = rows_read(task, method, recipe, self._runner, shorter.get(recipe))
+            rows = planning.rows_read(task, method, recipe, self._runner, shorter.get(recipe))
             goes_on = recipe in shorter
             for seed in seeds:
                 fits.append(
@@ -284,10 +280,10 @@ class _Plan:
                 )
         return tuple(fits)
 
-    def _method(self, cell: Cell) -> Method:
+    def _method(self, cell: cells.Cell) -> Method:
         return self._runner.plugins.methods.find(cell.method or cell.task.method)
 
-    def _compared(self, line: PlannedFits, cell: Cell) -> PlannedFits:
+    def _compared(self, line: PlannedFits, cell: cells.Cell) -> PlannedFits:
         """Say which fits of a line are finished, or why this is not known. All its cells have the fits of `cell`."""
         runner = self._runner
         if line.fits[0].first:
@@ -295,19 +291,19 @@ class _Plan:
         if any(map(self._is_unbuilt, runner.plugins.backbone_search.part_names(cell.backbone))):
             return replace(line, problem="the backbone is not built yet")
         try:
-            cell = planned(cell, runner)
+            cell = planning.planned(cell, runner)
         except CheckpointError as error:  # for example, the checkpoint was never downloaded
             return replace(line, problem=first_line(error))
         fits = list(cell.fits)
-        going_on = linked([cell])
+        going_on = planning.linked([cell])
         compared = []
         for plan, fit in zip(line.fits, fits, strict=False):
             record = runner.folder(fit).finished_record()  # a failed fit runs again
             if record is not None:
                 seconds = record.timings.get("seconds") if record.status == "done" else None
                 plan = replace(plan, is_finished=True, seconds=seconds)
-            elif plan.goes_on and self._has_left_no_state(going_on[fit.id].shorter):
-                rows = rows_read(cell.task, self._method(cell), plan.recipe, runner)
+            elif plan.goes_on and self._has_left_no_state(going_on[going_on[fit.id].shorter]):
+                rows = planning.rows_read(cell.task, self._method(cell), plan.recipe, runner)
                 plan = replace(plan, rows=rows, goes_on=False)
             compared.append(plan)
         wanted = FinishedCost(
@@ -323,21 +319,22 @@ class _Plan:
             compared, line = list(line.fits), replace(line, problem=UNKNOWN_POINTS)
         return replace(line, fits=tuple(compared), measured=measured_cost(self._costs, wanted))
 
-    def _has_left_no_state(self, fit: str) -> bool:
+    def _has_left_no_state(self, fit: Fit) -> bool:
         """Whether a fit is finished and its state is gone, because a longer fit has gone on from it."""
-        folder = RunFolder(self._runner.workspace.runs, fit)
+        folder = self._runner.folder(fit)
         return folder.finished_record() is not None and not folder.state.exists()
 
     def _is_unbuilt(self, backbone: str) -> bool:
-        return backbone in self._built and not Path(without_prefix(backbone, self._runner.plugins)).exists()
+        _, reference = self._runner.plugins.backbone_search.split(backbone)
+        return backbone in self._built and not Path(reference).exists()
 
     def jobs(self) -> int:
         """Return how many fits would run at the same time."""
         if self._study.stages or self._study.commands or self.problems:
             return 1
         try:
-            fits = different_fits(planned(cell, self._runner) for cell in self._study.cells)
+            fits = cells.different_fits(planning.planned(cell, self._runner) for cell in self._study.cells)
         except CheckpointError:  # the lines of the plan name the checkpoint
             return 1
-        shares = automatic_shares(fits, self._runner.fit_runner)
+        shares = Local().shares(fits, self._runner.fit_runner)
         return 1 if shares is None else shares.jobs

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from benchrunner.errors import DamagedFile
-from benchrunner.io.seals import read_sealed
-from benchrunner.parameters.recipes import RECIPE_FIELDS
+from benchrunner import DamagedFile, Recipe
+from benchrunner.engine import seals
 
 
 @final
@@ -53,17 +52,17 @@ def finished_costs(runs: Path) -> Iterator[FinishedCost]:
     """
     for path in sorted(runs.glob("[!.]*/record.json")):
         try:
-            record = read_sealed(path, "")
+            record = seals.read_sealed(path, "")
             timings, numerics = record["timings"], record["numerics"]
             if record["status"] != "done" or not timings.get("examples_per_second"):
                 continue
-            fit = read_sealed(path.parent / "fit.json", "")
+            fit = seals.read_sealed(path.parent / "fit.json", "")
             yield FinishedCost(
                 task=str(fit["task"]),
                 revision=str(fit["revision"]),
                 method=str(fit["method"]),
                 device=str(numerics["device"]),
-                precision=str(fit["recipe"].get("precision", RECIPE_FIELDS["precision"].default)),
+                precision=str(fit["recipe"].get("precision", Recipe.precision)),
                 row_seconds=1 / float(timings["examples_per_second"]),
                 fixed_seconds=max(0.0, float(timings["seconds"]) - float(timings["train_seconds"])),
             )

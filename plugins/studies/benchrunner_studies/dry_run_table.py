@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.studies.cells import ABSENT
-from benchrunner.studies.dry_run import DryRun
+from benchrunner.results import cells, command_line
+from benchrunner_studies.dry_run import DryRun
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-def command_table(plan: DryRun) -> Table:
+def _command_table(plan: DryRun) -> Table:
     """Lay out the commands as rows."""
     from rich.markup import escape
 
@@ -21,7 +21,7 @@ def command_table(plan: DryRun) -> Table:
     for command in plan.commands:
         estimate = command.estimate
         left = "nothing" if estimate.is_done else estimate.left
-        flops = ABSENT if estimate.flops is None else f"{estimate.flops:.2g}"
+        flops = cells.ABSENT if estimate.flops is None else f"{estimate.flops:.2g}"
         table.add_row(escape(command.system), escape(left), flops, _duration(estimate.seconds))
     return table
 
@@ -38,7 +38,7 @@ def _table(title: str, texts: Iterable[str], numbers: Iterable[str]) -> Table:
     return table
 
 
-def fit_table(plan: DryRun) -> Table:
+def _fit_table(plan: DryRun) -> Table:
     """Lay out the fits as rows: which systems and columns need them, and how many are finished."""
     from rich.markup import escape
 
@@ -60,7 +60,7 @@ def fit_table(plan: DryRun) -> Table:
 
 def _duration(seconds: float | None) -> str:
     if seconds is None:
-        return ABSENT
+        return cells.ABSENT
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
@@ -170,3 +170,14 @@ def as_json(plan: DryRun) -> dict[str, Any]:
         "without_estimate": plan.seconds[1],
         "notes": list(notes(plan)),
     }
+
+
+def print_plan(plan: DryRun, *, is_json: bool) -> None:
+    """Print what a study would run."""
+    output = command_line.output
+    if is_json:
+        output.print_json(as_json(plan))
+        return
+    if plan.commands:
+        output.print_table(_command_table(plan), (), title=plan.title)
+    output.print_table(_fit_table(plan), notes(plan), title="" if plan.commands else plan.title)
