@@ -1,6 +1,7 @@
 """The public names of `benchrunner`, each with its module: type checkers and `__init__.py` read them here."""
 
 from benchrunner.console.printing import (
+    print_data as print_data,
     print_line as print_line,
     print_note as print_note,
     printable as printable,
@@ -66,13 +67,10 @@ from benchrunner.metrics.correlation import PEARSON as PEARSON, SPEARMAN as SPEA
 from benchrunner.metrics.groups import (
     exact_match_of_groups as exact_match_of_groups,
     mean_of_groups as mean_of_groups,
-    reciprocal_rank_of_groups as reciprocal_rank_of_groups,
 )
 from benchrunner.metrics.metric import GoldRow as GoldRow, Metric as Metric, RowSums as RowSums, Score as Score
 from benchrunner.metrics.ranking import (
-    MEAN_RECIPROCAL_RANK as MEAN_RECIPROCAL_RANK,
     average_precision as average_precision,
-    mean_reciprocal_rank as mean_reciprocal_rank,
     roc_auc as roc_auc,
 )
 from benchrunner.parameters.grids import NamedRecipe as NamedRecipe

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from benchrunner.errors import PluginError
 from benchrunner.metrics.metric import ANSWERS, Column, GoldRow, Metric, RowSums, mean_of_sums
-from benchrunner.metrics.ranking import PROBABILITIES
 
 GroupFigure = Callable[[Column, Column], float | None]
 """Computes the figure of one group from its gold answers and predictions; None leaves the group out of the mean."""
@@ -60,33 +58,3 @@ def exact_match_of_groups(*columns: str) -> Metric:
         return float(list(gold) == list(predicted))
 
     return mean_of_groups("exact_match", columns, is_right)
-
-
-def reciprocal_rank_of_groups(
-    columns: Sequence[str],
-    labels: Sequence[Any],
-    positive: Any,
-) -> Metric:
-    """Give the mean over groups of rows of 1 / rank of the first row whose gold answer is `positive`.
-
-    The rows of a group, such as the candidates for a question, are ranked by the probability of `positive`; among equal
-    probabilities, rows with other gold answers come first. Groups without such a row are left out. `labels` are in the
-    order of the probabilities, as in `Classify.labels`.
-    """
-    if positive not in labels:
-        raise PluginError(f"The metric mrr needs a positive label that is one of {tuple(labels)}, not {positive!r}.")
-    column = list(labels).index(positive)
-
-    def figure(gold: Column, probabilities: Column) -> float | None:
-        right = list[float]()
-        others = list[float]()
-        for label, row in zip(gold, probabilities, strict=True):
-            group = right if label == positive else others
-            group.append(row[column])
-        if not right:
-            return None
-        best = max(right)
-        before = sum(other >= best for other in others)
-        return 1 / (1 + before)
-
-    return mean_of_groups("mrr", columns, figure, computed_from=PROBABILITIES)

@@ -1,4 +1,4 @@
-"""Metrics of rankings, computed from the probabilities of labels or from ordered lists.
+"""Metrics of rankings, computed from the probabilities of labels.
 
 The functions take the labels in the order in which the problem gives their probabilities: `Classify.labels`, or
 `range(n)` for `Choose(n)`. Gold answers are labels or lists of labels. The problem's extra figures must have
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import PluginError, Undefined
-from benchrunner.metrics.classification import checked_labels, label_matrix, labels_of
+from benchrunner.metrics.classification import checked_labels, label_matrix
 from benchrunner.metrics.metric import Column, Metric
 
 if TYPE_CHECKING:
@@ -91,47 +91,3 @@ def _mean_of_labels(
         return sum(figures) / len(figures)
 
     return Metric(name, compute, computed_from=PROBABILITIES)
-
-
-def mean_reciprocal_rank(labels: Sequence[Any]) -> Metric:
-    """Give the mean of 1 / rank of the likeliest gold label, where labels are ranked by their probabilities.
-
-    Labels of equal probability are ranked before the gold label, so that equal probabilities for all labels are ranked
-    last.
-    """
-    labels = checked_labels("mrr", labels)
-
-    def compute(gold: Column, probabilities: Column) -> float:
-        import numpy as np
-
-        right = label_matrix(gold, labels)
-        ranked = probability_matrix(probabilities, labels)
-        for row, marks in enumerate(right):
-            if not marks.any():
-                raise Undefined(f"no reciprocal rank: row {row} has none of the labels as its gold answer")
-        best = ranked.max(axis=1, where=right, initial=-np.inf)
-        ranks = (ranked >= best[:, None]).sum(axis=1)
-        return float((1 / ranks).mean())
-
-    return Metric("mrr", compute, computed_from=PROBABILITIES)
-
-
-def _reciprocal_rank(gold: Any, ranking: Sequence[Any]) -> float:
-    right = labels_of(gold)
-    for rank, item in enumerate(ranking, start=1):
-        if item in right:
-            return 1 / rank
-    return 0.0
-
-
-def _mean_reciprocal_rank(gold: Column, rankings: Column) -> float:
-    for row, right in enumerate(gold):
-        if not labels_of(right):
-            raise Undefined(f"no reciprocal rank: row {row} has no gold answer")
-    values = map(_reciprocal_rank, gold, rankings)
-    return sum(values) / len(gold)
-
-
-MEAN_RECIPROCAL_RANK = Metric("mrr", _mean_reciprocal_rank, per_row=_reciprocal_rank)
-"""Mean of 1 / rank of the first right item. An answer is a list of items, the best first; a gold answer is the right
-item or a list of right items. A row whose list has no right item counts as 0."""

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -26,14 +25,12 @@ from benchrunner import (
     Workspace,
     exact_match_of_groups,
     mean_of_groups,
-    reciprocal_rank_of_groups,
 )
 from benchrunner.metrics import gold_rows, scores
 from distributions import ROOT
 from documents import blocks
 
 PER_QUESTION = exact_match_of_groups("passage", "question")
-MRR = reciprocal_rank_of_groups(("question",), ("no", "yes"), "yes")
 ROWS = pa.table({"passage": [0, 0, 0, 1, 1], "question": [0, 0, 1, 0, 0]})
 
 
@@ -49,24 +46,6 @@ def test_groups_need_not_be_neighbours() -> None:
     table = pa.table({"passage": ["a", "b", "a"], "question": ["x", "x", "x"]})
     assert value(PER_QUESTION, [1, 1, 1], [1, 0, 0], table) == Score(0.0)
     assert value(PER_QUESTION, [1, 1, 1], [1, 0, 1], table) == Score(0.5)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_reciprocal_ranks_equal_brute_force(seed: int) -> None:
-    draw = random.Random(seed)
-    questions = [draw.randrange(6) for _ in range(30)]
-    gold = [draw.choice(("yes", "no", "no")) for _ in questions]
-    chances = [draw.choice((0.1, 0.2, 0.5, 0.7)) for _ in questions]
-    expected = []
-    for question in set(questions):
-        rows = [row for row in range(30) if questions[row] == question]
-        # the worst order of equal probabilities: wrong rows first
-        ranked = sorted(rows, key=lambda row: (-chances[row], gold[row] == "yes"))
-        ranks = [rank for rank, row in enumerate(ranked, start=1) if gold[row] == "yes"]
-        expected += [1 / ranks[0]] if ranks else []
-    probabilities = [[1 - chance, chance] for chance in chances]
-    found = value(MRR, gold, probabilities, pa.table({"question": questions})).value
-    assert found == pytest.approx(sum(expected) / len(expected))
 
 
 def test_resamples_count_whole_groups() -> None:
@@ -102,8 +81,6 @@ def test_metrics_with_other_columns_do_not_share_a_call() -> None:
 def test_groups_without_columns_are_refused(columns: Any) -> None:
     with pytest.raises(PluginError, match=r"such as \('question',\)"):
         mean_of_groups("odd", columns, lambda gold, predicted: 1.0)
-    with pytest.raises(PluginError, match="'maybe'"):
-        reciprocal_rank_of_groups(("question",), ("no", "yes"), "maybe")
 
 
 def test_a_task_keeps_the_columns_of_its_metrics_and_boards(tmp_path: Path) -> None:
@@ -145,5 +122,5 @@ def test_the_documented_metrics_read_their_columns(tmp_path: Path) -> None:
     (tmp_path / "answers" / "train.jsonl").write_text("\n".join(lines))
     table = task.load("train", Workspace(tmp_path, tmp_path, data=tmp_path)).table
     assert table.column("id").to_pylist() == [0, 1, 2]
-    figures = task.scores(table, ["yes", "yes", "yes"], {"probabilities": [[0.4, 0.6], [0.3, 0.7], [0.4, 0.6]]})
-    assert figures == {"weighted_accuracy": Score(5 / 6), "exact_match": Score(0.5), "mrr": Score(0.75)}
+    figures = task.scores(table, ["yes", "yes", "yes"])
+    assert figures == {"weighted_accuracy": Score(5 / 6), "exact_match": Score(0.5)}
