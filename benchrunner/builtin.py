@@ -22,8 +22,6 @@ COMMANDS = {
     "data": "show where each task's data was found and whether it can be used; download what is missing",
     "run": "fit one backbone to one or a few tasks, and score dev",
     "compare": "fit several backbones to several tasks with a grid and restarts, and print a table",
-    "predict": "answer a file or a split with a finished fit, or with several together",
-    "export": "write a finished fit as a checkpoint that other libraries load",
 }
 """Built-in command -> what it does. Its code is in `benchrunner/commands`, in the module NAME_command."""
 

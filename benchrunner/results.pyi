@@ -17,8 +17,7 @@ from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process.interrupts import HeldBack as HeldBack
 from benchrunner.runs import predicting as predicting
-from benchrunner.runs.answering import answer as answer
-from benchrunner.runs.exporting import export as export
+from benchrunner.runs.answering import Answered as Answered, answer as answer
 from benchrunner.runs.folder import find_run as find_run
 from benchrunner.runs.local_executor import Local as Local
 from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder, send_fits as send_fits

@@ -62,6 +62,11 @@ class JsonTable(FileSource):
         table = pa.table({name: _column(path, self.columns[name], values, lines) for name, values in columns.items()})
         return Rows(table, str(path), lines)
 
+    def first(self, workspace: Workspace) -> JsonObject:
+        """Return the first object of the file."""
+        _, value = next(json_lines(self.file(workspace), self.encoding))
+        return value
+
     def _rows(self, path: Path) -> Iterator[tuple[int, JsonObject]]:
         """Yield each row with its line."""
         for line, value in json_lines(path, self.encoding):

@@ -178,12 +178,18 @@ def save_encoder(job: Job, encoder: Encoder, folder: Path) -> None:
         (folder / BackboneReference.FILE).write_text(f"{text}\n", encoding="utf-8")
 
 
+def learned_weights(folder: Path) -> dict[str, torch.Tensor]:
+    """Read the weights that `save` wrote for the modules on top; raise `Diverged` if one is not a finite number."""
+    tensors: dict[str, torch.Tensor] = load_file(folder / HEAD)
+    check_weights(tensors.items(), f"the weights in {folder / HEAD}")
+    return tensors
+
+
 def load_learned(folder: Path, learned: Mapping[str, nn.Module]) -> None:
     """Load the weights that `save` wrote into the learned modules; raise `Diverged` if one is not a finite number."""
     if not learned:
         return
-    tensors = load_file(folder / HEAD)
-    check_weights(tensors.items(), f"the weights in {folder / HEAD}")
+    tensors = learned_weights(folder)
     for part, module in learned.items():
         weights = {name: tensors[_key(part, name)] for name in module.state_dict()}
         module.load_state_dict(weights)

@@ -11,7 +11,7 @@ from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
 from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names
 from benchrunner.io.file_faults import either
-from benchrunner.plugin_code import PluginCode
+from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.distributions import Plugin, advice_on_absent_plugins
 from benchrunner.plugins.offers import Offer, Offers, claims, mistyped_prefix, split_prefix, unknown_name
 from benchrunner.workspace import Workspace
@@ -95,6 +95,25 @@ class BackboneSearch:
                     if backbone is not None:
                         return backbone, family.value
         raise self._not_found(reference, plugin, name, refusals)
+
+    def convert(self, source: Path, target: Path) -> None:
+        """Let the first family that knows a trainer's checkpoint folder write it in its published layout."""
+        refusals = list[RequestError]()
+        for family in self.families:
+            try:
+                with PluginCode():
+                    if family.value.convert(source, target):
+                        return
+            except RequestError as refusal:  # another family may know the folder
+                refusals.append(refusal)
+            except PluginFailure as failure:  # a family may fail in any way
+                refusals.append(CheckpointError(f"The plugin '{family.plugin.name}' failed on {source}: {failure}."))
+        if refusals:
+            raise refusals[0]
+        raise CheckpointError(
+            f"{source} is neither a finished fit (it has no fit.json) nor a trainer's checkpoint that a plugin knows. "
+            "Export takes a fit's id or folder, or a checkpoint folder as a trainer left it."
+        )
 
     def _listed_offer(self, plugin: str | None, name: str) -> Offer[Backbone] | None:
         """Return the listed backbone of a name or its last part; a path goes before the last part of a name."""

@@ -16,7 +16,12 @@ from typing import final
 from benchrunner.errors import PluginError
 
 DISTRIBUTION = "benchrunner"
-PLUGINS_OF_COMMANDS = {"check": "submit", "score": "submit", "verify": "share", "demo": "kit", "new": "kit"}
+PLUGINS_OF_COMMANDS = {
+    **dict.fromkeys(("check", "predict", "score"), "submit"),
+    **dict.fromkeys(("demo", "new"), "kit"),
+    "export": "runs",
+    "verify": "share",
+}
 """Command of a first-party plugin -> the name of the plugin, where this is not that of the command."""
 
 

@@ -167,6 +167,20 @@ class Runner:
         with self.locked(fit) as folder:
             return self._run(fit, folder, weights=weights)
 
+    def finished_fit(self, folder: RunFolder) -> Fit:
+        """Return the fit of a finished run. If its weights were not kept, it is fitted again."""
+        record, fit = folder.record(), folder.fit()
+        if record is None:
+            raise RequestError(f"The fit {folder.path.name} is not finished. Repeat the command that started it.")
+        if record.status != "done":
+            reason = record.reason.rstrip(".")
+            raise RequestError(
+                f"The fit {folder.path.name} {record.status}: {reason}. Choose another of 'benchrunner runs list'."
+            )
+        if not folder.model.exists() and not self.workspace.settings.needs_workers:  # workers fit again themselves
+            self.run(fit, weights=True)
+        return fit
+
     def forget(self, fit: Fit) -> None:
         """Remove a fit's folder, with its record and its predictions."""
         with self.locked(fit) as folder:

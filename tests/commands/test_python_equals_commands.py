@@ -21,13 +21,15 @@ from benchrunner.results import (
     data_status,
     diagnose,
     discover,
-    export,
     list_offers,
     run_study,
 )
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
+from benchrunner_runs.exporting import export
 from benchrunner_studies.settling import study_of_file
+from benchrunner_submit import answer_file
+from benchrunner_submit.own_questions.answer_texts import AnswerTexts
 from command_line import Shell
 
 STUDY = """
@@ -131,11 +133,11 @@ def predict_is_equal(shell: Shell) -> None:
     (shell.folder / "mine.txt").write_text("a sunny day\na bleak day\n")
     own = runner(shell, "runs")
     assert shell("predict", run, "mine.txt", *shell.folders())[1] == (
-        "".join(answer([run], own, file=Path("mine.txt")).text_lines())
+        "".join(AnswerTexts(answer_file([run], own, Path("mine.txt"))).lines())
     )
     answered = answer([run], own, split="test")
     shell("predict", run, "--split", "test", "--board", "moods", "--out", "command", *shell.folders())
-    written = answered.write_board_files(shell.plugins.leaderboards.find("moods"), Path("python"))
+    written = AnswerTexts(answered).write_board_files(shell.plugins.leaderboards.find("moods"), Path("python"))
     assert written == [Path("python", "moods.tsv")]
     assert contents(Path("python")) == contents(Path("command"))
     code, _, err = shell("predict", run, *shell.folders())
@@ -158,15 +160,14 @@ PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "run": run_is_equal,
     "compare": compare_is_equal,
     "compare --study": compare_with_a_study_is_equal,
-    "predict": predict_is_equal,
-    "export": export_is_equal,
 }
+PROOFS_OF_PLUGINS: Mapping[str, Callable[[Shell], None]] = {"predict": predict_is_equal, "export": export_is_equal}
 
 
-@pytest.mark.parametrize("command", PROOFS)
+@pytest.mark.parametrize("command", [*PROOFS, *PROOFS_OF_PLUGINS])
 def test_python_gives_what_the_command_gives(command: str, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", os.environ.copy())  # some commands forbid the hub to the whole process
-    PROOFS[command](shell)
+    {**PROOFS, **PROOFS_OF_PLUGINS}[command](shell)
 
 
 def test_every_command_of_the_core_is_proven() -> None:

@@ -18,9 +18,9 @@ from benchrunner import PluginError, RequestError
 from benchrunner.engine import Finetune, collate
 from benchrunner.methods.finetune import freeze
 from benchrunner.results import Fit, Runner
-from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
 from benchrunner_kit.testing import WEIGHTS, TinyEncoder
+from benchrunner_runs.exporting import export
 from distributions import ROOT
 from documents import blocks
 from inline import QUICK, runner

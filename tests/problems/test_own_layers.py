@@ -16,9 +16,9 @@ from safetensors.torch import load_file
 from benchrunner import ACCURACY, RequestError, RowsFrom, Split, Task
 from benchrunner.engine import collate
 from benchrunner.results import Fit, Runner
-from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
 from benchrunner_kit.testing import TinyEncoder
+from benchrunner_runs.exporting import export
 from distributions import ROOT
 from documents import blocks
 from inline import QUICK, runner

@@ -10,9 +10,9 @@ from benchrunner.backbones.encoder import Encoder
 from benchrunner.engine import Backbone, BackboneFamily, OneBackbone
 from benchrunner.errors import DamagedFile
 from benchrunner.results import Computing, Fit, Runner, discover
-from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
 from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
+from benchrunner_runs.exporting import export
 from inline import QUICK, files, own, plugin
 
 

@@ -18,11 +18,11 @@ from benchrunner.fits.fit import Fit
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job
 from benchrunner.results import Runner, compared, run_study
-from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder
+from benchrunner_runs.exporting import export
 from chancy import Chancy
 from inline import mood, runner
 from kinds_of_tasks import PROBLEMS, rows_of_kind, task_of_kind

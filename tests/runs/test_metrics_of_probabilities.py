@@ -9,6 +9,7 @@ from benchrunner.runs.answering import Answered, answer
 from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import majority_scores, predict, raw_outputs
 from benchrunner_kit.testing import check_task
+from benchrunner_submit.own_questions.answer_texts import AnswerTexts
 from benchrunner_submit.prediction_files import scores_of_file
 from inline import QUICK, mood, runner
 
@@ -20,7 +21,8 @@ def test_probabilities_are_written_by_the_labels_as_they_are(tmp_path: Path) -> 
     rows = runner(tmp_path).planner.rows(mood(), "test")
     answered = Answered(task, rows, ["sad"], {"probabilities": [[0.25, 0.75]]}, {}, "fit")
     table = '{"fröhlich": 0.25, "sad": 0.75}'
-    assert "".join(answered.text_lines(probabilities=True)) == f"index\tprediction\tprobabilities\n0\tsad\t{table}\n"
+    written = "".join(AnswerTexts(answered, has_probabilities=True).lines())
+    assert written == f"index\tprediction\tprobabilities\n0\tsad\t{table}\n"
 
 
 def test_a_record_and_answers_have_the_area_of_the_outputs(tmp_path: Path) -> None:

@@ -17,10 +17,11 @@ from benchrunner.backbones.backbone import OneBackbone
 from benchrunner.engine import Job, Method, Outcome
 from benchrunner.errors import CheckpointError, DamagedFile, FitError, RequestError
 from benchrunner.results import Computing, Executor, Fit, Runner, compared, discover, run_study
-from benchrunner.runs.answering import answer
-from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
 from benchrunner_kit.testing import TinyBackbone, tiny_family
+from benchrunner_runs.exporting import export
+from benchrunner_submit import answer_file
+from benchrunner_submit.own_questions.answer_texts import AnswerTexts
 from inline import QUICK, files, mood, own, plugin, runner
 
 
@@ -401,11 +402,11 @@ def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("id\ttext\n" + "".join(f"7\t{text}\n" for text in texts))
     (tmp_path / "mine.csv").write_text('"id","a"\n' + "".join(f'7,"{text}"\n' for text in texts))
     for name in ("mine.txt", "mine.tsv", "mine.csv"):
-        answered = answer([fit.id], made, file=tmp_path / name)
+        answered = answer_file([fit.id], made, tmp_path / name)
         assert answered.answers == ["sad", "glad", "sad"], name
-        assert "".join(answered.text_lines()) == "index\tprediction\n0\tsad\n1\tglad\n2\tsad\n"
-        assert "probabilities" not in answered.as_json()
-    assert answer([str(made.folder(fit).path)], made, file=tmp_path / "mine.txt").answers == ["sad", "glad", "sad"]
+        assert "".join(AnswerTexts(answered).lines()) == "index\tprediction\n0\tsad\n1\tglad\n2\tsad\n"
+        assert "probabilities" not in AnswerTexts(answered).as_json()
+    assert answer_file([str(made.folder(fit).path)], made, tmp_path / "mine.txt").answers == ["sad", "glad", "sad"]
 
 
 def test_export_uses_the_backbone_layout_and_never_overwrites(tmp_path: Path) -> None:

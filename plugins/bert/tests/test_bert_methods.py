@@ -22,7 +22,7 @@ import benchrunner_bert
 from benchrunner import ACCURACY, Classify, Recipe, RowsFrom, Split, Task, Workspace
 from benchrunner.engine import Backbone, Dropout, Encoder, FlatBatch, OneBackbone, collate, randomness
 from benchrunner.methods.finetune import freeze
-from benchrunner.results import Computing, Fit, Runner, discover, export, predict
+from benchrunner.results import Computing, Fit, Runner, discover, predict
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.checkpoint import read
@@ -35,6 +35,7 @@ from benchrunner_kit.testing import MOOD, check_backbone, sentences
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from benchrunner_methods.concatenation import ConcatenatedFamily
 from benchrunner_methods.low_rank import LowRankUpdates
+from benchrunner_runs.exporting import export
 from inline import METHODS, files, own, plugin
 
 RANK, ALPHA = 4, 12.0

@@ -20,7 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchrunner import RequestError, Workspace
 from benchrunner.engine import Dropout, FlatBatch
-from benchrunner.results import Computing, Runner, discover, export, predict
+from benchrunner.results import Computing, Runner, discover, predict
 from benchrunner.workspace import Settings
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
@@ -28,6 +28,7 @@ from benchrunner_bert.pretraining.objectives import TWO_MODELS
 from benchrunner_bert.pretraining.training import cross_entropy
 from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel
 from benchrunner_kit.testing import check_backbone
+from benchrunner_runs.exporting import export
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 

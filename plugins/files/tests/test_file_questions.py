@@ -10,7 +10,7 @@ from mood_file import TASK
 
 from benchrunner import DataError, Workspace
 from benchrunner.results import Plugins
-from benchrunner.tasks.user_files import read_questions
+from benchrunner_submit.own_questions.user_files import read_questions
 
 Ask = Callable[[str, str, str], list[list[str]]]
 

@@ -14,8 +14,9 @@ from tiny_models import write_model
 import benchrunner_transformers
 from benchrunner import ACCURACY, Choose, Classify, Recipe, RowsFrom, Span, Split, Tag, Task, Workspace
 from benchrunner.engine import Problem
-from benchrunner.results import Computing, Runner, discover, export
+from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import raw_outputs
+from benchrunner_runs.exporting import export
 from benchrunner_transformers.loading import load
 from inline import plugin
 

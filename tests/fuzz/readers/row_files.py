@@ -10,7 +10,7 @@ import pyarrow as pa
 from benchrunner import JsonTable, TextTable
 from benchrunner.data.rows import Rows
 from benchrunner.tasks.task import Task
-from benchrunner.tasks.user_files import read_questions
+from benchrunner_submit.own_questions.user_files import read_questions
 from benchrunner_submit.prediction_files import scores_of_file
 from inline import mood, pairs
 from readers.reader import NOWHERE, Reader

@@ -11,15 +11,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner.command_line import options
-from benchrunner.command_line.output import DONE, print_json, reserved_for_json
-from benchrunner.console.printing import print_data, print_line, print_note
-from benchrunner.errors import DataError, RequestError
-from benchrunner.io.files import write_atomically
-from benchrunner.io.output_places import check_place, is_stream
+from benchrunner import DataError, RequestError, print_data, print_line, print_note
+from benchrunner.engine import write_atomically
+from benchrunner.results import command_line, output_places
 
 if TYPE_CHECKING:
-    from benchrunner.runs.answering import Answered
+    from benchrunner.results import Answered
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -55,19 +52,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write a JSON object for each answer; of plain text, it has the text and where tagged words are in it",
     )
-    options.add_workspace(parser)
-    options.add_computing(parser)
-    options.add_json(parser)
+    command_line.options.add_workspace(parser)
+    command_line.options.add_computing(parser)
+    command_line.options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer, print the scores if the rows are labelled, and write the answers."""
-    from benchrunner.fits.progress import watched
-    from benchrunner.runs.answering import answer
-    from benchrunner.runs.folder import find_run
-    from benchrunner.tasks.user_files import is_plain
+    from benchrunner.results import answer, find_run, watched
+    from benchrunner_submit.own_questions.answer_texts import AnswerTexts
+    from benchrunner_submit.own_questions.user_files import answer_file, is_plain
 
-    probabilities = arguments.probabilities
     references, file = _references_and_file(arguments)
     board = None if arguments.board is None else arguments.plugins.leaderboards.find(arguments.board)
     if arguments.json_lines and (arguments.json or board is not None):
@@ -77,20 +72,21 @@ def run(arguments: argparse.Namespace) -> int:
     if board is not None and arguments.out is None:
         raise RequestError("--board writes files: say where with --out DIR.")
     if arguments.out is not None:
-        check_place(arguments.out, is_file=board is None)
-    runner = options.runner(arguments)
+        output_places.check_place(arguments.out, is_file=board is None)
+    runner = command_line.options.runner(arguments)
     _ = runner.resolved.device  # a device that cannot be used is an error, also where answers are kept already
     fits = [(find_run(runner.workspace.runs, reference).fit(), 1.0) for reference in references]
-    with reserved_for_json(arguments.json), _readable(file) as readable:
+    with command_line.output.reserved_for_json(arguments.json), _readable(file) as readable:
         with watched(runner.observers, fits, counts="predicting", show=not arguments.quiet):
-            answered = answer(references, runner, file=readable, split=arguments.split, lines=arguments.lines)
-        if probabilities:
-            answered.check_probabilities()
+            if readable is None:
+                answered = answer(references, runner, split=arguments.split)
+            else:
+                answered = answer_file(references, runner, readable, lines=arguments.lines)
+        texts = AnswerTexts(answered, arguments.probabilities)
+        lines = texts.lines()
         if arguments.json_lines:
             plain = arguments.lines or (readable is not None and is_plain(answered.task, readable))
-            lines = answered.json_lines(probabilities=probabilities, plain=plain)
-        else:
-            lines = answered.text_lines(probabilities=probabilities)
+            lines = texts.json_lines(plain=plain)
         text = "".join(lines) if arguments.out is None and not arguments.json else ""
         if arguments.out is not None and board is None:
             write_atomically(arguments.out, lambda part: _write(lines, part))
@@ -98,19 +94,19 @@ def run(arguments: argparse.Namespace) -> int:
         _print_scores(answered, file)
     paths = []
     if board is not None:
-        paths = answered.write_board_files(board, arguments.out)
+        paths = texts.write_board_files(board, arguments.out)
     elif arguments.out is not None:
         paths = [arguments.out]
     if arguments.json:
-        print_json({**answered.as_json(probabilities=probabilities), "files": paths})
+        command_line.output.print_json({**texts.as_json(), "files": paths})
     elif paths:
         for path in paths:
             # Standard output may be the place of the answers: nothing else is written there.
-            tell = print_note if is_stream(path) else print_line
+            tell = print_note if output_places.is_stream(path) else print_line
             tell(f"{len(answered.answers)} answers in {path}")
     else:
         print_data(text)
-    return DONE
+    return command_line.output.DONE
 
 
 def _write(lines: Iterable[str], file: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from benchrunner.runs import folder
 from benchrunner.runs.answering import Answered
 from benchrunner.runs.folder import answer_lines, parse_answers
+from benchrunner_submit.own_questions.answer_texts import AnswerTexts
 from inline import mood
 
 ROWS: Any = SimpleNamespace(lines=(), origin="", notes=())
@@ -34,10 +35,10 @@ def answered(rows: int) -> tuple[Answered, Figures]:
     return Answered(mood(), ROWS, ["glad"] * rows, given, {}, "fit"), figures
 
 
-@pytest.mark.parametrize("form", ["text_lines", "json_lines"])
+@pytest.mark.parametrize("form", ["lines", "json_lines"])
 def test_each_row_of_probabilities_is_made_once(form: str) -> None:
     made, figures = answered(50)
-    lines = list(getattr(made, form)(probabilities=True))
+    lines = list(getattr(AnswerTexts(made, has_probabilities=True), form)())
     assert figures.read == 50
     assert lines[-1] in (
         '49\tglad\t{"glad": 0.25, "sad": 0.75}\n',
@@ -45,11 +46,11 @@ def test_each_row_of_probabilities_is_made_once(form: str) -> None:
     )
 
 
-@pytest.mark.parametrize("form", ["text_lines", "json_lines"])
+@pytest.mark.parametrize("form", ["lines", "json_lines"])
 def test_lines_of_many_answers_are_not_held_in_memory(form: str) -> None:
     made, _ = answered(20_000)
     tracemalloc.start()
-    size = sum(map(len, getattr(made, form)()))
+    size = sum(map(len, getattr(AnswerTexts(made), form)()))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert size > 200_000 and peak < 50_000

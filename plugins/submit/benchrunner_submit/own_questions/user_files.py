@@ -8,20 +8,37 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.data.delimited import TextTable
-from benchrunner.data.json_lines import JsonTable, json_lines
-from benchrunner.data.rows import Rows
-from benchrunner.data.sources import Filtered, Reshaped, Source
-from benchrunner.errors import DataError, RequestError
-from benchrunner.io.file_faults import quoted
-from benchrunner.io.files import read_text
-from benchrunner.workspace import Workspace
+from benchrunner import (
+    DataError,
+    Filtered,
+    JsonTable,
+    RequestError,
+    Reshaped,
+    Rows,
+    Source,
+    TextTable,
+    Workspace,
+    quoted,
+    read_text,
+)
 
 if TYPE_CHECKING:
-    from benchrunner.tasks.task import Task
+    from benchrunner import Task
+    from benchrunner.results import Answered, Runner
 
 _LISTS: Mapping[str, str | None] = {"words": None, "choices": "\t"}
 """Last column of a plain line that is a list -> what separates its texts; None is any white space."""
+
+
+def answer_file(references: Sequence[str], runner: Runner, file: Path, *, lines: bool = False) -> Answered:
+    """Answer a user's file with finished fits of one task, as `benchrunner.results.answer` answers a split.
+
+    The file is in the layout of the task's own files, labelled or not; with `lines`, it is plain text with a row on
+    each line.
+    """
+    from benchrunner.results import answer
+
+    return answer(references, runner, read=lambda task, workspace: read_questions(task, file, workspace, lines=lines))
 
 
 def read_questions(task: Task, path: Path, workspace: Workspace, *, lines: bool = False) -> Rows:
@@ -175,7 +192,7 @@ def _is_json_lines(path: Path) -> bool:
 
 def _json_table(path: Path, columns: Sequence[Mapping[str, str]], encoding: str) -> JsonTable:
     """Return the table of a file of JSON lines whose first object has the keys of a layout."""
-    _, first = next(json_lines(path, encoding))
+    first = JsonTable(path.name, {}, encoding=encoding).first(Workspace(Path(), Path(), data=path.parent))
     for layout in columns:
         if set(layout.values()) <= first.keys():
             return JsonTable(path.name, layout, encoding=encoding)

@@ -1,0 +1,1 @@
+"""Questions of a user's own: files of them are read, and their answers are written."""

@@ -1,0 +1,113 @@
+"""Answers of finished fits as lines of text, as JSON, and as the files of a leaderboard."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner import Answers, Leaderboard, RequestError, read_text
+from benchrunner.engine import write_atomically
+
+if TYPE_CHECKING:
+    from benchrunner.results import Answered
+
+PROBABILITIES = "probabilities"
+"""The extra figure of a problem that has a probability for each label or choice."""
+
+
+@final
+@dataclass(frozen=True)
+class AnswerTexts:
+    """The texts of answers; a `RequestError` if probabilities are wanted and the task's problem gives none."""
+
+    answered: Answered
+    has_probabilities: bool = False
+    """Whether each answer has its probabilities beside it."""
+
+    def __post_init__(self) -> None:
+        if self.has_probabilities and PROBABILITIES not in self.answered.extra_figures:
+            task = self.answered.task
+            raise RequestError(
+                f"{task.name} has no probabilities, since answers to problems of the kind '{task.problem.name}' have "
+                "none. Leave --probabilities out."
+            )
+
+    def write_board_files(self, board: Leaderboard, folder: Path) -> list[Path]:
+        """Write the files of a leaderboard with these answers, whatever the number of rows; return their paths."""
+        answered, task, table = self.answered, self.answered.task, self.answered.rows.table
+        files = board.with_tasks([task.name]).files_of(task.name)
+        if not files:
+            known = ", ".join(dict.fromkeys(name for name, _ in board.wanted))
+            raise RequestError(f"{board.name} takes no answers to {task.name}, but to {known or 'no task'}.")
+        given = Answers(answered.answers, table=table, extra_figures=answered.extra_figures, fit=answered.by)
+        contents = {}
+        for file in files:
+            if absent := [name for name in file.kind.row_columns if name not in table.column_names]:
+                raise RequestError(
+                    f"{file.name} has {', '.join(absent)} beside the answers, which is not read from a file of your "
+                    f"own: give the data as --data DIR and --split {file.split}, where {task.name} has its own "
+                    "files."
+                )
+            contents[folder / file.name] = file.content(given, len(answered.rows))
+        for path, content in contents.items():
+            write_atomically(path, partial(Path.write_bytes, data=content))
+        return list(contents)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the answers and their scores as JSON values."""
+        answered = self.answered
+        return {
+            **({PROBABILITIES: list(self._probabilities())} if self.has_probabilities else {}),
+            "task": answered.task.name,
+            "by": answered.by,
+            "data": answered.rows.origin,
+            "rows": len(answered.rows),
+            "scores": answered.scores,
+            "answers": answered.answers,
+            "notes": answered.rows.notes,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield the header `index<TAB>prediction` and a line for each answer: the file that `score_file` reads.
+
+        With probabilities, a third column holds those of each row as JSON.
+        """
+        yield f"index\tprediction\t{PROBABILITIES}\n" if self.has_probabilities else "index\tprediction\n"
+        for index, (value, of_row) in enumerate(self._rows()):
+            column = f"\t{json.dumps(of_row, ensure_ascii=False)}" if self.has_probabilities else ""
+            yield f"{index}\t{self.answered.task.problem.spell(value)}{column}\n"
+
+    def json_lines(self, *, plain: bool = False) -> Iterator[str]:
+        """Yield a JSON object for each answer. With `plain`, the rows are plain lines of a file, which are written too.
+
+        Where the problem tags words, `words` has the first character and the end of each word in its line.
+        """
+        rows, problem = self.answered.rows, self.answered.task.problem
+        texts = read_text(Path(rows.origin)).split("\n") if plain else []
+        for index, (value, of_row) in enumerate(self._rows()):
+            row: dict[str, Any] = {"index": index, "answer": value}
+            if plain and rows.lines:
+                row["text"] = text = texts[rows.lines[index] - 1].rstrip("\r")
+                if problem.line_columns == ("words",):
+                    row["words"] = [word.span() for word in re.finditer(r"\S+", text)]
+            if self.has_probabilities:
+                row[PROBABILITIES] = of_row
+            yield json.dumps(row, ensure_ascii=False) + "\n"
+
+    def _rows(self) -> Iterator[tuple[Any, Any]]:
+        """Yield each answer with its probabilities, or None."""
+        figures = self._probabilities() if self.has_probabilities else repeat(None)
+        return zip(self.answered.answers, figures, strict=self.has_probabilities)
+
+    def _probabilities(self) -> Iterator[Any]:
+        """Yield for each row a table of label -> probability, or a list where the answers are no labels."""
+        labels = getattr(self.answered.task.problem, "labels", None)
+        for figures in self.answered.extra_figures[PROBABILITIES]:
+            row = [round(float(figure), 6) for figure in figures]
+            yield dict(zip(labels, row, strict=True)) if labels else row
