@@ -324,7 +324,7 @@ class Task:
         rows = self.checked(rows, workspace, labelled=split.role != "test")
         notes = rows.notes
         if workspace.settings.official_counts and split.rows is not None and len(rows) != split.rows:
-            notes += (f"{len(rows):,} rows, where the official count is {split.rows:,}",)
+            notes += (f"{len(rows):,} {split.role} rows, where the official count is {split.rows:,}",)
         if split.role == "dev" and self.clusters and self.clusters not in rows.table.column_names:
             notes += (
                 f"no column '{self.clusters}', which says what rows belong together: intervals and tests take every "

@@ -195,7 +195,7 @@ def test_predict_prints_notes_on_the_rows(shell: Shell) -> None:
     code, out, err = shell("predict", run, *shell.folders())
     assert code == 0
     assert len(out.splitlines()) == 1 + 25
-    assert err.startswith(f"{path}: 25 rows, where the official count is 24\n")
+    assert err.startswith(f"{path}: 25 dev rows, where the official count is 24\n")
 
 
 def test_an_empty_variable_is_one_that_is_not_set(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,8 +57,8 @@ def test_the_whole_way(home: Path) -> None:
         pytest.skip("needs a plugin with a backbone, such as plugins/bert")
     found = json.loads(benchrunner(home, "data", "status", "news", "--data", "data", "--json"))
     assert [row["notes"] for row in found] == [
-        [f"{rows} rows, where the official count is {official:,}"]
-        for rows, official in ((160, 1192), (40, 149), (40, 149))
+        [f"{rows} {role} rows, where the official count is {official:,}"]
+        for rows, role, official in ((160, "train", 1192), (40, "dev", 149), (40, "test", 149))
     ]
     fitted = benchrunner(
         home, "run", "news", "--backbone", "bert/random-tiny", "--data", "data", "--runs", "runs", *QUICK, "--json"

@@ -66,7 +66,7 @@ def test_no_data_names_every_place_that_was_tried(tmp_path: Path) -> None:
 def test_a_count_that_is_not_the_official_one_is_said(tmp_path: Path) -> None:
     write(tmp_path, "first/train.tsv", "text\tmood\nyes\tglad\n")
     short = mood(splits={"train": split("train", 1234)}).load("train", workspace(tmp_path))
-    assert short.notes == ("1 rows, where the official count is 1,234",)
+    assert short.notes == ("1 train rows, where the official count is 1,234",)
     assert mood(splits={"train": split("train", 1)}).load("train", workspace(tmp_path)).notes == ()
 
 

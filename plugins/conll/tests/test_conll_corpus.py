@@ -31,7 +31,7 @@ def test_a_corpus_makes_a_task(tmp_path: Path) -> None:
     (tmp_path / "web.conll").write_text("The\tB-group\nWho\tI-group\n\nat O\n")
     rows = task.load("dev_web", workspace(tmp_path))
     assert rows.table.to_pydict() == {"words": [["The", "Who"], ["at"]], "labels": [["B-group", "I-group"], ["O"]]}
-    assert rows.notes[:2] == ("tags are in IOB2", "2 rows, where the official count is 3")
+    assert rows.notes[:2] == ("tags are in IOB2", "2 dev rows, where the official count is 3")
     assert "no column 'document'" in rows.notes[2], "the file has no marks of documents"
     assert (task.train, task.named("dev"), task.recipe.context) == ("train", ["dev_web"], "sentence")
     assert task.problem.identity()["labels"] == ["O", "B-group", "I-group"]

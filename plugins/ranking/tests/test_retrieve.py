@@ -153,7 +153,7 @@ def test_rows_are_the_judged_queries_of_a_split(workspace: Workspace) -> None:
     assert rows.table.column("label").to_pylist()[1] == [{"id": "p3", "grade": 1}, {"id": "p2", "grade": 2}]
     assert rows.table.column("passages").to_pylist()[1] == ["a ship", "a blue boat"]
     assert rows.where(1).endswith("train.tsv:4")
-    assert TASK.load("test", workspace).notes == ("3 rows, where the official count is 9",)
+    assert TASK.load("test", workspace).notes == ("3 test rows, where the official count is 9",)
 
 
 def test_a_title_stands_before_the_text(tmp_path: Path) -> None:

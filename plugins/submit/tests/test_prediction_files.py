@@ -237,7 +237,7 @@ def test_what_is_unusual_about_the_gold_rows_is_said(say: Say) -> None:
     path = Path("data/mood/dev.tsv")
     path.write_text(path.read_text() + "one more\tglad\n")
     _, _, err = say("score", "mine/mood", "said.txt", "--data", "data")
-    assert err == "data/mood/dev.tsv: 25 rows, where the official count is 24\nAn odd file.\n"
+    assert err == "data/mood/dev.tsv: 25 dev rows, where the official count is 24\nAn odd file.\n"
 
 
 REFUSED = {

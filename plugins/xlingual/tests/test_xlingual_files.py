@@ -100,7 +100,7 @@ def test_sib200_fields_are_quoted_as_pandas_does(tmp_path: Path) -> None:
 def test_official_counts_are_compared(tmp_path: Path) -> None:
     content = f"{XNLI_HEAD}\n{xnli_row('sw', 'neutral', 'a', 'b')}"
     notes = read(tmp_path, "en/xnli", "test_sw", "xnli/xnli.test.tsv", content).notes
-    assert notes == ("1 rows, where the official count is 5,010",)
+    assert notes == ("1 test rows, where the official count is 5,010",)
 
 
 TAGS = ["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"]
