@@ -15,7 +15,7 @@ from benchrunner.plugins.diagnosis import diagnose as diagnose
 from benchrunner.plugins.discovery import discover as discover
 from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
-from benchrunner.process.interrupts import HeldBack as HeldBack
+from benchrunner.process import interrupts as interrupts
 from benchrunner.runs import predicting as predicting
 from benchrunner.runs.answering import Answered as Answered, answer as answer
 from benchrunner.runs.folder import find_run as find_run

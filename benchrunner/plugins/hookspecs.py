@@ -5,7 +5,7 @@ Plugins offer values; the hooks only carry them. Each docstring holds a complete
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -268,6 +268,24 @@ def read_study(
             return None
         backbones, tasks = Path(name).read_text().splitlines()
         return options.study(backbones.split(), runner.plugins.tasks_of(tasks.split()), runner)
+    """
+
+
+@hookspec
+def prepare_study(study: Any, runner: Any) -> Callable[[bool], None] | None:
+    """Check what must be built before the fits of a `Study`, such as the backbones of its systems, and return the
+    function that builds it: with True, it shows its progress. What is built already stays. None: nothing is to do.
+
+    from benchrunner import hookimpl, print_note
+
+    @hookimpl
+    def prepare_study(study, runner):
+        def build(show_progress):
+            runner.workspace.runs.mkdir(parents=True, exist_ok=True)
+            if show_progress:
+                print_note(f"fits of {', '.join(study.names)} are kept in {runner.workspace.runs}")
+
+        return build
     """
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from benchrunner.console.printing import print_note
 from benchrunner.errors import DataError, RequestError
-from benchrunner.fits.executor import CommandEstimate
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.search import Search
 from benchrunner.methods.method import Method
@@ -20,7 +19,6 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Fitting, LimitedRunners, different_fits
 from benchrunner.studies.searching.lines import is_searched, length_of, of_any_length
 from benchrunner.studies.study import Study
-from benchrunner.studies.system_commands import PROGRAM, estimate_command
 from benchrunner.tasks.task import Task
 
 ADVICE = "To leave this column out, name the others: --columns A,B."
@@ -88,17 +86,6 @@ def with_next_look(result: CellResult, runner: Runner) -> Cell:
             point = replace(point, fits=(*finished, *added))
         candidates.append(point)
     return replace(cell, candidates=tuple(candidates))
-
-
-def estimates(
-    study: Study, runner: Runner, *, program: Sequence[str] | None = None
-) -> dict[tuple[str, ...], CommandEstimate]:
-    """Ask the commands that build the study's backbones what they would do; raise an error for a bad command."""
-    estimates = {}
-    for words, system in study.commands.items():
-        with naming(f"{study.name}, system {system}"):
-            estimates[words] = estimate_command(words, runner.workspace, program=program or PROGRAM)
-    return estimates
 
 
 def check_data(study: Study, runners: LimitedRunners) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import final
 
-from benchrunner.console.printing import print_note
 from benchrunner.errors import Diverged, FitError, PluginError, RequestError, first_line
 from benchrunner.fits.cost import Cost
 from benchrunner.fits.executor import Executor
@@ -23,14 +21,13 @@ from benchrunner.studies.cells import Cell, CellKey, CellResult, Figure, Limited
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, NotedPredictions
-from benchrunner.studies.planning import check_data, estimates, fit_work, naming, planned
+from benchrunner.studies.planning import check_data, fit_work, naming, planned
 from benchrunner.studies.result import Result
 from benchrunner.studies.searching.budget import Budget
 from benchrunner.studies.searching.rungs import Rungs
 from benchrunner.studies.searching.until_clear import check_looks, next_cells
 from benchrunner.studies.selection import Ranking, select
 from benchrunner.studies.study import Place, Study, System
-from benchrunner.studies.system_commands import PROGRAM, run_command
 from benchrunner.tasks.task import Term
 from benchrunner.training import step_log
 
@@ -47,7 +44,6 @@ def run_study(
     keep_as: str | None = None,
     command: Sequence[str] = (),
     with_costs: bool = False,
-    program: Sequence[str] = PROGRAM,
     budget: str | None = None,
 ) -> Result:
     """Run the fits that are not finished, predict dev, and select. `read_study` reads the result again.
@@ -57,7 +53,7 @@ def run_study(
     left on standard error or in a notebook, and plain lines elsewhere; None shows it in notebooks only. The study is
     kept in the runs folder under `keep_as`, by default a name made of what is compared (`Result.name`), with `command`,
     the words of the command line that repeats the study. `with_costs` lets a plugin measure what the systems cost;
-    otherwise the result has the costs that were measured before. `program` runs the commands that build backbones.
+    otherwise the result has the costs that were measured before.
     `budget` limits what a search or a study with looks (`Fitting.looks`) adds: the number of all fits of the study
     ("40fits"), their passes over training data ("60epochs") or their time ("4h").
     """
@@ -66,8 +62,8 @@ def run_study(
         raise RequestError("No plugin measures costs (--cost): 'pip install benchrunner-speed' brings one.")
     show = in_notebook() if show_progress is None else show_progress
     runners = LimitedRunners(runner)
-    _check(study, runners, program)
-    _build(study, runner, program, show=show)
+    builders = _checked(study, runners)
+    _build(study, runner, builders, show=show)
     keeper = StudyKeeper(runner, keep_as or derived_name(study), study, command=command)
     run = _Run(runners, keeper, executor or Local(), show, limit)
     fitted = {}
@@ -111,23 +107,26 @@ def _measured(result: Result, runner: Runner, *, show: bool) -> list[Cost]:
         return [cost for part in parts for cost in part]
 
 
-def _check(study: Study, runners: LimitedRunners, program: Sequence[str]) -> None:
-    """Raise a `RequestError` for data, commands and backbones that are not there."""
+def _checked(study: Study, runners: LimitedRunners) -> list[Callable[[bool], None]]:
+    """Raise a `RequestError` for data, commands and backbones that are not there; return what builds the backbones."""
     runner = runners.runner
     check_data(study, runners)
-    estimates(study, runner, program=program)
+    builders: list[Callable[[bool], None]] = runner.plugins.hook.prepare_study(study=study, runner=runner)
+    if study.commands and not builders:
+        raise RequestError(
+            f"{study.name}: no plugin builds its backbones: 'pip install benchrunner-studies' brings one."
+        )
     _check_backbones(study, runner, before_commands=True)
+    return builders
 
 
-def _build(study: Study, runner: Runner, program: Sequence[str], *, show: bool) -> None:
-    """Run the commands that build the study's backbones."""
-    if not study.commands:
+def _build(study: Study, runner: Runner, builders: Sequence[Callable[[bool], None]], *, show: bool) -> None:
+    """Let plugins build the study's backbones."""
+    if not builders:
         return
     runner.observers.call("before_study", fits=())  # the fits are not known yet; a refusal must not come after hours
-    for number, (words, system) in enumerate(study.commands.items(), start=1):
-        if show:
-            print_note(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}")
-        run_command(words, runner.workspace, program=program, show_output=show)
+    for build in builders:
+        build(show)
     _check_backbones(study, runner)
 
 

@@ -38,6 +38,7 @@ SIGNATURES = {
     "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
     "read_study": "(name: str, runner: Any, parameters: Mapping[str, str], scale: str | None, "
     "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",
+    "prepare_study": "(study: Any, runner: Any) -> Callable[[bool], None] | None",
     "plan_study": "(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None",
     "read_value": "(kind: str, name: str, plugins: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
@@ -110,6 +111,17 @@ def test_the_documented_plan_counts_the_fits(tmp_path: Path, capsys: pytest.Capt
     study = compared(("words",), made.plugins.tasks_of(["mood"]), seeds=(0, 1, 2))
     documented("plan_study").plan_study(study, made, None, False)
     assert capsys.readouterr().out == "words on mine/mood: 3 fits at most\n"
+
+
+def test_the_documented_preparation_makes_the_folder_of_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = runner(tmp_path)
+    study = compared(("words",), made.plugins.tasks_of(["mood"]))
+    build = documented("prepare_study").prepare_study(study, made)
+    assert not made.workspace.runs.exists()
+    build(True)
+    assert made.workspace.runs.is_dir() and "fits of words are kept in" in capsys.readouterr().err
 
 
 def test_the_documented_reader_finds_a_task_beside_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import inline
-from benchrunner.studies.study_run import run_study
 from benchrunner_studies.dry_run import dry_run_study
+from benchrunner_studies.system_commands import prepared
 from kitchen import Kitchen
 
 
@@ -17,6 +17,6 @@ def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(inline.__file__).parent), *sys.path]))
-    for function in (run_study, dry_run_study):
+    for function in (prepared, dry_run_study):
         monkeypatch.setitem(function.__kwdefaults__, "program", (sys.executable, str(tmp_path / "bake.py")))
     return Kitchen(tmp_path, capsys)

@@ -13,7 +13,7 @@ import pytest
 
 from benchrunner import RequestError
 from benchrunner.results import Fit, discover
-from benchrunner.studies.system_commands import wait_passing_signals
+from benchrunner_studies.system_commands import wait_passing_signals
 from inline import METHODS, STUDIES, mood, own, pairs, plugin
 from kitchen import STUDY, Kitchen
 
@@ -106,7 +106,7 @@ def test_a_stop_signal_reaches_the_command_once() -> None:
 PARENT = """
 import pathlib, sys
 from benchrunner import Workspace
-from benchrunner.studies.system_commands import run_command
+from benchrunner_studies.system_commands import run_command
 folder = pathlib.Path(sys.argv[1])
 run_command([], Workspace(folder, folder), program=(sys.executable, "-c", sys.argv[2]))
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner import FitError, RequestError
-from benchrunner.results import Executor, Fit, FitOrder, FitRunner, HeldBack, Record, last_line, send_fits
+from benchrunner.results import Executor, Fit, FitOrder, FitRunner, Record, interrupts, last_line, send_fits
 from benchrunner_ray.cluster import connected, described, described_nodes, requested, some_node_has
 from benchrunner_ray.settings import RaySettings
 
@@ -66,7 +66,7 @@ class _Tasks:
             )
         known, progress = {fit.id: fit for fit in fits}, self._send(fits)
         while self._running:
-            with HeldBack():
+            with interrupts.HeldBack():
                 ready, _ = ray.wait(list(self._running), timeout=POLL_SECONDS)
                 self._report(known, progress)
                 self._check_nodes()

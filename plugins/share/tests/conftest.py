@@ -10,7 +10,7 @@ import pytest
 from shared_folders import SharedFolder, shared_folder
 
 import inline
-from benchrunner.results import run_study
+from benchrunner_studies.system_commands import prepared
 from command_line import Shell
 from kitchen import Kitchen
 
@@ -41,5 +41,5 @@ def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(inline.__file__).parent), *sys.path]))
-    monkeypatch.setitem(run_study.__kwdefaults__, "program", (sys.executable, str(tmp_path / "bake.py")))
+    monkeypatch.setitem(prepared.__kwdefaults__, "program", (sys.executable, str(tmp_path / "bake.py")))
     return Kitchen(tmp_path, capsys)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from benchrunner import hookimpl
@@ -34,3 +34,10 @@ def plan_study(study: Study, runner: Runner, jobs: int | None, as_json: bool) ->
     from benchrunner_studies.dry_run_table import print_plan
 
     print_plan(dry_run_study(study, runner, jobs=jobs), is_json=as_json)
+
+
+@hookimpl
+def prepare_study(study: Study, runner: Runner) -> Callable[[bool], None] | None:
+    from benchrunner_studies.system_commands import prepared
+
+    return prepared(study, runner)

@@ -12,6 +12,7 @@ from benchrunner import CheckpointError, CommandEstimate, DataError, Recipe
 from benchrunner.engine import Method, first_line
 from benchrunner.results import Fit, Local, Runner, Study, cells, planning
 from benchrunner_studies.finished_costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
+from benchrunner_studies.system_commands import PROGRAM, estimates
 
 FIRST_STAGE = "(first task)"
 """Text in place of a column's name, for fits of the task that a system is fine-tuned on first."""
@@ -191,9 +192,7 @@ def _wall_seconds(seconds: Iterable[float], jobs: int) -> float:
     return max(workers)
 
 
-def dry_run_study(
-    study: Study, runner: Runner, *, jobs: int | None = None, program: Sequence[str] | None = None
-) -> DryRun:
+def dry_run_study(study: Study, runner: Runner, *, jobs: int | None = None, program: Sequence[str] = PROGRAM) -> DryRun:
     """Plan a study. A column whose data is missing is listed in `problems`, and no error is raised.
 
     `jobs` is the number of fits that would run at the same time; None is the number that `run_study` would choose, or
@@ -201,7 +200,7 @@ def dry_run_study(
     """
     plan = _Plan(study, runner)
     commands = []
-    for words, estimate in planning.estimates(study, runner, program=program).items():
+    for words, estimate in estimates(study, runner, program=program).items():
         commands.append(PlannedCommand(words, study.commands[words], estimate))
     lines = (*plan.lines(study.stages, part=0), *plan.lines(study.cells, part=1))
     return DryRun(study.title, tuple(commands), lines, plan.problems, jobs or plan.jobs())

@@ -15,7 +15,7 @@ import torch
 
 from benchrunner import CheckpointError, DataError, FitError, RequestError
 from benchrunner.engine import Dropout, rounding, step_log
-from benchrunner.results import HeldBack
+from benchrunner.results import interrupts
 from benchrunner_bert.pretraining.continuation import check_same, with_steps_to_come
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.instances.batches import Packed, PretrainingBatch
@@ -61,7 +61,7 @@ class TrainingLoop:
 
     def run(self) -> bool:
         """Take all steps that are left; False where the run was stopped before the end and can continue."""
-        with HeldBack() as interrupt:
+        with interrupts.HeldBack() as interrupt:
             first, pending = self._resume()
             window = LogWindow(self.settings, self.model, self.engine, pending)
             if first == self.settings.steps:  # stopped after the last step, before the model was written

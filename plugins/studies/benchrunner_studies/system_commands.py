@@ -10,19 +10,42 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import IO
 
-from benchrunner.errors import FitError, RequestError
-from benchrunner.fits.executor import CommandEstimate
-from benchrunner.io.decoding import from_json
-from benchrunner.process.interrupts import interrupt_by, start_bound
-from benchrunner.process.platform_facts import stop_signals
-from benchrunner.workspace import Workspace
+from benchrunner import CommandEstimate, FitError, RequestError, Workspace, print_note
+from benchrunner.engine import decoding, platform_facts
+from benchrunner.results import Runner, Study, interrupts, planning
 
 PROGRAM = (sys.executable, "-m", "benchrunner")
 """Program that gets the words of a command."""
+
+
+def prepared(study: Study, runner: Runner, *, program: Sequence[str] = PROGRAM) -> Callable[[bool], None] | None:
+    """Check the commands of a study, and return the function that runs them; None if there are none."""
+    if not study.commands:
+        return None
+    estimates(study, runner, program=program)
+
+    def build(show_progress: bool) -> None:
+        for number, (words, system) in enumerate(study.commands.items(), start=1):
+            if show_progress:
+                print_note(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}")
+            run_command(words, runner.workspace, program=program, show_output=show_progress)
+
+    return build
+
+
+def estimates(
+    study: Study, runner: Runner, *, program: Sequence[str] = PROGRAM
+) -> dict[tuple[str, ...], CommandEstimate]:
+    """Ask the commands of a study what they would do; raise an error for one that cannot work."""
+    estimates = {}
+    for words, system in study.commands.items():
+        with planning.naming(f"{study.name}, system {system}"):
+            estimates[words] = estimate_command(words, runner.workspace, program=program)
+    return estimates
 
 
 def estimate_command(
@@ -54,7 +77,7 @@ def estimate_command(
             f"This command builds no backbone: {command}\nOnly commands that can estimate what is left to build, such "
             "as pretrain, may stand in make."
         )
-    return from_json(CommandEstimate, estimate, f"The estimate of {command}", RequestError)
+    return decoding.from_json(CommandEstimate, estimate, f"The estimate of {command}", RequestError)
 
 
 def run_command(
@@ -72,7 +95,7 @@ def run_command(
     """
     with contextlib.ExitStack() as stack:
         output: IO[bytes] | int = 2 if show_output else stack.enter_context(tempfile.TemporaryFile())
-        process, pipe = start_bound(
+        process, pipe = interrupts.start_bound(
             [*program, *words],
             env=_environment(workspace),
             stdout=output,
@@ -83,8 +106,8 @@ def run_command(
             stack.callback(os.close, pipe)
         wait_passing_signals(process)
         code = process.returncode
-        if code in {value for number in stop_signals() for value in (-number, 128 + number)}:
-            raise interrupt_by(abs(code) % 128)
+        if code in {value for number in platform_facts.stop_signals() for value in (-number, 128 + number)}:
+            raise interrupts.interrupt_by(abs(code) % 128)
         if code and not isinstance(output, int):
             output.seek(0)
             sys.stderr.write(output.read().decode(errors="replace"))
@@ -105,15 +128,17 @@ def wait_passing_signals(process: subprocess.Popen[bytes]) -> None:
         if os.name == "posix":  # on Windows, Ctrl-C reaches every process of the console
             process.send_signal(number)
 
-    heard = [number for number in stop_signals() if signal.getsignal(number) is not signal.SIG_IGN]  # as under nohup
-    before = {number: signal.signal(number, pass_on) for number in heard}
+    before = {}
+    for number in platform_facts.stop_signals():
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            before[number] = signal.signal(number, pass_on)
     try:
         process.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     if received:
-        raise interrupt_by(received[0])
+        raise interrupts.interrupt_by(received[0])
 
 
 def _own_group() -> int | None:
