@@ -1,6 +1,7 @@
-"""The hooks. A plugin is a module with some of these functions and an entry point in the group `benchrunner`.
+"""The hooks, but for those of `observer_specs`. A plugin is a module with some of these functions and an entry point.
 
-Plugins offer values; the hooks only carry them. Each docstring holds a complete plugin.
+The group of the entry point is `benchrunner`. Plugins offer values; the hooks only carry them. Each docstring holds a
+complete plugin.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.computing import Computing
     from benchrunner.fits.cost import Cost
     from benchrunner.fits.executor import Executor
-    from benchrunner.fits.fit import Fit, Prediction, Record
-    from benchrunner.fits.progress import Event
+    from benchrunner.fits.fit import Fit, Record
     from benchrunner.fits.search import Search
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
@@ -346,94 +346,4 @@ def measure_costs(  # type: ignore[empty-body]
             seconds = sum(records[fit.id].timings["seconds"] for fit in of_system)
             costs.append(comparison.Cost(system, "all fits", "s", seconds, note="with loading and encoding"))
         return costs
-    """
-
-
-@hookspec
-def before_study(fits: Sequence[Fit]) -> None:
-    """Observe that a study is about to start, with all its fits, also the finished ones; a `RequestError` refuses it.
-
-    from benchrunner import hookimpl
-
-    @hookimpl
-    def before_study(fits):
-        print(len(fits), "fits of", len({fit.task for fit in fits}), "tasks")
-    """
-
-
-@hookspec
-def after_study(fits: Sequence[Fit], records: Mapping[str, Record], selected: Sequence[Fit]) -> None:
-    """Observe that a study has ended: its fits, their records by the fits' ids, and the fits that dev selected.
-
-    from benchrunner import hookimpl
-
-    @hookimpl
-    def after_study(fits, records, selected):
-        failed = [fit.id for fit in fits if records[fit.id].status == "failed"]
-        print("failed:", failed, "selected:", [fit.id for fit in selected])
-    """
-
-
-@hookspec
-def before_fit(fit: Fit) -> None:
-    """Observe that a fit is about to start.
-
-    from benchrunner import hookimpl
-
-    @hookimpl
-    def before_fit(fit):
-        print("starting", fit.id)
-    """
-
-
-@hookspec
-def on_progress(fit: Fit, event: Event) -> None:
-    """Observe progress inside a fit, for example a training step. Every tenth step and the last one have figures: the
-    loss, the learning rate and the speed.
-
-    from benchrunner import hookimpl
-
-    @hookimpl
-    def on_progress(fit, event):
-        print(fit.id, event.kind, event.done, event.total)
-        if event.figures:
-            print("loss", event.figures["loss"], "learning rate", event.figures["lr"])
-            print(event.figures["examples_per_second"], "examples per second")
-    """
-
-
-@hookspec
-def after_fit(fit: Fit, record: Record) -> None:
-    """Observe that a fit has finished and its record has been written.
-
-    from benchrunner import hookimpl
-
-    @hookimpl
-    def after_fit(fit, record):
-        print(fit.id, record.status)
-    """
-
-
-@hookspec
-def after_predict(fit: Fit, prediction: Prediction, record: Record) -> None:
-    """Observe that a fit has answered a split and the answers have been written; the record has the scores.
-
-    from benchrunner import hookimpl
-
-    @hookimpl
-    def after_predict(fit, prediction, record):
-        for name, score in record.scores.items():
-            print(fit.id, prediction.split, name, score.value)
-    """
-
-
-@hookspec
-def on_fit_error(fit: Fit, error: Exception) -> None:
-    """Observe that a fit ended with an error, which its record contains too.
-
-    from benchrunner import hookimpl
-
-    @hookimpl
-    def on_fit_error(fit, error):
-        print(fit.id, error)
     """

@@ -12,7 +12,7 @@ import pluggy
 
 from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError, closest_names
-from benchrunner.plugins import hookspecs
+from benchrunner.plugins import hookspecs, observer_specs
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offers import Offer
 
@@ -201,4 +201,5 @@ def new_manager() -> pluggy.PluginManager:
     """Return a plugin manager that knows the hooks and no plugin."""
     manager = _Manager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
+    manager.add_hookspecs(observer_specs)
     return manager

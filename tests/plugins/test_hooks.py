@@ -16,7 +16,7 @@ import pytest
 from benchrunner import Answers, UnknownName, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.fits.progress import silent
-from benchrunner.plugins import hookspecs
+from benchrunner.plugins import hookspecs, observer_specs
 from benchrunner.plugins.hookspecs import GROUP
 from benchrunner.results import Computing, Event, Fit, Plugins, Runner, StudyOptions, compared, discover, run_study
 from benchrunner.runs.predicting import predict
@@ -55,7 +55,10 @@ SIGNATURES = {
 
 
 def hooks() -> dict[str, Callable[..., Any]]:
-    functions = inspect.getmembers(hookspecs, inspect.isfunction)
+    functions = [
+        *inspect.getmembers(hookspecs, inspect.isfunction),
+        *inspect.getmembers(observer_specs, inspect.isfunction),
+    ]
     return {name: one for name, one in functions if hasattr(one, f"{GROUP}_spec")}
 
 

@@ -31,7 +31,7 @@ import benchrunner_submit
 from benchrunner.command_line.main import parser
 from benchrunner.parameters.declared import parameters_of
 from benchrunner.parameters.parameter import Parameter
-from benchrunner.plugins import hookspecs
+from benchrunner.plugins import hookspecs, observer_specs
 from benchrunner.plugins.discovery import discover
 from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 from benchrunner_bert.pretraining.settings import Plan, Settings as PretrainingSettings, Texts
@@ -154,7 +154,7 @@ def _parameters(declared: Mapping[str, Parameter], prefix: str = "") -> str:
 def hooks() -> str:
     """Document every hook: its signature, what it is for, and the complete plugin in its docstring."""
     text = ""
-    for name, hook in vars(hookspecs).items():
+    for name, hook in {**vars(hookspecs), **vars(observer_specs)}.items():
         if hasattr(hook, f"{hookspecs.GROUP}_spec"):
             about, _, code = inspect.cleandoc(hook.__doc__ or "").partition("\n\n")
             text += f"### {name}\n\n{about}\n\n```python\n{textwrap.dedent(code).rstrip()}\n```\n\n"
