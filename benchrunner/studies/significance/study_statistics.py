@@ -14,14 +14,14 @@ from benchrunner.errors import BenchrunnerError, Undefined, first_line
 from benchrunner.metrics import ANSWERS, gold_rows
 from benchrunner.runs.predicting import extra_figures
 from benchrunner.statistics import Chance, Interval, chance_of_better, expected_best
-from benchrunner.statistics.crossings import Crossings, crossings
+from benchrunner.statistics.crossings import Crossings
 from benchrunner.statistics.intervals import FEW_CLUSTERS, interval_of_scored
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.ranks import MeanRank, Ranks, mean_ranks, ranks
 from benchrunner.statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
 from benchrunner.studies.cells import CellResult
+from benchrunner.studies.significance.curves import curve_crossings
 from benchrunner.studies.significance.differences import (
-    ALPHA,
     Pairing,
     SystemDifference,
     corrected_differences,
@@ -184,7 +184,7 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
         for name, rank in of_columns[column.name].items():
             of_places[name, column.name] = rank
     means = _mean_ranks(sides, of_columns)
-    crossed, uncrossed = _crossings(study, cells, sides)
+    crossed, uncrossed = curve_crossings(study, cells, sides)
     absent |= untested | uncrossed
     return StudyStatistics(intervals, tests, family, of_places, means, trials, crossed, clusters, absent)
 
@@ -241,45 +241,6 @@ def _tests(
             tests[pairing] = of_places[theirs, ours].reversed
     family = sum(bool(test.comparison.parts) for test in differences.values())
     return tests, family, {ours: reason for (ours, _), reason in absent.items()}
-
-
-def _crossings(
-    study: Study, cells: Mapping[Place, CellResult], sides: Mapping[Place, Side]
-) -> tuple[dict[Pairing, Crossings], dict[Place, str]]:
-    """Find where series of a figure cross that are compared, and why some crossings are absent."""
-    pairings = []
-    series = [pair for pair in study.pairs if study.points(*pair)]
-    for column in study.columns:
-        if column.is_tested and column.task:
-            pairings += [Pairing(*pair, column.name) for pair in series]
-    found = {}
-    absent = {}
-    of_look = ALPHA * min(shares(study.looks))
-    for pairing in pairings:
-        try:
-            points = _points(study, cells, sides, pairing)
-            ours, theirs = zip(*points.values(), strict=True)
-            found[pairing] = crossings(list(points), ours, theirs, alpha=of_look / len(pairings))
-        except Undefined as reason:
-            absent[pairing.places[0]] = first_line(reason)
-    return found, absent
-
-
-def _points(
-    study: Study, cells: Mapping[Place, CellResult], sides: Mapping[Place, Side], pairing: Pairing
-) -> dict[float, tuple[Side, Side]]:
-    """Map the places at which two series both have answers to these; raise `Undefined` if they make no curves."""
-    points = {}
-    seeds = set()
-    for at, system, other in study.points(pairing.system, pairing.other):
-        ours, theirs = Pairing(system, other, pairing.column).places
-        if ours in sides and theirs in sides:
-            points[study.place(at, cells[ours].cell) or 0.0] = (sides[ours], sides[theirs])
-            for place in (ours, theirs):
-                seeds.add(tuple(fit.seed for fit in cells[place].restarts))
-    if len(points) < 2 or min(points) <= 0 or len(seeds) > 1:
-        raise Undefined("a crossing needs two places above 0, and answers of the same seeds at all of them")
-    return points
 
 
 def _with_facts(
