@@ -58,24 +58,14 @@ def compared(
     fitting = Fitting(grid or Grid(), seeds, changes or {}, *chosen)
     named = by_name(backbones)
     _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)
-    systems = []
-    columns = []
-    cells = []
-    fittings = {}
-    for own_name, backbone in named.items():
-        for method in methods or (None,):
-            name = own_name if method is None or len(methods) < 2 else named_by_method(own_name, method)
-            if not limits:
-                systems.append(System(name, backbone, method=method))
-            for rows in dict.fromkeys(limits):
-                point = named_by_method(name, f"{place_text(rows)} rows")
-                systems.append(System(point, backbone, method=method, series=name, at=rows))
-                fittings[point] = replace(fitting, changes={**fitting.changes, "limit_train": rows})
+    systems = list(_systems(named, methods, limits, fitting))
+    columns = list[Column]()
+    cells = list[Cell]()
     for task in tasks:
         scored = tuple(split for split in task.named("test") if split in tests)
         of_task = list(_columns(task, scored))
         columns += of_task
-        for system in systems:
+        for system, own_fitting in systems:
             cell = Cell(
                 system.name,
                 task,
@@ -83,11 +73,27 @@ def compared(
                 tests=scored,
                 backbone=system.backbone,
                 method=system.method,
-                fitting=fittings.get(system.name, fitting),
+                fitting=own_fitting,
                 columns=tuple(column.name for column in of_task),
             )
             cells.append(cell)
-    return Study(tuple(systems), tuple(columns), tuple(cells), axis=TRAINING_ROWS * bool(limits))
+    axis = TRAINING_ROWS * bool(limits)
+    return Study(tuple(system for system, _ in systems), tuple(columns), tuple(cells), axis=axis)
+
+
+def _systems(
+    backbones: Mapping[str, str], methods: Sequence[str], limits: Sequence[int | None], fitting: Fitting
+) -> Iterator[tuple[System, Fitting]]:
+    """Yield a system for every backbone, method and number of training rows, with how its fits are made."""
+    for own_name, backbone in backbones.items():
+        for method in methods or (None,):
+            name = own_name if method is None or len(methods) < 2 else named_by_method(own_name, method)
+            if not limits:
+                yield System(name, backbone, method=method), fitting
+            for rows in dict.fromkeys(limits):
+                point = named_by_method(name, f"{place_text(rows)} rows")
+                changes = {**fitting.changes, "limit_train": rows}
+                yield System(point, backbone, method=method, series=name, at=rows), replace(fitting, changes=changes)
 
 
 def _check(

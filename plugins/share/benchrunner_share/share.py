@@ -63,14 +63,7 @@ def share_study(
     folder at `out` that has other contents, which is refused without.
     """
     _check_place(out)
-    for cell in study.cells:
-        limit = cell.cell.fitting.limit_dev
-        if limit is not None:
-            raise RequestError(
-                f"The study scores only {limit:,} rows of each dev split (--limit-dev), which are not the rows of "
-                "other people's scores. Repeat it without --limit-dev, which fits nothing again, and share that."
-            )
-        runner = cells.LimitedRunners(runner).of(cell.cell.fitting)
+    runner = _runner_of_all_rows(study, runner)
     private = Private(runner.workspace)
     shared = shared_result(study, private, _names(study, runner, private))
     answers = KeptAnswers(runner, private)
@@ -103,6 +96,19 @@ def share_study(
 
     write_folder_atomically(out, write)
     return Shared(out, verifications[0], len(written) + 1)
+
+
+def _runner_of_all_rows(study: Result, runner: Runner) -> Runner:
+    """Return the runner that reads the rows of dev that the study scores; raise a `RequestError` if these are few."""
+    for cell in study.cells:
+        limit = cell.cell.fitting.limit_dev
+        if limit is not None:
+            raise RequestError(
+                f"The study scores only {limit:,} rows of each dev split (--limit-dev), which are not the rows of "
+                "other people's scores. Repeat it without --limit-dev, which fits nothing again, and share that."
+            )
+        runner = cells.LimitedRunners(runner).of(cell.cell.fitting)
+    return runner
 
 
 def _texts(shared: Result, documents: StudyDocuments, page: str, *, with_rows: bool) -> Iterator[tuple[str, str]]:

@@ -109,7 +109,6 @@ def write_submission(
     settled = gaps.settle(board, missing, runner, fill=fill, partial=partial)
     part = settled.board
     path = submission_path(part, path)
-    has_official_rows = runner.workspace.settings.official_counts
     result: Result | None = None
     source = together(ensembles, runner)
     scores = scores_of_runs(ensembles, runner)
@@ -121,11 +120,12 @@ def write_submission(
         _predict(part, settled.filled, result, runner, show=show_progress)
         source = selected(part, result.cells, runner)
         scores = scores_of_result(result)
-    values = answers(part, source, settled.filled, runner)
-    for pair, value in values.items():
+    values = {}
+    for pair, value in answers(part, source, settled.filled, runner).items():
         values[pair] = _with_dev(pair[0], value, scores, options)
     marks = Marks(missing=settled.left_out)
-    manifest, faults = written_and_checked(part, path, values, marks, has_official_rows=has_official_rows)
+    is_official = runner.workspace.settings.official_counts
+    manifest, faults = written_and_checked(part, path, values, marks, has_official_rows=is_official)
     published = published or comparison.choose_published(runner.plugins.leaderboards.values())
     figures = dev_figures(settled.tasks, scores, published)
     return Submission(board, path, manifest, faults, result, figures, select_on_half)
