@@ -146,8 +146,8 @@ def kept_result(arguments: argparse.Namespace, runner: Runner) -> Result:
             raise unknown from None
 
 
-def add_planning(parser: argparse.ArgumentParser) -> None:
-    """Add the options for a study that is only planned, and for the name of one that is kept."""
+def add_study(parser: argparse.ArgumentParser) -> None:
+    """Add the options of all commands that run a study, but for those of its output."""
     parser.add_argument(
         "--dry-run",
         action="store_true",
@@ -166,15 +166,15 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         help="for --search, --early-stop and --until-clear: add grid points and restarts while all fits together "
         "cost at most 40fits, 60epochs, 4h or 90min",
     )
-
-
-def add_split(parser: argparse.ArgumentParser) -> None:
-    """Add the option for test splits that are answered besides dev."""
+    add_published(parser)
     parser.add_argument(
         "--split",
         metavar="A,B",
         help="test splits to answer besides all dev splits, scored if they have labels; they never select",
     )
+    add_recipe(parser)
+    add_workspace(parser)
+    add_computing(parser)
 
 
 def splits(arguments: argparse.Namespace) -> tuple[str, ...]:

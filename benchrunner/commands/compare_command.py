@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="A-B",
         help="compare these pairs of systems alone: 'A - B', or A-B where this can be read in one way only",
     )
-    options.add_planning(parser)
+    options.add_study(parser)
     study = parser.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
     study.add_argument(
         "--study", metavar="NAME", help="a study of 'benchrunner list studies', or the path of a .toml file"
@@ -47,11 +47,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="size of the study, where its file has several: tiny (minutes), small (an afternoon) or full (default)",
     )
-    options.add_published(parser)
-    options.add_split(parser)
-    options.add_recipe(parser)
-    options.add_workspace(parser)
-    options.add_computing(parser)
     study_commands.add_output(parser)
 
 

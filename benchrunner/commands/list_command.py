@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_columns, print_json, print_table
@@ -44,10 +44,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print what the plugins offer: all kinds in short, one kind, one value, or what a word is found in."""
     kind, name = arguments.kind, arguments.name
-    if name is not None and kind == "leaderboards":
-        return _show_board(arguments, arguments.plugins.leaderboards.find(name))
-    if name is not None and kind == "recipes":
-        return _show_recipe(arguments, arguments.plugins.recipes.find(name))
+    if name is not None and kind in _SHOWN:
+        value = getattr(arguments.plugins, kind).find(name)
+        if arguments.json:
+            of_kind = list_offers(arguments.plugins, [kind])[kind]
+            print_json({kind: [listed for listed in of_kind if listed.name == value.name]})
+        else:
+            _SHOWN[kind](value)
+        return DONE
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
     if kind is None and not arguments.json:
         _show_all_in_short(list_names(arguments.plugins))
@@ -103,11 +107,8 @@ def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
             print_line("  Without --recipe, every backbone gets the same recipe, each task's own: a fair comparison.")
 
 
-def _show_recipe(arguments: argparse.Namespace, recipe: NamedRecipe) -> int:
+def _show_recipe(recipe: NamedRecipe) -> None:
     """Print the values of a named recipe, with their source."""
-    if arguments.json:
-        print_json({"recipes": [recipe]})
-        return DONE
     print_line(f"{recipe.name}: {recipe.about} ({recipe.source})")
     print_columns(
         [("every task", _fields(recipe.values)), *((task, _fields(of)) for task, of in recipe.by_task.items())]
@@ -117,7 +118,6 @@ def _show_recipe(arguments: argparse.Namespace, recipe: NamedRecipe) -> int:
         print_line(f"  --grid {recipe.name} tries {'; '.join(lists)}")
     if recipe.notes:
         print_line(f"  {recipe.notes}")
-    return DONE
 
 
 def _fields(values: Mapping[str, object]) -> str:
@@ -125,20 +125,18 @@ def _fields(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
-def _show_board(arguments: argparse.Namespace, board: Leaderboard) -> int:
+def _show_board(board: Leaderboard) -> None:
     """Print all published results of one leaderboard, with their sources."""
-    if arguments.json:
-        boards = list_offers(arguments.plugins, ["leaderboards"])["leaderboards"]
-        listed = next(listed for listed in boards if listed.name == board.name)
-        print_json({"leaderboards": [listed]})
-        return DONE
     print_line(f"{board.title} ({board.url})" + ("" if board.published else ": no published results"))
     for title, table, notes in source_tables(board):
         print_line()
         print_table(table, notes, title=title)
     if any(row.by_default for row in board.published):
         print_line("\n* shown beside our figures unless --published names other systems")
-    return DONE
+
+
+_SHOWN: Mapping[str, Callable[[Any], None]] = {"leaderboards": _show_board, "recipes": _show_recipe}
+"""Kind -> what prints everything about a value of it."""
 
 
 def source_tables(board: Leaderboard) -> Iterator[tuple[str, Table, list[str]]]:

@@ -24,12 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--backbone", metavar="B", help=options.BACKBONES)
     source.add_argument("--init-from", metavar="RUN", help="start from a finished fit, like --backbone run:RUN")
-    options.add_planning(parser)
-    options.add_published(parser)
-    options.add_split(parser)
-    options.add_recipe(parser)
-    options.add_workspace(parser)
-    options.add_computing(parser)
+    options.add_study(parser)
     options.add_json(parser)
     parser.set_defaults(format="table")
 

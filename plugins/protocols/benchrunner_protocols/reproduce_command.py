@@ -20,12 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tasks", nargs="+", metavar="TASK", help="only these tasks or suites of the protocol (default: all)"
     )
-    options.add_planning(parser)
-    options.add_published(parser)
-    options.add_split(parser)
-    options.add_recipe(parser)
-    options.add_workspace(parser)
-    options.add_computing(parser)
+    options.add_study(parser)
     command_line.study_commands.add_output(parser)
 
 
