@@ -304,6 +304,22 @@ def plan_study(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None
     """
 
 
+@hookspec(firstresult=True)
+def write_table(form: str, table: Any, notes: Sequence[str]) -> str | None:
+    """Write the table of a study in a format of `compare --format`; None leaves it to other plugins. `table` is a
+    `comparison.Layout`, and `notes` are the lines below it.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def write_table(form, table, notes):
+        if form != "markdown":
+            return None
+        rows = [table.headers, ["---"] * len(table.headers), *(line.cells for line in table.lines)]
+        return "\\n".join([*map(" | ".join, rows), "", *notes])
+    """
+
+
 @hookspec
 def read_value(kind: str, name: str, plugins: Any) -> Any:
     """Read what a name means that no plugin offers, such as the path of a file; None leaves it to other plugins. `kind`

@@ -62,7 +62,7 @@ class Result:
     """System -> words of the benchrunner command that writes its submission to the study's leaderboard."""
     costs: tuple[Cost, ...] = ()
     """What the systems cost, where a plugin measured it."""
-    html: Callable[[Result], str] | None = field(default=None, repr=False, compare=False)
+    html: Callable[[Result], str | None] | None = field(default=None, repr=False, compare=False)
     """Writes the table that a notebook shows."""
     given_statistics: StudyStatistics | None = field(default=None, repr=False, compare=False)
     """Statistics that are known already; None means that they are computed on first use."""

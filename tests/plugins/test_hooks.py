@@ -18,13 +18,25 @@ from benchrunner.command_line.main import main
 from benchrunner.fits.progress import silent
 from benchrunner.plugins import hookspecs, observer_specs
 from benchrunner.plugins.hookspecs import GROUP
-from benchrunner.results import Computing, Event, Fit, Plugins, Runner, StudyOptions, compared, discover, run_study
+from benchrunner.results import (
+    Computing,
+    Event,
+    Fit,
+    Plugins,
+    Runner,
+    StudyOptions,
+    compared,
+    comparison,
+    discover,
+    run_study,
+)
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Observers
 from benchrunner_kit.testing import check_backbone, sentences
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.writing import write_answers
-from inline import QUICK, files, own, runner
+from inline import QUICK, files, mood, own, runner
+from made_results import made_result
 
 SIGNATURES = {
     "register_tasks": "() -> Iterable[Task]",
@@ -40,6 +52,7 @@ SIGNATURES = {
     "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",
     "prepare_study": "(study: Any, runner: Any) -> Callable[[bool], None] | None",
     "plan_study": "(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None",
+    "write_table": "(form: str, table: Any, notes: Sequence[str]) -> str | None",
     "read_value": "(kind: str, name: str, plugins: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
     "computing: Computing, show_progress: bool) -> Sequence[Cost]",
@@ -125,6 +138,14 @@ def test_the_documented_preparation_makes_the_folder_of_runs(
     assert not made.workspace.runs.exists()
     build(True)
     assert made.workspace.runs.is_dir() and "fits of words are kept in" in capsys.readouterr().err
+
+
+def test_the_documented_table_has_a_row_for_each_line() -> None:
+    result = made_result([mood()], ["a"])
+    table = comparison.layout(result, comparison.NOTHING_PUBLISHED)
+    text = documented("write_table").write_table("markdown", table, ["a note"])
+    assert len(text.splitlines()) == 2 + len(table.lines) + 2 + table.headers[-1].count("\n")
+    assert text.splitlines()[-1] == "a note" and documented("write_table").write_table("latex", table, []) is None
 
 
 def test_the_documented_reader_finds_a_task_beside_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

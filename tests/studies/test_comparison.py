@@ -14,7 +14,7 @@ from benchrunner.statistics.paired_test import Claim
 from benchrunner.statistics.ranks import MeanRank, ranks
 from benchrunner.statistics.variance_parts import Part
 from benchrunner.studies.comparison.conclusions import conclusions
-from benchrunner.studies.comparison.formats import as_page, as_table, as_text
+from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.remarks import remarks
@@ -23,7 +23,7 @@ from benchrunner.studies.result import Computing, Result
 from benchrunner.studies.significance.differences import Pairing, SystemDifference
 from benchrunner.studies.significance.study_statistics import StudyStatistics
 from inline import mood
-from made_results import cells, lines, made_result
+from made_results import cells, lines, made_result, written
 from published_moods import MEAN, choice
 
 NAMES = [
@@ -146,16 +146,16 @@ def test_one_restart_has_no_interval_over_restarts() -> None:
 
 def test_markdown_latex_and_html_escape_names() -> None:
     made = result(HOSTILE, "b")
-    text = {form: as_text(form, made, choice("none")) for form in ("markdown", "latex")}
+    text = {form: written(form, made, choice("none")) for form in ("markdown", "latex")}
     head = text["markdown"].splitlines()[0]
     assert "<script" not in text["markdown"] and head.count("|") - head.count("\\|") == 6
     assert r"\&\_" in text["latex"] and "&_" not in text["latex"].replace(r"\&\_", "")
-    page = as_page(made)
+    page = written("html", made)
     assert "<script" not in page and "&lt;script&gt;" in page
 
 
 def test_the_long_csv_has_a_line_for_every_score() -> None:
-    text = as_text("csv", with_statistics(result("=1+1", "b"), {"mine/mood": 0.1}), long=True)
+    text = written("csv", with_statistics(result("=1+1", "b"), {"mine/mood": 0.1}), long=True)
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 2 * 2 * 2
     assert {row["backbone"] for row in rows} == {"'=1+1", "b"}
@@ -257,16 +257,16 @@ def test_three_systems_are_rows_with_headlines_as_columns() -> None:
 
 def test_a_suite_average_stands_instead_of_mean_ranks() -> None:
     made = ranked({"mood": ABOVE, "two": ABOVE}, "a", "b", "c")
-    assert as_text("markdown", made).splitlines()[0].endswith(" mean rank |")
+    assert written("markdown", made).splitlines()[0].endswith(" mean rank |")
     averaged = made_result([mood(suite=MEAN), mood(name="mine/two")], "abc")
     averaged = replace(averaged, given_statistics=made.statistics)
-    head = as_text("markdown", averaged).splitlines()[0]
+    head = written("markdown", averaged).splitlines()[0]
     assert head == "| backbone | mine/mood accuracy | mine/two accuracy | mean | score |"
 
 
 def test_the_best_group_is_bold_in_markdown_and_latex() -> None:
     made = ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")
-    markdown, latex = (as_text(form, made, choice("none")) for form in ("markdown", "latex"))
+    markdown, latex = (written(form, made, choice("none")) for form in ("markdown", "latex"))
     assert markdown.count("**93.1 ± 1.2") == latex.count(r"\textbf{93.1 $\pm$ 1.2") == 3
     assert r"| b | 93.1 ± 1.2 | **93.1 ± 1.2 =** |" in markdown
     assert r"a & \textbf{93.1 $\pm$ 1.2 *} & \textbf{93.1 $\pm$ 1.2 =}" in latex
@@ -281,7 +281,7 @@ def test_many_columns_stand_in_groups_below_each_other(width: int) -> None:
     assert sum("b/another" in line for line in shown) == {80: 4, 100: 3}[width]
     assert all(f"mine/task-{number}" in "".join(shown) for number in range(12))
     assert sum(line.count("[91.0, 95.3]") for line in shown) == 12 * len(NAMES)
-    assert "mine/task-11" in as_text("markdown", made, choice("none")).splitlines()[0]
+    assert "mine/task-11" in written("markdown", made, choice("none")).splitlines()[0]
 
 
 def test_a_ranking_says_which_systems_are_equivalent() -> None:
@@ -327,7 +327,7 @@ def test_many_single_pre_trainings_stay_in_eight_lines(count: int, length: int) 
 
 def test_a_mark_of_csv_is_no_formula() -> None:
     made = ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")
-    rows = list(csv.DictReader(io.StringIO(as_text("csv", made, long=True))))
+    rows = list(csv.DictReader(io.StringIO(written("csv", made, long=True))))
     marks = {(row["system"], row["task"]): row["mark"] for row in rows if row["mark"]}
     assert marks == {("a", "mine/one"): "*", ("a", "mine/two"): "=", ("b", "mine/two"): "="}
 

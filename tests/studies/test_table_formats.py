@@ -13,10 +13,10 @@ from test_comparison import ABOVE, HOSTILE, ranked, result, with_statistics
 
 from benchrunner.errors import RequestError
 from benchrunner.studies.comparison.footnotes import footnotes
-from benchrunner.studies.comparison.formats import as_table, as_text
+from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.table import Shown
 from inline import mood
-from made_results import lines, made_result
+from made_results import lines, made_result, written
 from published_moods import MEAN, choice
 
 
@@ -25,7 +25,7 @@ def tree(page: str) -> ElementTree.Element:
 
 
 def test_html_has_a_caption_scopes_and_a_strong_best_group() -> None:
-    page = tree(as_text("html", ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")))
+    page = tree(written("html", ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")))
     assert page.findtext("table/caption") == "dev, mean ± sd [95 %]"
     heads = page.findall("table/thead/tr/th")
     assert [head.text for head in heads] == ["backbone", "mine/one accuracy", "mine/two accuracy", "mean rank"]
@@ -37,7 +37,7 @@ def test_html_has_a_caption_scopes_and_a_strong_best_group() -> None:
 
 def test_every_row_of_html_has_as_many_cells_as_the_head() -> None:
     made = with_statistics(made_result([mood(suite=MEAN)], ["a", "b", HOSTILE]), {"mine/mood": 0.1})
-    page = tree(as_text("html", made, choice("all"), Shown(best=True)))
+    page = tree(written("html", made, choice("all"), Shown(best=True)))
     columns = len(page.findall("table/thead/tr/th"))
     covered = 0
     for row in page.findall("table/tbody/tr"):
@@ -113,9 +113,9 @@ def test_latex_compiles_and_is_not_wider_than_the_page(tmp_path: Path) -> None:
     for names in ([hostile], ["[a]", "*b"], [*"abcdefgh", hostile]):
         made = with_statistics(made_result(tasks, names), {})
         for shown in (Shown(), Shown(intervals=False, best=True)):
-            tables.append(as_text("latex", made, choice("all"), shown))
-        tables.append(as_text("latex", made, long=True))
-    tables.append(as_text("latex", ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")))
+            tables.append(written("latex", made, choice("all"), shown))
+        tables.append(written("latex", made, long=True))
+    tables.append(written("latex", ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")))
     body = "\n\\clearpage\n".join(tables)
     packages = r"\usepackage[T1]{fontenc}\usepackage{booktabs,graphicx}"
     text = f"\\documentclass{{article}}{packages}\\begin{{document}}\n{body}\n\\end{{document}}"

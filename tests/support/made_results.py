@@ -3,12 +3,15 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 from benchrunner import Recipe, Score, Task, Term
-from benchrunner.results import Fit
+from benchrunner.results import Fit, comparison, discover
 from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.cells import Candidate, CellResult, Figure
 from benchrunner.studies.result import Result
+from inline import REPORT
 
 
 def made_result(tasks: Sequence[Task], backbones: Sequence[str], *, best: float = 0.948, mean: float = 0.931) -> Result:
@@ -40,3 +43,10 @@ def lines(renderable: object, width: int) -> list[str]:
     with console.capture() as capture:
         console.print(renderable)
     return [line.rstrip() for line in capture.get().splitlines()]
+
+
+def written(form: str, result: Result, *arguments: Any, **options: Any) -> str:
+    """Write the table of a result without a runner as `comparison.as_text` writes that of a study."""
+    folder = SimpleNamespace(record=lambda: None)
+    made: Any = SimpleNamespace(plugins=discover(extra=[REPORT], installed=False), folder=lambda fit: folder)
+    return comparison.as_text(form, replace(result, runner=made), *arguments, **options)

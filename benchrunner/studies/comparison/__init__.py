@@ -8,13 +8,14 @@ from benchrunner.studies.comparison.json_values import as_json, series
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout, score_text
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.remarks import remarks
-from benchrunner.studies.comparison.table import Layout, Shown
+from benchrunner.studies.comparison.table import Layout, Line, Shown
 from benchrunner.studies.study import row_name
 
 __all__ = [
     "NOTHING_PUBLISHED",
     "Cost",
     "Layout",
+    "Line",
     "Marks",
     "PublishedChoice",
     "Shown",

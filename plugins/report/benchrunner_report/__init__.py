@@ -1,13 +1,25 @@
-"""Reports for benchrunner: a study as one file of HTML that opens without a network."""
+"""Reports for benchrunner: a study as one file of HTML that opens without a network, and its table for papers."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from benchrunner import hookimpl
+
+if TYPE_CHECKING:
+    from benchrunner.results import comparison
 
 
 @hookimpl
 def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     about = "write a kept study, or finished runs, as one file of HTML that opens without a network"
     cli.add_parser("report", help=about, module="benchrunner_report.report_command")
+
+
+@hookimpl
+def write_table(form: str, table: comparison.Layout, notes: Sequence[str]) -> str | None:
+    from benchrunner_report.table_formats import WRITERS
+
+    return WRITERS[form](table, notes) if form in WRITERS else None

@@ -1,0 +1,149 @@
+"""Tables as Markdown, LaTeX and HTML, with their notes."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from benchrunner.results import comparison
+
+
+def as_markdown(table: comparison.Layout, notes: Iterable[str]) -> str:
+    """Write a table in Markdown, with the notes as a list below it; published figures are in italics."""
+    lines = [
+        _markdown_row(map(_markdown, table.headers)),
+        _markdown_row("---:" if numeric else "---" for numeric in table.numeric),
+    ]
+    for line in table.lines:
+        lines.append(_markdown_row(_emphasized(line, _markdown, "*{}*", "**{}**")))
+    lines.append("")
+    lines += [f"- {_markdown(note)}" for note in (table.title, *notes) if note]
+    return "\n".join(lines)
+
+
+def _emphasized(line: comparison.Line, escape: Callable[[str], str], published: str, best: str) -> Iterator[str]:
+    """Yield the escaped cells of a line: published figures, and the best figures of a column, in their forms."""
+    for number, text in enumerate(line.cells):
+        cell = escape(text)
+        if number in line.best:
+            cell = best.format(cell)
+        elif cell and line.kind == "published":
+            cell = published.format(cell)
+        yield cell
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown(text: str) -> str:
+    """Escape what Markdown or HTML would read as markup."""
+    escaped = html.escape(" ".join(text.split()), quote=False)
+    return re.sub(r"[\\|*_`\[\]#]", r"\\\g<0>", escaped)
+
+
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "±": r"$\pm$",
+    }
+)
+
+
+def _latex(text: str) -> str:
+    return " ".join(text.split()).translate(_LATEX)
+
+
+LATEX_PACKAGES = "% In the preamble: \\usepackage{booktabs,graphicx}"
+
+
+def as_latex(table: comparison.Layout, notes: Iterable[str]) -> str:
+    """Write a floating table in LaTeX, not wider than the text, with its legend; notes stand as comments below it."""
+    columns = "".join("r" if numeric else "l" for numeric in table.numeric)
+    lines = [
+        LATEX_PACKAGES,
+        r"\begin{table}",
+        r"\centering",
+        *([f"\\caption{{{_latex(table.title)}}}"] if table.title else ()),
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        f"\\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        _latex_row(map(_latex_header, table.headers, table.numeric)),
+        r"\midrule",
+    ]
+    for number, line in enumerate(table.lines):
+        if line.begins_group and number:
+            lines.append(r"\midrule")
+        lines.append(_latex_row(_emphasized(line, _latex, r"\textit{{{}}}", r"\textbf{{{}}}")))
+    lines += [r"\bottomrule", r"\end{tabular}}"]
+    if table.legend:
+        lines += [r"\par\smallskip\footnotesize", *(f"{_latex(text.replace('  ', ': ', 1))}." for text in table.legend)]
+    lines.append(r"\end{table}")
+    lines += [f"% {' '.join(note.split())}" for note in notes]
+    return "\n".join(lines)
+
+
+def _latex_header(header: str, numeric: bool) -> str:
+    """Write the lines of a header below each other."""
+    lines = r" \\ ".join(map(_latex, header.split("\n")))
+    side = "r" if numeric else "l"
+    return f"\\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{lines}\\end{{tabular}}" if "\n" in header else lines
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    """Write the cells of a row; without the braces, `\\\\` before it would take a bracket or a star as its option."""
+    row = " & ".join(cells)
+    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"
+
+
+def as_html(table: comparison.Layout, notes: Iterable[str]) -> str:
+    """Write a table in HTML for pages of any style and for notebooks, with the notes as a list below it."""
+    head = _html_row(f'<th scope="col">{_html(header)}</th>' for header in table.headers)
+    body = ""
+    for number, line in enumerate(table.lines):
+        if line.begins_group and number:
+            body += "</tbody>\n<tbody>\n"
+        body += _html_row(_html_cells(line, table.lines[number + 1 :]))
+    caption = f"<caption>{_html(table.title)}</caption>\n" if table.title else ""
+    page = f"<table>\n{caption}<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+    listed = "".join(f"<li>{_html(note)}</li>\n" for note in notes)
+    return f"{page}<ul>\n{listed}</ul>" if listed else page.rstrip()
+
+
+def _html_row(cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(cells)}</tr>\n"
+
+
+def _html_cells(line: comparison.Line, below: Iterable[comparison.Line]) -> Iterator[str]:
+    """Yield the cells of a line. Its name is the header of the nameless lines below too, which have no such cell."""
+    name, *figures = _emphasized(line, _html, "<em>{}</em>", "<strong>{}</strong>")
+    if line.cells[0]:
+        rows = 1
+        for other in below:
+            if other.cells[0]:
+                break
+            rows += 1
+        spanned = f' rowspan="{rows}"' if rows > 1 else ""
+        yield f'<th scope="row"{spanned}>{name}</th>'
+    for figure in figures:
+        yield f"<td>{figure}</td>"
+
+
+def _html(text: str) -> str:
+    """Escape a text of one or several lines."""
+    return "<br>".join(html.escape(" ".join(line.split())) for line in text.split("\n"))
+
+
+WRITERS: Mapping[str, Callable[[comparison.Layout, Iterable[str]], str]] = {
+    "markdown": as_markdown,
+    "latex": as_latex,
+    "html": as_html,
+}
+"""Format -> the function that writes a table with its notes."""
