@@ -41,7 +41,7 @@ def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[
     from benchrunner import Recipe, Workspace
     from benchrunner.methods.heads import LinearHead
     from benchrunner.results import Runner, discover
-    from benchrunner.training.inference import predict
+    from benchrunner.training.inference import Inference
 
     runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), Computing("cpu"))
     task = runner.plugins.tasks.find(task_name)
@@ -73,9 +73,8 @@ def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[
     )
 
     def own() -> Any:
-        model, device = (lambda batch: head(encoder, batch)), torch.device("cpu")
-        budget, precision = Recipe().micro_tokens, arguments.precision
-        return predict(model, features, device, level=head.level, precision=precision, micro_tokens=budget)
+        inference = Inference(torch.device("cpu"), arguments.precision, Recipe().micro_tokens)
+        return inference.predict(lambda batch: head(encoder, batch), features, head.level)
 
     def sorted_rows() -> Any:
         predictions = trainer.predict([rows[at] for at in order]).predictions

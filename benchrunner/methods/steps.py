@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -17,8 +17,9 @@ from benchrunner.fits.progress import Event
 from benchrunner.io.decoding import as_json
 from benchrunner.io.files import write_folder_atomically
 from benchrunner.methods.method import BackboneReference, Job, Outcome
-from benchrunner.training import inference, numerics
+from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.inference import Inference, Level
 from benchrunner.training.loop import Training
 from benchrunner.training.machine import bf16_gain
 
@@ -225,19 +226,21 @@ def predict(
     job: Job,
     model: Model,
     features: Features,
-    level: Literal["sequence", "token"],
+    level: Level,
 ) -> np.ndarray:
     """Compute the outputs for all features, in their order: the head's, seen by the layers that the problem owns."""
     load_learned(job.model, job.own_layers)
     for layers in job.own_layers.values():
         layers.to(job.computing.device).eval()
-    return inference.predict(
-        _with_own_layers(job, model),
-        features,
+    return _inference(job).predict(_with_own_layers(job, model), features, level)
+
+
+def _inference(job: Job) -> Inference:
+    """Return how a job computes without gradients."""
+    return Inference(
         torch.device(job.computing.device),
-        level=level,
-        precision=job.fit.recipe.precision,
-        micro_tokens=job.fit.recipe.micro_tokens,
+        job.fit.recipe.precision,
+        job.fit.recipe.micro_tokens,
         report=lambda done, total: job.report(Event("predicting", done, total)),
         kernels=job.kernels,
     )
@@ -252,15 +255,7 @@ def visit_batches(
 
     Batches become smaller where memory runs out: `visit` is then called again with parts of the batch that failed.
     """
-    inference.visit_batches(
-        visit,
-        features,
-        torch.device(job.computing.device),
-        precision=job.fit.recipe.precision,
-        micro_tokens=job.fit.recipe.micro_tokens,
-        report=lambda done, total: job.report(Event("predicting", done, total)),
-        kernels=job.kernels,
-    )
+    _inference(job).visit_batches(visit, features)
 
 
 def numerics_of_frozen(job: Job, encoder: Encoder, *, libraries: Sequence[str] = ()) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from benchrunner.errors import Diverged
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.problem import HeadShape
-from benchrunner.training.inference import predict
+from benchrunner.training.inference import Inference
 from benchrunner_kit.testing import MOOD, TinyEncoder
 from tiny_fits import CPU, features
 
@@ -38,7 +38,7 @@ def test_outputs_that_are_not_finite_are_counted() -> None:
         return torch.tensor([[1.0, 2.0]] * 7 + [[1.0, torch.nan], [torch.inf, 1.0]])
 
     with pytest.raises(Diverged, match="the outputs of 2 of 9 sequences are not finite numbers"):
-        predict(model, features(9), CPU, level="sequence", precision="fp32", micro_tokens=10_000)
+        Inference(CPU, "fp32", 10_000).predict(model, features(9), "sequence")
 
 
 @pytest.mark.parametrize("micro_tokens", [1, 30, 10_000])
@@ -48,15 +48,8 @@ def test_predictions_are_in_row_order_for_any_micro_batch_size(micro_tokens: int
     head = LinearHead(12, MOOD.head, seed=1)
     nn.init.normal_(head.output.weight, generator=torch.Generator().manual_seed(1))
     seen: list[tuple[int, int]] = []
-    outputs = predict(
-        lambda batch: head(encoder, batch),
-        data,
-        CPU,
-        level="sequence",
-        precision=precision,
-        micro_tokens=micro_tokens,
-        report=lambda done, total: seen.append((done, total)),
-    )
+    inference = Inference(CPU, precision, micro_tokens, report=lambda done, total: seen.append((done, total)))
+    outputs = inference.predict(lambda batch: head(encoder, batch), data, "sequence")
     alone = [head(encoder, collate(data, np.array([unit]), CPU)).detach() for unit in range(40)]
     assert outputs.dtype == np.float32 and outputs.shape == (40, 2)
     near = 1e-5 if precision == "fp32" else 0.1

@@ -14,7 +14,7 @@ from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.problem import HeadShape
 from benchrunner.training import numerics, optimizer
-from benchrunner.training.inference import Level, predict
+from benchrunner.training.inference import Inference, Level
 from benchrunner.training.memory import computed_in_parts
 from benchrunner_kit.testing import TinyEncoder
 from tiny_fits import CPU, RECIPE, Killed, Model, difference, features, fitted, killed_after
@@ -176,7 +176,7 @@ def test_predictions_take_smaller_batches_where_memory_runs_out(level: Level, fa
 
     def outputs(wrap: Callable[[Model], Model]) -> np.ndarray:
         model = wrap(lambda batch: head(encoder, batch))
-        return predict(model, data, CPU, level=level, precision="fp32", micro_tokens=100)
+        return Inference(CPU, "fp32", 100).predict(model, data, level)
 
     np.testing.assert_allclose(outputs(room_for(30, fault)), outputs(lambda model: model), atol=1e-5)
     with pytest.raises(FitError, match="with a single unit of 16 tokens"):
