@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, final
 
+from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.process.platform_facts import stop_signals
 
 if TYPE_CHECKING:
     import subprocess
+    from multiprocessing.connection import Connection
 
 _PIPE = "BENCHRUNNER_STARTED_BY"
 """Environment variable with the number of a pipe's end, which reads as empty once the parent has ended."""
+
+_OF_TERMINALS = [number for number in stop_signals() if number != signal.SIGTERM]
 
 
 @final
@@ -127,6 +132,43 @@ def start_bound(
     finally:
         os.close(read_end)
     return process, write_end
+
+
+def start_connected(work: Callable[[int], None]) -> tuple[subprocess.Popen[bytes], Connection[Any, Any]]:
+    """Start a process that calls a function of a module, with the descriptor of a connection to this process.
+
+    Return the process and this end of the connection. A terminal's Ctrl-C and its end do not reach the process before
+    `accepted` takes the descriptor. Standard output is this process's alone, and may be JSON that nothing else must be
+    printed into.
+    """
+    import subprocess
+    from multiprocessing import Pipe
+
+    ours, theirs = Pipe()
+    path = [str(folder) for folder in sys.path]
+    call = f"from {work.__module__} import {work.__name__}; {work.__name__}({theirs.fileno()})"
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_TERMINALS)
+    try:
+        words = [sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; {call}"]
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=2, pass_fds=(theirs.fileno(),))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+    return process, ours
+
+
+def accepted(descriptor: int) -> Connection[Any, Any]:
+    """Take the connection of a process that `start_connected` started, which ignores a terminal's signals from now."""
+    from multiprocessing.connection import Connection
+
+    for number in _OF_TERMINALS:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_TERMINALS)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.set_inheritable(descriptor, False)
+    prepare_streams()
+    sys.stdout = sys.stderr
+    return Connection(descriptor)
 
 
 def end_with_parent() -> None:

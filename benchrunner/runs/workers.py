@@ -19,20 +19,18 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Self, final
 
 from benchrunner.console.printing import print_note
-from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import FitError
 from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import Event
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.loading import end_beside_threads
-from benchrunner.process.interrupts import HeldBack
+from benchrunner.process.interrupts import HeldBack, accepted, start_connected
 from benchrunner.runs.core_shares import CoreShares
 from benchrunner.runs.orders import FitAnswer, FitOrder
 from benchrunner.runs.runner import Report, Runner
@@ -50,9 +48,6 @@ STOPPED = 130
 LAST_WORDS_SECONDS = 1.0
 """Time in which the messages of a worker that has ended are received. A process that the worker started may keep the
 connection open for ever."""
-
-_START = "import sys; sys.path[:] = {path!r}; from benchrunner.runs.workers import work; work({descriptor})"
-
 
 Message = FitAnswer | tuple[str, Event]
 """Message of a worker: the answer to an order, or an event of the fit with an id."""
@@ -217,22 +212,7 @@ class Workers:
 
 def _started(device: str) -> Worker:
     """Start a worker process. It can take its first order while it still imports torch."""
-    ours, theirs = Pipe()
-    command = _START.format(path=[str(folder) for folder in sys.path], descriptor=theirs.fileno())
-    # A terminal's Ctrl-C and its end reach the whole group, and the parent decides. Blocked here, they cannot reach a
-    # worker before the worker ignores them.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-c", command],
-            stdin=subprocess.DEVNULL,
-            stdout=2,  # standard output is the parent's, and may be JSON that nothing else must be printed into
-            pass_fds=(theirs.fileno(),),
-        )
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        theirs.close()
-    return Worker(process, ours, device)
+    return Worker(*start_connected(work), device)
 
 
 def devices_of_workers(device: str, jobs: int) -> list[str]:
@@ -286,14 +266,7 @@ def _death(worker: Worker, interrupt: HeldBack) -> BaseException:
 
 def work(descriptor: int) -> None:
     """Body of a worker process: run the fits that the parent hands out, one after another."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.set_inheritable(descriptor, False)
-    prepare_streams()
-    sys.stdout = sys.stderr
-    connection: Connection[Message, FitOrder | None] = Connection(descriptor)
+    connection: Connection[Message, FitOrder | None] = accepted(descriptor)
     orders: queue.SimpleQueue[FitOrder | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, orders), daemon=True).start()
     import torch  # noqa: F401 - else a plugin that imports torch would seem to load slowly
