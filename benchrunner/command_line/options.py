@@ -59,33 +59,8 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
     """Add the options for devices, progress, checkpoints and trusted code."""
     from benchrunner.fits.computing import Computing
 
-    parser.add_argument("--device", default=Computing.device, help="cpu, cuda, cuda:1, mps, ... (default: auto)")
+    Computing.add_options(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.add_argument(
-        "--checkpoint-every",
-        type=float,
-        default=Computing.checkpoint_seconds,
-        metavar="SECONDS",
-        help="seconds between checkpoints of a fit: the most work that is lost if it is killed "
-        f"(default: {Computing.checkpoint_seconds:.0f})",
-    )
-    parser.add_argument(
-        "--recompute",
-        action="store_true",
-        help="compute the layers of a trained encoder twice: less memory, a third more time, the same results",
-    )
-    parser.add_argument(
-        "--no-cuda-graphs",
-        dest="cuda_graphs",
-        action="store_false",
-        help="on a CUDA GPU: launch the kernels of a training step one by one; the last bits of results differ",
-    )
-    parser.add_argument(
-        "--no-kernels",
-        dest="kernels",
-        action="store_false",
-        help="on a CPU: let torch compute what compiled kernels of a plugin would compute",
-    )
     parser.add_argument(
         "--trust-code",
         action="append",
@@ -259,13 +234,7 @@ def computing(arguments: argparse.Namespace) -> Computing:
     """Take how fits are computed from the options of `add_computing`."""
     from benchrunner.fits.computing import Computing
 
-    return Computing(
-        arguments.device,
-        arguments.checkpoint_every,
-        arguments.recompute,
-        arguments.cuda_graphs,
-        arguments.kernels,
-    )
+    return Computing(**Computing.given(arguments))
 
 
 def study_options(arguments: argparse.Namespace, *, study_file: bool = False) -> StudyOptions:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from benchrunner.errors import RequestError
+from benchrunner.parameters.declared import Declared, parameter
+from benchrunner.process.platform_facts import available_cores, can_run_workers
 
 if TYPE_CHECKING:
     import torch
@@ -14,29 +16,63 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True)
-class Computing:
+class Computing(Declared):
     """How fits are computed. No field is part of a fit's id: records say in their numerics how a fit was computed."""
 
-    device: str = "auto"
-    """Name of the device for torch, such as "cpu" or "cuda:1". `auto` is a GPU if torch can use one, else the CPU."""
-    checkpoint_seconds: float = 120.0
-    """Seconds of training between two checkpoints: the most work that a killed fit can lose."""
-    recompute: bool = False
-    """Whether the backward pass computes a trained encoder's layers again: less memory, the same results."""
-    cuda_graphs: bool = True
-    """Whether a CUDA GPU computes training steps by CUDA graphs, where the model and the problem can."""
-    kernels: bool = True
-    """Whether the kernels that a plugin offers compute some operators on a CPU, in place of torch."""
-
-    def __post_init__(self) -> None:
-        if not self.checkpoint_seconds >= 0:
-            raise RequestError(
-                f"--checkpoint-every must be a number of seconds from zero up, not {self.checkpoint_seconds}."
-            )
+    device: str = parameter("auto", "cpu, cuda, cuda:1, mps, ...; auto is a GPU if torch can use one, else the CPU")
+    checkpoint_seconds: float = parameter(
+        120.0,
+        "seconds between checkpoints of a fit: the most work that is lost if it is killed",
+        at_least=0,
+        option="checkpoint-every",
+    )
+    recompute: bool = parameter(
+        False,
+        "compute the layers of a trained encoder twice: less memory, a third more time, the same results",
+    )
+    cuda_graphs: bool = parameter(
+        True,
+        "launch the kernels of a training step on a CUDA GPU at once, where the model and the problem can; without, "
+        "the last bits of results differ",
+    )
+    kernels: bool = parameter(True, "compute with compiled kernels of a plugin on a CPU, in place of torch")
+    devices: int = parameter(
+        1,
+        "devices that compute the steps of one fit together, the first of which is --device: GPUs, or processes that "
+        "share the cores of a CPU; needs benchrunner-devices",
+        at_least=1,
+        at_most=1_024,
+        option="devices-per-fit",
+    )
 
     def resolved(self) -> Computing:
         """Return these settings with the device that `auto` means; raise a `RequestError` if torch cannot use it."""
         return dataclasses.replace(self, device=_usable_device(self.device))
+
+    def gpus(self, asked: float | None) -> float:
+        """Return the number of GPUs that a fit asks a cluster for; `asked` is what the user says, None for nothing."""
+        usual = 0 if self.device == "cpu" else self.devices
+        if asked and asked != self.devices and max(asked, self.devices) > 1:
+            raise RequestError(f"gpus={asked:g} is not the number of --devices-per-fit, {self.devices}.")
+        return usual if asked is None else asked
+
+    def check_devices(self, jobs: int = 1) -> None:
+        """Raise a `RequestError` if this machine has too few devices for so many fits at the same time."""
+        if self.devices == 1:
+            return
+        if not can_run_workers():
+            raise RequestError("On this operating system a fit runs in one process: leave --devices-per-fit out.")
+        present, what = 1, f"device of the kind {self.device}"
+        if self.device == "cpu":
+            present, what = available_cores(), "cores"
+        elif self.device.startswith("cuda"):
+            present, what = _gpus_from(self.device), f"GPU(s) from {self.device} on"
+        if jobs * self.devices > present:
+            with_jobs = f" with --jobs {jobs}" if jobs > 1 else ""
+            raise RequestError(
+                f"--devices-per-fit {self.devices}{with_jobs} needs {jobs * self.devices} devices, and this machine "
+                f"has {present} {what}."
+            )
 
 
 def _usable_device(name: str) -> str:
@@ -60,6 +96,13 @@ def _usable_device(name: str) -> str:
     if place.type == "cuda":
         _check_gpu(name, place)
     return name
+
+
+def _gpus_from(name: str) -> int:
+    """Count the GPUs from a named one on."""
+    import torch
+
+    return torch.cuda.device_count() - (torch.device(name).index or 0)
 
 
 def _check_gpu(name: str, place: torch.device) -> None:

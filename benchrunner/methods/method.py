@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError, RequestError, closest_names
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.fit import Fit
     from benchrunner.problems.problem import Problem
     from benchrunner.training.feature_cache import Cache
+    from benchrunner.training.loop import Training
     from benchrunner.workspace import Workspace
 
 
@@ -41,6 +42,13 @@ class BackboneReference:
     """Name, absolute path or hub id of the backbone, or `PREFIX:A,B`."""
     revision: str
     """Revision of the backbone: another one is another encoder."""
+
+
+class Team(Protocol):
+    """Several processes that compute the steps of one training together. A plugin offers it: see `offer_team`."""
+
+    def run(self, job: Job, training: Training) -> None:
+        """Do what `training.run` does, with `training.compute` shared by all processes."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,9 @@ class Job:
     """What `steps.save_encoder` writes in place of the encoder, which the method leaves as the backbone has it."""
     kernels: Kernels | None = None
     """What computes some operators on a CPU in place of torch; None: torch computes all."""
+
+    team: Team | None = None
+    """What computes training steps on several devices; None: this process does it alone."""
 
     @cached_property
     def own_layers(self) -> dict[str, nn.Module]:

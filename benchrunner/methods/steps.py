@@ -20,7 +20,7 @@ from benchrunner.methods.method import BackboneReference, Job, Outcome
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.inference import Inference, Level
-from benchrunner.training.loop import Training
+from benchrunner.training.loop import Training as Training
 from benchrunner.training.machine import bf16_gain
 
 if TYPE_CHECKING:
@@ -110,10 +110,11 @@ def train(
     """Train the modules as the recipe says, or go on from the job's checkpoint; return the finished training.
 
     `rates` has factors of the learning rate by the name of a weight: see `Training.rates`. `fixed_shapes` says that
-    CUDA graphs may compute the model, if the job asks for them: the model then reads only tensors of a batch, and a
-    batch raises `NotStatic` if other values are read.
+    CUDA graphs may compute the model on one device, if the job asks for them: the model then reads only tensors of a
+    batch, and a batch raises `NotStatic` if other values are read.
     """
     own = {name: layers.to(job.computing.device) for name, layers in job.own_layers.items()}
+    has_graphs = fixed_shapes and job.team is None
     training = Training(
         model=_with_own_layers(job, model),
         modules={**modules, **own},
@@ -121,8 +122,14 @@ def train(
         problem=job.problem,
         recipe=job.fit.recipe,
         seed=job.fit.seed,
-        computing=job.computing if fixed_shapes else dataclasses.replace(job.computing, cuda_graphs=False),
-        checkpoint=Checkpoint(job.checkpoint, of=job.fit.id, shorter=job.fit.shorter, kernels=described(job.kernels)),
+        computing=job.computing if has_graphs else dataclasses.replace(job.computing, cuda_graphs=False),
+        checkpoint=Checkpoint(
+            job.checkpoint,
+            of=job.fit.id,
+            shorter=job.fit.shorter,
+            kernels=described(job.kernels),
+            devices=job.computing.devices,
+        ),
         log=job.log,
         last_state=None if job.last_state is None else Checkpoint(job.last_state, of=job.fit.id),
         report=lambda step, steps, figures: job.report(Event("step", step, steps, figures=figures)),
@@ -130,7 +137,10 @@ def train(
         rates=rates or {},
         kernels=job.kernels,
     )
-    training.run()
+    if job.team is None:
+        training.run()
+    else:
+        job.team.run(job, training)
     return training
 
 

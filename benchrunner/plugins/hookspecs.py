@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.fit import Fit, Record
     from benchrunner.fits.search import Search
     from benchrunner.leaderboards.leaderboard import Leaderboard
-    from benchrunner.methods.method import Method
+    from benchrunner.methods.method import Method, Team
     from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.tasks.task import Task
     from benchrunner.workspace import Workspace
@@ -216,6 +216,27 @@ def offer_kernels() -> Kernels | None:
     @hookimpl
     def offer_kernels():
         return Plain()
+    """
+
+
+@hookspec(firstresult=True)
+def offer_team() -> Team | None:
+    """Offer what computes the training steps of a fit on several devices, for `--devices-per-fit`.
+
+    from benchrunner import hookimpl
+
+    class Alone:
+        def run(self, job, training):
+            def compute(step):  # each micro-batch by itself: another process could compute some of them
+                numbers = range(len(training.parts(step)))
+                return training.gradients(step, numbers)
+
+            training.compute = compute
+            training.run()
+
+    @hookimpl
+    def offer_team():
+        return Alone()
     """
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.search import Search
     from benchrunner.leaderboards.leaderboard import Leaderboard
-    from benchrunner.methods.method import Method
+    from benchrunner.methods.method import Method, Team
     from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.plugins.backbone_search import BackboneSearch
     from benchrunner.tasks.task import Task
@@ -119,18 +119,25 @@ class Plugins:
 
     @cached_property
     def kernels(self) -> Kernels | None:
-        """The kernels for CPUs that a plugin offers: of several, the plugin that was registered last."""
-        offering = self.hook.offer_kernels.get_hookimpls()
-        if not offering:
-            return None
-        try:
-            with PluginCode():
-                kernels: Any = offering[-1].function()
-        except BenchrunnerError as error:
-            self.fail(offering[-1].plugin_name, error, "offer_kernels: ")
-            return None
-        offered: Kernels | None = kernels
-        return offered
+        """The kernels for CPUs that a plugin offers."""
+        kernels: Kernels | None = self._offered("offer_kernels")
+        return kernels
+
+    @cached_property
+    def team(self) -> Team | None:
+        """What a plugin offers for fits on several devices."""
+        team: Team | None = self._offered("offer_team")
+        return team
+
+    def _offered(self, hook: str) -> Any:
+        """Return what a hook offers that takes no arguments: of several plugins, the one that was registered last."""
+        for offering in getattr(self.hook, hook).get_hookimpls()[-1:]:
+            try:
+                with PluginCode():
+                    return offering.function()
+            except BenchrunnerError as error:
+                self.fail(offering.plugin_name, error, f"{hook}: ")
+        return None
 
     @property
     def families(self) -> list[BackboneFamily]:

@@ -60,6 +60,7 @@ class Local(Executor):
                 yield fit, record
         if not left:
             return
+        runner.computing.resolved().check_devices(self._jobs or 1)
         shares = self.shares(fits, runner)
         if (shares is None or len(left) < 2) and not runner.workspace.settings.needs_workers:
             yield from _run_here(left, shares, runner)

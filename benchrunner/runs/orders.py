@@ -22,6 +22,7 @@ from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import silent
 from benchrunner.io.files import write_atomically
+from benchrunner.methods.method import Team
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import RunFolder
@@ -176,8 +177,11 @@ class FitOrder:
         plugins: Plugins | None = None,
         report: Report = silent,
         runners: MutableMapping[Any, Runner] | None = None,
+        team: Team | None = None,
     ) -> FitAnswer:
-        """Run the fit in this process and predict its dev splits. Errors are part of the answer.
+        """Run the fit in this process and predict its dev splits, or take part in a team's training.
+
+        Errors are part of the answer.
 
         `plugins` are those that are installed here, unless they are given. `runners` keeps the runner of an order, so
         that a later order with the same mapping, plugins and report need not load the same data again. A
@@ -186,7 +190,10 @@ class FitOrder:
         try:
             self._settle_in()
             runner = self._runner(plugins, report, {} if runners is None else runners)
-            return self._answer(runner)
+            if team is None:
+                return self._answer(runner)
+            runner.take_part(self.fit, team)
+            return FitAnswer()
         except UnknownName as error:
             return _failed(RequestError(f"{error} A worker needs the same plugins as the command."))
         except RequestError as error:  # as text: a plugin's subclass may not survive pickling

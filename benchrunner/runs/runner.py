@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from benchrunner.backbones.backbone import Backbone
+from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import print_note, printable, value_text
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, Diverged, FitError, RequestError, described
@@ -29,7 +29,7 @@ from benchrunner.io.decoding import as_json, from_json
 from benchrunner.io.files import is_disk_full, remove_leftovers, remove_whole
 from benchrunner.io.locks import held_if_free, is_read_only
 from benchrunner.io.seals import folder_checksums
-from benchrunner.methods.method import Job, Method, Outcome
+from benchrunner.methods.method import Job, Method, Outcome, Team
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import RunFolder
@@ -116,6 +116,8 @@ class Runner:
     @cached_property
     def resolved(self) -> Computing:
         """How fits are computed, on a device that torch has."""
+        if self.computing.devices > 1 and self.plugins.team is None:
+            raise RequestError("--devices-per-fit comes with a plugin: pip install 'benchrunner[devices]'.")
         return self.computing.resolved()
 
     @property
@@ -272,8 +274,25 @@ class Runner:
         self.observers.call("on_fit_error", fit=fit, error=error)
         return record
 
+    def take_part(self, fit: Fit, team: Team) -> None:
+        """Let the method learn as one of the processes of a team. Nothing is written to the fit's folder."""
+        method = self.plugins.methods.find(fit.method)
+        job, _ = self._learning_job(fit, self.folder(fit), method)
+        method.fit(replace(job, team=team, report=lambda event: None))
+
     def _prepare(self, fit: Fit, folder: RunFolder, method: Method) -> Job:
         """Check that nothing changed since planning, write the fit to its folder, and return the method's job."""
+        job, family = self._learning_job(fit, folder, method)
+        folder.sweep()
+        folder.keep_fit(fit)
+        if fit.shorter:
+            folder.take_over(self._folder(fit.shorter))
+        if family is not None:
+            folder.keep_family(maker(family, self.plugins))
+        return job
+
+    def _learning_job(self, fit: Fit, folder: RunFolder, method: Method) -> tuple[Job, BackboneFamily | None]:
+        """Return the job of a method that learns, and the backbone's family; check that nothing changed meanwhile."""
         task = self.plugins.tasks.find(fit.task)
         rows = self.planner.training_rows(task, fit.recipe, fit.seed)
         backbone, family = None, None
@@ -281,13 +300,7 @@ class Runner:
             backbone, family = find_backbone(fit.backbone, self.plugins, self.workspace)
         suppliers = self.planner.suppliers(task, method, family)
         self.planner.check_unchanged(fit, rows, backbone, suppliers)
-        folder.sweep()
-        folder.keep_fit(fit)
-        if fit.shorter:
-            folder.take_over(self._folder(fit.shorter))
-        if family is not None:
-            folder.keep_family(maker(family, self.plugins))
-        return self._job(fit, folder, suppliers, backbone=backbone, train=rows)
+        return self._job(fit, folder, suppliers, backbone=backbone, train=rows), family
 
     def prediction_job(self, fit: Fit, folder: RunFolder) -> Job:
         """Return the job with which a method predicts; fit first if there are no weights. The caller holds the lock.
@@ -343,6 +356,7 @@ class Runner:
             reference=None if train is None or backbone is None else reference_to(fit, method, self.plugins),
             parameters=method.parameter_values(fit.recipe),
             kernels=kernels,
+            team=self.plugins.team if computing.devices > 1 else None,
         )
 
 

@@ -25,6 +25,7 @@ from typing import Any, Self, final
 
 from benchrunner.console.printing import print_note
 from benchrunner.errors import FitError
+from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import Event
@@ -113,12 +114,12 @@ class Workers:
         """Yield each fit with its record as it finishes. Workers also predict dev, while they have the weights."""
         known = {fit.id: fit for fit in fits}
         threads = self._shares.threads
-        device = runner.computing.resolved().device
+        computing = runner.computing.resolved()
         waiting = deque(
-            (fit, FitOrder.of(fit, runner, device=device, threads=threads[fit.id])) for fit in known.values()
+            (fit, FitOrder.of(fit, runner, device=computing.device, threads=threads[fit.id])) for fit in known.values()
         )
         with HeldBack():
-            for own_device in devices_of_workers(device, min(self._shares.jobs, len(waiting))):
+            for own_device in devices_of_workers(computing, min(self._shares.jobs, len(waiting))):
                 self._workers.append(_started(own_device))
                 self._workers[-1].listen(self._box)
                 self._hand_out(waiting)
@@ -215,12 +216,13 @@ def _started(device: str) -> Worker:
     return Worker(*start_connected(work), device)
 
 
-def devices_of_workers(device: str, jobs: int) -> list[str]:
-    """Return the device of each of several worker processes: the GPUs in turn, if `device` is any GPU."""
+def devices_of_workers(computing: Computing, jobs: int) -> list[str]:
+    """Return the first device of each of several worker processes: the GPUs in turn, if the device is any GPU."""
     import torch
 
-    count = torch.cuda.device_count() if device == "cuda" else 0
-    return [f"cuda:{job % count}" if count > 1 else device for job in range(jobs)]
+    count = torch.cuda.device_count() if computing.device == "cuda" else 0
+    firsts = range(0, jobs * computing.devices, computing.devices)
+    return [f"cuda:{first % count}" if count > 1 else computing.device for first in firsts]
 
 
 def _close(connection: Connection[FitOrder | None, Message]) -> None:

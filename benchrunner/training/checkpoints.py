@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -29,10 +29,8 @@ class _Facts:
     step: int
     budgets: Mapping[int, int]
     """See `Training.budgets`."""
-    threads: tuple[int, ...]
-    """See `Checkpoint.threads`."""
-    kernels: tuple[str, ...]
-    """See `Checkpoint.kernels`."""
+    computed: Mapping[str, tuple[Any, ...]]
+    """See `Checkpoint.computed`."""
     captured: Mapping[int, bool]
     """See `Checkpoint.captured`."""
 
@@ -46,15 +44,20 @@ class Checkpoint:
     another number of threads, PyTorch adds numbers in another order, so the last bits differ.
     """
 
-    def __init__(self, folder: Path, *, of: str = "", shorter: str = "", kernels: str = "torch") -> None:
+    def __init__(
+        self, folder: Path, *, of: str = "", shorter: str = "", kernels: str = "torch", devices: int = 1
+    ) -> None:
         """`of` is the id of the fit, and `shorter` that of a fit which takes its first steps."""
         self._file = folder / "state.safetensors"
         self._of = of
         self._shorter = shorter
-        self.threads = [torch.get_num_threads()]
-        """Numbers of threads that computed the steps, in order: several if the fit was resumed with another number."""
-        self.kernels = [kernels]
-        """What computed the steps, in order, as `described` names it: several if the fit was resumed with others."""
+        self.computed: dict[str, tuple[Any, ...]] = {
+            "threads": (torch.get_num_threads(),),
+            "kernels": (kernels,),
+            "devices": (devices,),
+        }
+        """What computed the steps: numbers of threads and devices, and kernels as `described` names them. Each has
+        several values, in order, if the fit was resumed with others."""
         self.captured = dict[int, bool]()
         """Step, counted from 0 -> whether batches have fixed shapes, for CUDA graphs, from there on."""
 
@@ -68,7 +71,7 @@ class Checkpoint:
         from safetensors.torch import save_file
 
         tensors = {name: tensor.cpu().contiguous() for name, tensor in optimizer.state()}
-        facts = _Facts(self._of, step, budgets, tuple(self.threads), tuple(self.kernels), self.captured)
+        facts = _Facts(self._of, step, budgets, self.computed, self.captured)
         written = json.dumps(as_json(facts))
         metadata = {"facts": written, "checksum": _checksum(written, tensors)}
         write_atomically(self._file, lambda part: save_file(tensors, part, metadata=metadata))
@@ -88,8 +91,9 @@ class Checkpoint:
         except Exception as error:  # a file that is cut or damaged raises many kinds
             remove(self._file)
             raise DamagedFile(f"The checkpoint {self._file} was damaged ({first_line(error)}). {_REMEDY}") from None
-        self.threads = _continued(facts.threads, self.threads)
-        self.kernels = _continued(facts.kernels, self.kernels)
+        for name, now in self.computed.items():
+            earlier = facts.computed[name]
+            self.computed[name] = earlier if earlier[-1:] == now else earlier + now
         self.captured = dict(facts.captured)
         optimizer.restore(tensors, facts.step)
         return facts.step, dict(facts.budgets)
@@ -109,11 +113,6 @@ class Checkpoint:
         if facts.of not in (self._of, self._shorter):
             raise ValueError(f"it is the state of the fit {facts.of}")
         return facts, tensors
-
-
-def _continued(earlier: Sequence[Any], now: list[Any]) -> list[Any]:
-    """Add what computes now to what computed the earlier steps, if it is something else."""
-    return list(earlier) if list(earlier[-1:]) == now else [*earlier, *now]
 
 
 def _checksum(facts: str, tensors: Mapping[str, Tensor]) -> str:

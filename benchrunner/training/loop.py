@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,6 +71,8 @@ class Training:
     budgets: dict[int, int] = field(init=False)
     """Step, counted from 0 -> largest number of tokens in a micro-batch from there on: the recipe's, halved when memory
     runs out. Part of the numerics, since dropout is drawn for each micro-batch."""
+    compute: Callable[[int], Tensor] = field(init=False)
+    """Computes the gradients of a step and returns its mean loss. A `Team` sets it; otherwise it is `gradients`."""
     diverged: int | None = field(init=False, default=None)
     """The step, counted from 1, whose loss was not a finite number, or after which the model no longer was one."""
     first: int = field(init=False, default=0)
@@ -82,6 +85,7 @@ class Training:
     def __post_init__(self) -> None:
         self.device = torch.device(self.computing.device)
         self.budgets = {0: self.recipe.micro_tokens}
+        self.compute = self.gradients
         self.schedule = Schedule(self.features.batch_counts(self.recipe.batch_unit), self.recipe, self.seed)
         self.optimizer = Optimizer(self.modules, self.recipe, self.rates)
         label_weights = None
@@ -115,18 +119,26 @@ class Training:
 
         On Ctrl-C, finish the current step, save a checkpoint, and raise `KeyboardInterrupt`.
         """
-        keep_freed_memory()
         for note in () if self.kernels is None else self.kernels.notes:
             self._remark(note)
         if self.recipe.precision == "bf16" and emulates_bf16(self.device):
             self._remark(emulation_note(self.device))
         started = time.perf_counter()
-        with HeldBack() as interrupt, flushed_denormals() as self.denormals:
+        with HeldBack() as interrupt, self.prepared():
             try:
                 self._steps(interrupt)
             finally:  # graphs keep memory of the GPU, and refer to this training, which would be freed late
                 self._way = Eager(self._work)
         self.seconds = time.perf_counter() - started
+
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Prepare this process and the modules for the computation of steps inside a `with` block."""
+        keep_freed_memory()
+        for module in self.modules.values():
+            module.train()
+        with flushed_denormals() as self.denormals:
+            yield
 
     @property
     def micro_tokens(self) -> int:
@@ -187,8 +199,6 @@ class Training:
         self.first = self._resume()
         saved = time.monotonic()
         self._speed.start()
-        for module in self.modules.values():
-            module.train()
         for step in range(self.first, self.schedule.steps):
             loss = self._learn(step)
             self._pending.append((step, loss))
@@ -214,8 +224,7 @@ class Training:
     def _leave_state(self, step: int) -> None:
         """Write the state after `step` steps for a longer fit."""
         assert self.last_state is not None
-        self.last_state.threads = self.checkpoint.threads
-        self.last_state.kernels = self.checkpoint.kernels
+        self.last_state.computed = self.checkpoint.computed
         self.last_state.captured = self.checkpoint.captured
         self.last_state.save(step, self.budgets, self.optimizer)
 
@@ -300,7 +309,7 @@ class Training:
         units = self.schedule.batch(step)
         while True:
             try:
-                loss = self._gradients(step, units)
+                loss = self.compute(step)
                 self.optimizer.allocate()
                 break
             except NotStatic:
@@ -321,18 +330,25 @@ class Training:
         self._speed.count(units)
         return loss
 
-    def _gradients(self, step: int, units: np.ndarray) -> Tensor:
-        """Add up the gradients of a batch, micro-batch by micro-batch, and return its mean loss."""
+    def parts(self, step: int) -> list[np.ndarray]:
+        """Give the units of the micro-batches of a step."""
+        return micro_batches(self.schedule.batch(step), self._unit_tokens, self.micro_tokens)
+
+    def gradients(self, step: int, numbers: Sequence[int] | None = None) -> Tensor:
+        """Add up the gradients of some micro-batches of a step, by default of all.
+
+        Return what these micro-batches add to the mean loss of the step.
+        """
         self._way.clear()
         # The mean is taken over the recipe's batch, not over the micro-batch.
-        divisor = self._loss_divisor(units)
+        divisor = self._loss_divisor(self.schedule.batch(step))
         total = torch.zeros((), device=self.device)
-        parts = micro_batches(units, self._unit_tokens, self.micro_tokens)
+        parts = self.parts(step)
         dropouts = [Dropout(self.seed, step, number) for number in range(len(parts))]
-        if self.problem.of_whole_batches and len(parts) > 1:
+        if numbers is None and self.problem.of_whole_batches and len(parts) > 1:
             return Eager(self._work).add_together(parts, dropouts, divisor)
-        for part, dropout in zip(parts, dropouts, strict=True):
-            total += self._way.add(part, dropout, divisor)
+        for number in range(len(parts)) if numbers is None else numbers:
+            total += self._way.add(parts[number], dropouts[number], divisor)
         return total
 
     def _loss_divisor(self, units: np.ndarray) -> float:

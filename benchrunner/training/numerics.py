@@ -33,15 +33,13 @@ def of(training: Training) -> dict[str, Any]:
     """Describe how a finished training was computed, for its record."""
     device = training.device
     recipe = training.recipe
-    threads = training.checkpoint.threads
-    kernels = training.checkpoint.kernels
+    # A list where the fit was resumed with other threads, kernels or devices: its last bits may then differ.
+    computed = {name: used[0] if len(used) == 1 else list(used) for name, used in training.checkpoint.computed.items()}
     budgets = list(map(list, training.budgets.items()))
     captured = list(map(list, training.captured.items()))
     described = {
         **_machine(device, recipe),
-        # A list if the fit was resumed with another number of threads: its last bits may then differ.
-        "threads": threads[0] if len(threads) == 1 else threads,
-        "kernels": kernels[0] if len(kernels) == 1 else kernels,
+        **computed,
         "attention": {
             "train": _kernel(device, recipe, training.kernels, dropping=True),
             "predict": _kernel(device, recipe, training.kernels, dropping=False),

@@ -47,6 +47,7 @@ SIGNATURES = {
     "register_searches": "() -> Iterable[Search]",
     "register_recipes": "() -> Iterable[NamedRecipe]",
     "offer_kernels": "() -> Kernels | None",
+    "offer_team": "() -> Team | None",
     "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
     "read_study": "(name: str, runner: Any, parameters: Mapping[str, str], scale: str | None, "
     "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",

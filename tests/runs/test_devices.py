@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +11,12 @@ import torch
 
 from benchrunner import RequestError
 from benchrunner.command_line import options
+from benchrunner.command_line.main import main
 from benchrunner.fits.computing import Computing
-from benchrunner.runs.runner import make_current
+from benchrunner.runs.runner import Runner, make_current
 from benchrunner.runs.workers import devices_of_workers
 from gpus import pretend
+from inline import QUICK, mood, plugins, runner
 
 A100 = (8, 0)
 
@@ -62,7 +66,90 @@ def test_workers_take_the_gpus_in_turn(
     count: int, device: str, devices: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend(monkeypatch, [A100] * count)
-    assert devices_of_workers(device, 3) == devices
+    assert devices_of_workers(Computing(device), 3) == devices
+
+
+def test_workers_with_several_gpus_each_share_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, [A100] * 4)
+    assert devices_of_workers(Computing("cuda", devices=2), 2) == ["cuda:0", "cuda:2"]
+
+
+@pytest.mark.parametrize(
+    ("device", "devices", "jobs", "reason"),
+    [
+        ("cpu", 3, 1, "--devices-per-fit 3 needs 3 devices, and this machine has 2 cores."),
+        ("cpu", 2, 2, "--devices-per-fit 2 with --jobs 2 needs 4 devices, and this machine has 2 cores."),
+        ("cuda:3", 2, 1, "--devices-per-fit 2 needs 2 devices, and this machine has 1 GPU(s) from cuda:3 on."),
+        ("mps", 2, 1, "--devices-per-fit 2 needs 2 devices, and this machine has 1 device of the kind mps."),
+    ],
+)
+def test_more_devices_than_there_are_are_refused(
+    device: str, devices: int, jobs: int, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, [A100] * 4)
+    monkeypatch.setattr("benchrunner.fits.computing.available_cores", lambda: 2)
+    for enough in (Computing(device), Computing("cpu", devices=2), Computing("cuda", devices=4)):
+        enough.check_devices()
+    with pytest.raises(RequestError, match=re.escape(reason)):
+        Computing(device, devices=devices).check_devices(jobs)
+
+
+@pytest.mark.parametrize(
+    ("device", "devices", "asked", "gpus"),
+    [("cpu", 2, None, 0), ("cuda", 1, None, 1), ("cuda", 2, None, 2), ("cuda", 1, 0.5, 0.5), ("cpu", 2, 2, 2)],
+)
+def test_clusters_are_asked_for_a_gpu_per_device(device: str, devices: int, asked: float | None, gpus: float) -> None:
+    assert Computing(device, devices=devices).gpus(asked) == gpus
+
+
+@pytest.mark.parametrize(("devices", "asked"), [(1, 2), (2, 1), (2, 0.5), (2, 3)])
+def test_other_numbers_of_gpus_than_of_devices_are_refused(devices: int, asked: float) -> None:
+    with pytest.raises(RequestError, match=rf"gpus={asked:g} is not the number of --devices-per-fit, {devices}\."):
+        Computing("cuda", devices=devices).gpus(asked)
+
+
+def test_one_process_is_all_that_some_systems_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchrunner.fits.computing.can_run_workers", lambda: False)
+    Computing("cpu").check_devices()
+    with pytest.raises(RequestError, match=r"a fit runs in one process: leave --devices-per-fit out\."):
+        Computing("cpu", devices=2).check_devices()
+
+
+@pytest.mark.parametrize("count", ["0", "2.5", "1025"])
+def test_a_wrong_number_of_devices_is_refused(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "mine/mood", "--backbone", "words", "--devices-per-fit", count]
+    with pytest.raises(SystemExit, match="2"):
+        main(words, plugins=plugins())
+    assert "--devices-per-fit must be a whole number from 1 to 1,024, not " in capsys.readouterr().err
+
+
+def test_several_devices_need_a_plugin(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    alone = Runner(made.plugins, made.workspace, Computing("cpu", devices=2))
+    with pytest.raises(RequestError, match=r"comes with a plugin: pip install 'benchrunner\[devices\]'"):
+        _ = alone.resolved
+
+
+def test_the_offered_team_computes_the_steps(tmp_path: Path) -> None:
+    """Only fits that ask for several devices are given to it."""
+    asked = list[int]()
+
+    class Team:
+        def run(self, job: Any, training: Any) -> None:
+            def compute(step: int) -> Any:
+                asked.append(step)
+                return training.gradients(step)
+
+            training.compute = compute
+            training.run()
+
+    made = runner(tmp_path, offer_team=Team())
+    several = Runner(made.plugins, made.workspace, Computing("cpu", devices=2))
+    record = several.run(several.planner.plan(mood(), "words", recipe=QUICK.changed(epochs=1)))
+    assert record.status == "done" and record.numerics["devices"] == 2
+    assert asked == list(range(6))
+    made.run(made.planner.plan(mood(), "words", recipe=QUICK.changed(epochs=1), seed=1))
+    assert len(asked) == 6
 
 
 def test_a_numbered_gpu_becomes_the_current_one(monkeypatch: pytest.MonkeyPatch) -> None:
