@@ -134,9 +134,7 @@ def test_a_kill_before_the_first_checkpoint_starts_again(tmp_path: Path) -> None
 
 
 def test_where_checkpoints_fall_changes_nothing(tmp_path: Path) -> None:
-    never, always = (
-        fitted(tmp_path / str(seconds), dropout=0.1, checkpoint_seconds=seconds) for seconds in (1e9, 0)
-    )
+    never, always = (fitted(tmp_path / str(seconds), dropout=0.1, checkpoint_seconds=seconds) for seconds in (1e9, 0))
     assert difference(never, always) == 0.0
     assert not (tmp_path / "inf" / "checkpoint").exists()
     assert [path.name for path in (tmp_path / "0" / "checkpoint").iterdir()] == ["state.safetensors"]

@@ -62,9 +62,9 @@ def _connect(address: str) -> None:
         ) from None
 
 
-def requested(settings: RaySettings, gpus: float) -> dict[str, float]:
+def requested(settings: RaySettings, cores: int, gpus: float) -> dict[str, float]:
     """Return what a fit asks of a node, by Ray's names of resources."""
-    wanted = {"CPU": float(settings.cpus), "GPU": gpus, "memory": (settings.memory_gb or 0) * GB}
+    wanted = {"CPU": float(cores), "GPU": gpus, "memory": (settings.memory_gb or 0) * GB}
     return {name: amount for name, amount in wanted.items() if amount}
 
 

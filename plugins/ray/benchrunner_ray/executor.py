@@ -48,11 +48,13 @@ class _Tasks:
 
     def __init__(self, settings: RaySettings, runner: FitRunner, mark: str) -> None:
         self._settings, self._runner, self._mark = settings, runner, mark
-        self._gpus = settings.gpus if settings.gpus is not None else float(runner.computing.resolved().device != "cpu")
+        computing = runner.computing.resolved()
+        self._gpus = computing.gpus(settings.gpus)
+        self._cores = max(settings.cpus, computing.devices)
         self._runs: Path = runner.workspace.runs
         self._running: dict[Any, Fit] = {}  # reference of a task -> its fit
         self._lost: list[str] = []
-        self._wanted = requested(settings, self._gpus)
+        self._wanted = requested(settings, self._cores, self._gpus)
         self._large_enough_at = time.monotonic()  # when a node that is large enough was last seen
 
     def run(self, fits: Sequence[Fit]) -> Iterator[tuple[Fit, Record]]:
@@ -105,12 +107,12 @@ class _Tasks:
         progress = ray.remote(Progress).options(num_cpus=0, scheduling_strategy=here).remote()
         memory = self._wanted.get("memory")
         task = ray.remote(run_fit).options(
-            num_cpus=settings.cpus, num_gpus=self._gpus, memory=memory, max_retries=settings.retries
+            num_cpus=self._cores, num_gpus=self._gpus, memory=memory, max_retries=settings.retries
         )
         device = "cuda:0" if self._gpus else "cpu"
         for fit in fits:
             order = FitOrder.of(
-                fit, self._runner, device=device, threads=settings.cpus, files=settings.files, mark=self._mark
+                fit, self._runner, device=device, threads=self._cores, files=settings.files, mark=self._mark
             )
             self._running[task.remote(order, progress)] = fit
         return progress

@@ -18,13 +18,16 @@ class RaySettings(Declared):
         "local",
         "`local` starts Ray on this machine, `auto` is the cluster of this machine, HOST:PORT is the head of a cluster",
     )
-    cpus: int = parameter(1, "cores of a fit, which is also its number of torch's threads", at_least=1)
+    cpus: int = parameter(
+        1, "cores of a fit, at least one for each of its devices; also its number of torch's threads", at_least=1
+    )
     gpus: float | None = parameter(
         None,
-        "GPUs of a fit, with 0.5 two fits share one; 1 if the command runs on a GPU itself, else 0",
+        "GPUs of a fit, with 0.5 two fits share one; one for each device of a fit if the command runs on a GPU itself, "
+        "else 0",
         float,
         at_least=0,
-        at_most=1,
+        whole_above=1,
     )
     memory_gb: float | None = parameter(
         None, "memory of a fit in GB, by which Ray chooses a node; otherwise memory is not counted", float, above=0

@@ -52,7 +52,9 @@ class _Jobs:
         self._settings, self._runner, self._mark = settings, runner, mark
         self._runs = runner.workspace.runs.absolute()
         self._logs = (settings.logs or self._runs / ".slurm").absolute()
-        self._gpus = settings.gpus if settings.gpus is not None else int(runner.computing.resolved().device != "cpu")
+        computing = runner.computing.resolved()
+        self._gpus = int(computing.gpus(settings.gpus))
+        self._cores = max(settings.cpus, computing.devices)
         self._executor = self._made()
         self._running: list[tuple[Fit, Job[FitAnswer]]] = []
         self._lost: list[str] = []
@@ -101,7 +103,7 @@ class _Jobs:
         options: dict[str, Any] = {
             "name": "benchrunner",
             "timeout_min": settings.minutes,
-            "cpus_per_task": settings.cpus,
+            "cpus_per_task": self._cores,
             "gpus_per_node": self._gpus,
             "mem_gb": settings.memory_gb,
             "slurm_partition": settings.partition,
@@ -126,8 +128,7 @@ class _Jobs:
             fits = [waiting.popleft() for _ in range(min(size, len(waiting)))]
             device = "cuda:0" if self._gpus else "cpu"
             orders = [
-                FitOrder.of(fit, self._runner, device=device, threads=self._settings.cpus, mark=self._mark)
-                for fit in fits
+                FitOrder.of(fit, self._runner, device=device, threads=self._cores, mark=self._mark) for fit in fits
             ]
             run_fit = RunFit()  # type: ignore[no-untyped-call]
             try:

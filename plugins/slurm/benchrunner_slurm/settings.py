@@ -21,9 +21,14 @@ class SlurmSettings(Declared):
     minutes: int = parameter(
         240, "time limit of a job; a job that reaches it is queued again and goes on from its checkpoint", at_least=1
     )
-    cpus: int = parameter(4, "cores of a job, which is also its number of torch's threads", at_least=1)
+    cpus: int = parameter(
+        4, "cores of a job, at least one for each device of a fit; also its number of torch's threads", at_least=1
+    )
     gpus: int | None = parameter(
-        None, "GPUs of a job; 1 if the command runs on a GPU itself, else 0", int, at_least=0, at_most=1
+        None,
+        "GPUs of a job; one for each device of a fit if the command runs on a GPU itself, else 0",
+        int,
+        at_least=0,
     )
     memory_gb: float | None = parameter(
         None, "memory of a job in GB, in place of the cluster's default", float, above=0
