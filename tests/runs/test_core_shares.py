@@ -115,9 +115,9 @@ def test_named_jobs_share_the_cores_on_a_gpu_too(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(core_shares, "available_cores", lambda: 16)
     fits = [fit_of(number) for number in range(6)]
     here = machine({fit.id: LONG for fit in fits}, can_run=False)
-    chosen = Local(4)._shares(fits, here)
+    chosen = Local(4).shares(fits, here)
     assert chosen is not None and (chosen.jobs, chosen.cores, set(chosen.threads.values())) == (4, 16, {4})
-    assert Local()._shares(fits, here) is None
+    assert Local().shares(fits, here) is None
 
 
 def test_named_jobs_share_the_cores_alike(monkeypatch: pytest.MonkeyPatch) -> None:
