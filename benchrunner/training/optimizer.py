@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
 
 from benchrunner.parameters.recipes import Recipe
+
+Tensors = list[Tensor] | tuple[Tensor, ...]
 
 
 @final
@@ -29,11 +31,11 @@ class AdamW:
 
     def change(
         self,
-        weights: Sequence[Tensor],
-        gradients: Sequence[Tensor],
-        means: Sequence[Tensor],
-        squares: Sequence[Tensor],
-        steps: Sequence[Tensor],
+        weights: Tensors,
+        gradients: Tensors,
+        means: Tensors,
+        squares: Tensors,
+        steps: Tensors,
         *,
         step: int,
         rate: float,
@@ -55,12 +57,12 @@ class AdamW:
             epsilon = epsilon / of_root
             decay = decay * of_root / of_mean
         torch._fused_adamw_(
-            list(weights),
-            list(gradients),
-            list(means),
-            list(squares),
+            weights,
+            gradients,
+            means,
+            squares,
             [],
-            list(steps),
+            steps,
             lr=rate,
             beta1=self.beta1,
             beta2=self.beta2,
@@ -103,9 +105,7 @@ class _Group:
     decay: float
 
 
-@final
-@dataclass(frozen=True)
-class _Moments:
+class _Moments(NamedTuple):
     """AdamW's state of one weight."""
 
     mean: Tensor
@@ -145,8 +145,7 @@ class Optimizer:
         for rate in sorted(set(self._rates.values())):
             weights = [weight for weight in self.named.values() if self.rate_of(weight) == rate]
             for group in decay_groups(weights, recipe.decay):
-                params = tuple(group["params"])
-                self._groups.append(_Group(params, rate, group["weight_decay"]))
+                self._groups.append(_Group(tuple(group["params"]), rate, group["weight_decay"]))
         self._moments: dict[nn.Parameter, _Moments] = {}
 
     def rate_of(self, weight: nn.Parameter) -> float:
@@ -175,14 +174,11 @@ class Optimizer:
             gradients = {weight: weight.grad for weight in group.weights if weight.grad is not None}
             if not gradients:  # these weights and their moments stay as they are
                 continue
-            moments = [self._moments[weight] for weight in gradients]
-            means = [moment.mean for moment in moments]
-            squares = [moment.square for moment in moments]
-            steps = [moment.step for moment in moments]
+            means, squares, steps = zip(*(self._moments[weight] for weight in gradients), strict=True)
             torch._foreach_add_(steps, 1)
             self._adam.change(
-                list(gradients),
-                list(gradients.values()),
+                tuple(gradients),
+                tuple(gradients.values()),
                 means,
                 squares,
                 steps,

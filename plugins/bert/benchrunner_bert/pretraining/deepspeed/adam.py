@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -45,7 +45,7 @@ class PaperAdam(torch.optim.Optimizer):
             for weights in alike.values():
                 self._update(weights, group)
 
-    def _update(self, weights: Sequence[torch.Tensor], group: dict[str, Any]) -> None:
+    def _update(self, weights: list[torch.Tensor], group: dict[str, Any]) -> None:
         """Update weights of one device and one type."""
         for weight in weights:
             if not self.state[weight]:
