@@ -40,6 +40,9 @@ def check(rows: int, width: int, *, rate: float = 0.0, kind: torch.dtype = torch
     y.backward(outer)
     expected.backward(outer.double())
     assert x.grad is not None and x.grad.dtype == kind
+    # Rounding counts more the closer together the numbers of a row are, since the norm divides by their deviation.
+    deviations = (exact_residual + exact_x * mask).detach().var(1, correction=0).add(exact_norm.eps).sqrt()
+    closest = float(deviations.min().clamp(max=1))
     pairs = [
         (y, expected, 1e-4),
         (x.grad, exact_x.grad, 1e-4 if kind == torch.float32 else 1e-2),
@@ -49,7 +52,7 @@ def check(rows: int, width: int, *, rate: float = 0.0, kind: torch.dtype = torch
     ]
     for ours, theirs, tolerance in pairs:
         assert ours is not None and theirs is not None
-        assert (ours.double() - theirs).abs().max() <= tolerance * theirs.abs().max().clamp(min=1)
+        assert (ours.double() - theirs).abs().max() <= tolerance / closest * theirs.abs().max().clamp(min=1)
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
