@@ -1,4 +1,4 @@
-"""CPU time of plugins/kernels beside torch, in turns: attention, the norm of a sum, and whole training steps.
+"""CPU time of plugins/kernels beside torch, in turns: attention, the norm of a sum, GELU, and whole training steps.
 
 OMP_NUM_THREADS=1 taskset -c 1 python benchmarks/kernel_speed.py [--precisions fp32,bf16] [--repeats 9]
 
@@ -32,6 +32,7 @@ from benchrunner.engine import (
     rounding,
 )
 from benchrunner.features.kernels import Kernels, described
+from benchrunner.training.machine import keep_freed_memory
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_kernels.compiled import checked_kernels
@@ -103,6 +104,20 @@ def norm(sizes: np.ndarray, precision: str, kernels: Kernels | None) -> Callable
     return run
 
 
+def gelu(sizes: np.ndarray, precision: str, kernels: Kernels | None) -> Callable[[], None]:
+    """Make the function that computes GELU and its gradient."""
+    batch = batch_of(sizes, precision, kernels)
+    kind = torch.bfloat16 if precision == "bf16" else torch.float32
+    x, outer = torch.randn(2, len(batch.tokens), 4 * HIDDEN).to(kind).unbind()
+    x = x.clone().requires_grad_()
+
+    def run() -> None:
+        x.grad = None
+        batch.gelu(x).backward(outer)  # type: ignore[no-untyped-call]
+
+    return run
+
+
 def step(sizes: np.ndarray, precision: str, kernels: Kernels | None) -> Callable[[], None]:
     """Make the function that takes a training step."""
     shape = Configuration(vocabulary=WORDS, hidden=HIDDEN, layers=LAYERS, heads=HEADS, inner=4 * HIDDEN)
@@ -146,8 +161,9 @@ def main() -> None:
     print(f"{described(kernels)}; torch {torch.__version__} ({capability}), {torch.get_num_threads()} thread(s)\n")
     print("| computed | precision | batch | torch, ms | kernels / torch | quartiles |")
     print("|---|---|---|---|---|---|")
+    keep_freed_memory()
     with flushed_denormals():
-        for make in (attention, norm, step):
+        for make in (attention, norm, gelu, step):
             for precision in arguments.precisions:
                 for name in arguments.batches:
                     sizes = lengths(np.random.default_rng(0))[name]

@@ -34,7 +34,7 @@ def attend(
     if window is not None and window + 1 >= batch.longest:  # the window hides nothing
         window = None
     layer = AttentionLayer(rate, site, direction, window)
-    if batch.kernels is not None and qkv.device.type == "cpu":
+    if batch.kernels is not None:
         context = batch.kernels.attend(qkv, batch.starts, layer.sides, *batch.drawn(rate, site))
         if context is not None:
             return context.flatten(1)

@@ -140,12 +140,17 @@ class FlatBatch:
 
     def add_and_norm(self, x: Tensor, residual: Tensor, norm: nn.LayerNorm, rate: float, site: str) -> Tensor:
         """Compute norm(residual + dropout(x)), (rows, width); `site` names the place for drawing the dropout mask."""
-        if self.kernels is not None and x.device.type == "cpu":
+        if self.kernels is not None:
             states = self.kernels.add_and_norm(x, residual, norm, *self.drawn(rate, site))
             if states is not None:
                 return states
         normed: Tensor = norm(residual + self.dropout(x, rate, site))
         return normed
+
+    def gelu(self, x: Tensor) -> Tensor:
+        """Compute GELU with the exact distribution function."""
+        computed = None if self.kernels is None else self.kernels.gelu(x)
+        return functional.gelu(x) if computed is None else computed
 
     def drawn(self, rate: float, site: str) -> tuple[float, int]:
         """Return the rate and the seed by which kernels draw the mask of a site; 0 and 0 if nothing is dropped."""
@@ -281,7 +286,7 @@ def collate(
         feature_positions=filled(places, 0) if shape is None else np.empty(0, dtype=np.int64),
         dropout=dropout or NoDropout(),
         static=None if shape is None else StaticBorders(tensors["borders"], shape.longest),
-        kernels=kernels,
+        kernels=kernels if device.type == "cpu" else None,
     )
 
 

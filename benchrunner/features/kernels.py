@@ -43,3 +43,6 @@ class Kernels(Protocol):
 
     def add_and_norm(self, x: Tensor, residual: Tensor, norm: nn.LayerNorm, rate: float, seed: int) -> Tensor | None:
         """Compute norm(residual + dropout(x)): (T, width) -> (T, width)."""
+
+    def gelu(self, x: Tensor) -> Tensor | None:
+        """Compute x times the share of a normal distribution that is below x."""

@@ -213,6 +213,9 @@ def offer_kernels() -> Kernels | None:
         def add_and_norm(self, x, residual, norm, rate, seed):
             return norm(residual + x) if rate == 0.0 else None
 
+        def gelu(self, x):
+            return None
+
     @hookimpl
     def offer_kernels():
         return Plain()

@@ -128,7 +128,7 @@ def _versions(further: Sequence[str]) -> dict[str, str]:
 
 
 def _kernel(device: torch.device, recipe: Recipe, kernels: Kernels | None, *, dropping: bool) -> str:
-    if kernels is not None and "attend" in kernels.operators and device.type == "cpu":
+    if kernels is not None and "attend" in kernels.operators:
         return "compiled"
     kind = torch.bfloat16 if recipe.precision == "bf16" else torch.float32
     kernel = implementation(device, kind, 64, dropping=dropping)

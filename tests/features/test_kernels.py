@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from benchrunner.backbones.attention import attend
 from benchrunner.command_line.main import main
@@ -34,6 +35,10 @@ class Recorded:
 
     def add_and_norm(self, x: Tensor, residual: Tensor, norm: nn.LayerNorm, rate: float, seed: int) -> Tensor | None:
         self.asked.append(("add_and_norm", rate, seed))
+        return None if self.gives is None else torch.full_like(x, self.gives)
+
+    def gelu(self, x: Tensor) -> Tensor | None:
+        self.asked.append(("gelu",))
         return None if self.gives is None else torch.full_like(x, self.gives)
 
 
@@ -75,8 +80,21 @@ def test_torch_computes_what_a_kernel_leaves_to_it() -> None:
     qkv = drawn(plain, 2, 4, torch.float32)
     expected = norm(residual + plain.dropout(x, 0.3, "b"))
     for batch in (plain, offered):
+        assert torch.equal(batch.gelu(x), functional.gelu(x))
         assert torch.equal(batch.add_and_norm(x, residual, norm, 0.3, "b"), expected)
         assert torch.equal(attend(qkv, batch, rate=0.3, site="a"), attend(qkv, plain, rate=0.3, site="a"))
+
+
+def test_gelu_is_computed_by_the_kernel() -> None:
+    kernels = Recorded(7.0)
+    batch = replace(batch_of((2, 5)), kernels=kernels)
+    assert bool((batch.gelu(torch.zeros(7, 8)) == 7).all()) and kernels.asked == [("gelu",)]
+
+
+@pytest.mark.parametrize(("device", "given"), [("cpu", True), ("meta", False)])
+def test_batches_on_other_devices_have_no_kernels(device: str, given: bool) -> None:
+    batch = batch_of((2, 5), device=device, kernels=Recorded())
+    assert (batch.kernels is not None) == given
 
 
 def fitted(folder: Path, kernels: Recorded, computing: Computing) -> tuple[Runner, Any]:

@@ -102,7 +102,8 @@ class Layer(nn.Module):
             hidden = hidden.index_select(0, tokens)
         attended = self.attention_output(context)
         hidden = batch.add_and_norm(attended, hidden, self.attention_norm, dropout, f"{site} attention output")
-        inner = self.activation(self.inner(hidden))  # (T, 4H)
+        activation = batch.gelu if self.activation is functional.gelu else self.activation
+        inner = activation(self.inner(hidden))  # (T, 4H)
         return batch.add_and_norm(self.output(inner), hidden, self.output_norm, dropout, f"{site} output")
 
 

@@ -27,7 +27,11 @@ class Library:
         level = LEVELS.get(capability, "base")
         self.level = level if hasattr(self._functions, f"attend_{level}_float") else "base"
 
-    def call(self, name: str, kind: torch.dtype, *arguments: Tensor | int | float) -> None:
+    def has(self, name: str) -> bool:
+        """Whether the library has the function `name`: one that was compiled earlier may lack it."""
+        return hasattr(self._functions, f"{name}_{self.level}_float")
+
+    def call(self, name: str, kind: torch.dtype, *arguments: Tensor | int | float | None) -> None:
         """Call the function `name` for a type of numbers. Tensors must be contiguous."""
         function = getattr(self._functions, f"{name}_{self.level}_{TYPES[kind]}")
         threads = torch.get_num_threads()
@@ -37,8 +41,10 @@ class Library:
             raise MemoryError(f"{name}: not enough memory")
 
 
-def _passed(argument: Tensor | int | float) -> Any:
-    """Turn an argument into what C gets: a pointer, a 64-bit number, or a double."""
+def _passed(argument: Tensor | int | float | None) -> Any:
+    """Turn an argument into what C gets: a pointer, which None leaves out, a 64-bit number, or a double."""
+    if argument is None:
+        return ctypes.c_void_p()
     if isinstance(argument, Tensor):
         return ctypes.c_void_p(argument.data_ptr())
     return ctypes.c_int64(argument) if isinstance(argument, int) else ctypes.c_double(argument)

@@ -69,5 +69,26 @@ class AddAndNorm(torch.autograd.Function):
         return None, of_x, of_residual, of_weight, of_bias, None, None, None
 
 
+class Gelu(torch.autograd.Function):
+    """GELU with the exact distribution function, in fp32. The forward pass computes and keeps the slope at each number.
+
+    Both need the same exponential function, so that the backward pass only multiplies.
+    """
+
+    @staticmethod
+    def forward(ctx, library, x):  # type: ignore[no-untyped-def]
+        x = x.contiguous()
+        y = torch.empty_like(x)
+        slope = torch.empty_like(x) if ctx.needs_input_grad[1] else None
+        library.call("gelu", x.dtype, x, y, slope, x.numel())
+        ctx.save_for_backward(slope)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
+        (slope,) = ctx.saved_tensors
+        return None, gradient * slope
+
+
 CHUNK = 32
-"""Rows of a task of the norm's kernel, as in source/norm.h."""
+"""Rows of a task, as in source/parallel.h."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from benchrunner_kernels.library import Library
-from benchrunner_kernels.operators import AddAndNorm, Attend
+from benchrunner_kernels.operators import AddAndNorm, Attend, Gelu
 
 TOLERANCES = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
 """Type of the inputs -> largest difference between a kernel and torch; numbers are of the size of 1."""
@@ -48,7 +48,21 @@ def adds_and_norms(library: Library) -> bool:
     return _agree(ours, theirs, x, residual, weight, bias)
 
 
-TESTS: Mapping[str, Callable[[Library], bool]] = {"attend": attends, "add_and_norm": adds_and_norms}
+def applies_gelu(library: Library) -> bool:
+    """Whether GELU has torch's output and gradient."""
+
+    def ours(x: Tensor) -> Tensor:
+        y: Tensor = Gelu.apply(library, x)  # type: ignore[no-untyped-call]
+        return y
+
+    return _agree(ours, functional.gelu, _numbers(35) * 4, kinds=[torch.float32])
+
+
+TESTS: Mapping[str, Callable[[Library], bool]] = {
+    "attend": attends,
+    "add_and_norm": adds_and_norms,
+    "gelu": applies_gelu,
+}
 """Name of an operator -> whether its kernel agrees with torch."""
 
 
@@ -57,9 +71,15 @@ def _numbers(*shape: int) -> Tensor:
     return torch.arange(torch.Size(shape).numel(), dtype=torch.float32).mul(2.4).sin().view(shape)
 
 
-def _agree(ours: Callable[..., Tensor], theirs: Callable[..., Tensor], x: Tensor, *others: Tensor) -> bool:
+def _agree(
+    ours: Callable[..., Tensor],
+    theirs: Callable[..., Tensor],
+    x: Tensor,
+    *others: Tensor,
+    kinds: Iterable[torch.dtype] = tuple(TOLERANCES),
+) -> bool:
     """Whether two functions have equal outputs and gradients up to rounding, for x in each type."""
-    for kind, tolerance in TOLERANCES.items():
+    for kind in kinds:
         results = []
         for function in (ours, theirs):
             inputs = [x.to(kind), *others]
@@ -68,6 +88,6 @@ def _agree(ours: Callable[..., Tensor], theirs: Callable[..., Tensor], x: Tensor
             gradients = torch.autograd.grad(output, inputs, _numbers(*output.shape).to(output.dtype))
             results.append((output, *gradients))
         for one, other in zip(*results, strict=True):
-            if not bool((one - other).abs().max() < tolerance):
+            if not bool((one - other).abs().max() < TOLERANCES[kind]):
                 return False
     return True

@@ -1,6 +1,7 @@
 // The kernels as C functions over pointers. This file is compiled once for each level of vector units. The level and the
 // type end the names of its functions, such as attend_avx2_float. All functions return 0, or 1 if memory was short.
 #include "attention.h"
+#include "gelu.h"
 #include "norm.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -38,3 +39,8 @@
 
 KERNELS(float, float)
 KERNELS(Brain, brain)
+
+EXPORTED int NAMED(gelu, LEVEL, float)(const float* x, float* y, float* slope, int64_t size, Begin begin, int threads) {
+  Gelu problem{x, y, slope, size};
+  return run(problem, (size + PART - 1) / PART, size, begin, threads);
+}

@@ -8,8 +8,6 @@
 
 namespace {
 
-constexpr int64_t CHUNK = 32;  // rows of a task; the gradients of weight and bias are added up chunk by chunk
-
 template <class T>
 struct AddAndNorm {
   const T* x;             // (rows, width)

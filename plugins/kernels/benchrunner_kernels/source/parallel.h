@@ -6,6 +6,8 @@
 
 namespace {
 constexpr int64_t SMALL = 1 << 15;  // fewer numbers are left to one thread: waking others takes longer
+constexpr int64_t CHUNK = 32;  // rows of a task; gradients of vectors are added up chunk by chunk
+constexpr int64_t PART = 1 << 14;  // numbers of a task whose arrays have no rows: they fit into a core's cache
 }
 
 extern "C" typedef void (*Begin)(void (*work)(void*), void* argument, unsigned threads, unsigned flags);
