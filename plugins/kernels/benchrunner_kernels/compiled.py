@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -37,7 +38,31 @@ class CompiledKernels:
         """Compute attention in fp32 or bf16; None for other types."""
         if "attend" not in self.operators or qkv.dtype not in TYPES:
             return None
-        output: Tensor = Attend.apply(self.library, qkv, starts, sides, rate, seed)  # type: ignore[no-untyped-call]
+        scale = qkv.shape[-1] ** -0.5
+        output: Tensor = Attend.apply(self.library, qkv, starts, sides, scale, rate, seed)  # type: ignore[no-untyped-call]
+        return output
+
+    def attend_by_distance(
+        self,
+        qkv: Tensor,
+        starts: Tensor,
+        of_keys: Tensor | None,
+        of_queries: Tensor | None,
+        scale: float,
+        rate: float,
+        seed: int,
+    ) -> Tensor | None:
+        """Compute attention whose scores also depend on distances (He et al. 2021): (T, 3, heads, size) as `attend`.
+
+        The score of query i and key j is `scale` times (q k + q of_keys[d] + of_queries[d] k), where d is
+        j - i + longest - 1. Each table is (2 * longest - 1, heads, size), or None.
+        """
+        if "attend_by_distance" not in self.operators or qkv.dtype not in TYPES:
+            return None
+        tables = [None if table is None else table.float() for table in (of_keys, of_queries)]
+        output: Tensor = Attend.apply(  # type: ignore[no-untyped-call]
+            self.library, qkv, starts, (-1, -1), scale, rate, seed, *tables
+        )
         return output
 
     def add_and_norm(self, x: Tensor, residual: Tensor, norm: nn.LayerNorm, rate: float, seed: int) -> Tensor | None:
@@ -71,10 +96,18 @@ def checked_kernels(file: Path = FILE) -> CompiledKernels:
     # Compilers differ in the last bits, so that the name says which library computed.
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:8]
     with torch.inference_mode(False), torch.enable_grad():
-        passed = {name: library.has(name) and passes(library) for name, passes in TESTS.items()}
+        passed = {name: _passes(test, library) for name, test in TESTS.items()}
     operators = tuple(name for name, passes in passed.items() if passes)
     failed = [name for name in passed if name not in operators]
     notes = tuple(
         f"The kernel '{name}' fails its test on this machine: torch computes in its place." for name in failed
     )
     return CompiledKernels(f"{version} {library.level} {digest}", operators, notes, library)
+
+
+def _passes(test: Callable[[Library], bool], library: Library) -> bool:
+    """Whether a kernel passes its test; an older library may lack the kernel."""
+    try:
+        return test(library)
+    except AttributeError:
+        return False

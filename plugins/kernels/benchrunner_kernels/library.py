@@ -25,14 +25,13 @@ class Library:
         self._functions = ctypes.CDLL(str(file))
         capability = torch.backends.cpu.get_cpu_capability()
         level = LEVELS.get(capability, "base")
-        self.level = level if hasattr(self._functions, f"attend_{level}_float") else "base"
-
-    def has(self, name: str) -> bool:
-        """Whether the library has the function `name`: one that was compiled earlier may lack it."""
-        return hasattr(self._functions, f"{name}_{self.level}_float")
+        self.level = level if hasattr(self._functions, f"attention_{level}_float") else "base"
 
     def call(self, name: str, kind: torch.dtype, *arguments: Tensor | int | float | None) -> None:
-        """Call the function `name` for a type of numbers. Tensors must be contiguous."""
+        """Call the function `name` for a type of numbers. Tensors must be contiguous.
+
+        Raises an `AttributeError` if the library was compiled from earlier sources, without the function.
+        """
         function = getattr(self._functions, f"{name}_{self.level}_{TYPES[kind]}")
         threads = torch.get_num_threads()
         begin = _beginning_of_threads() if threads > 1 else None

@@ -8,34 +8,38 @@ import torch
 class Attend(torch.autograd.Function):
     """Attention of each token to the tokens of its own sequence: (T, 3, heads, size) -> (T, heads, size).
 
-    Scores, probabilities and sums are in fp32, also for bf16. Tokens after the last sequence get zeros.
+    Scores, probabilities and sums are in fp32, also for bf16. Tokens after the last sequence get zeros. `of_keys` and
+    `of_queries` are what scores say about distances, fp32 (2 * longest - 1, heads, size), or None: see `Distances` in
+    source/attention.h.
     """
 
     @staticmethod
-    def forward(ctx, library, qkv, starts, sides, rate, seed):  # type: ignore[no-untyped-def]
+    def forward(ctx, library, qkv, starts, sides, scale, rate, seed, of_keys=None, of_queries=None):  # type: ignore[no-untyped-def]
         tokens, _, heads, size = qkv.shape
         qkv = qkv.contiguous()
         starts = starts.contiguous()
+        tables = [None if table is None else table.contiguous() for table in (of_keys, of_queries)]
+        longest = max([(len(table) + 1) // 2 for table in tables if table is not None], default=0)
         output = qkv.new_empty(tokens, heads, size)
         log_sums = qkv.new_empty(tokens, heads, dtype=torch.float32)
-        places = (qkv, starts, len(starts) - 1, heads, size, *sides, rate, seed)
-        library.call("attend", qkv.dtype, *places, output, log_sums)
+        numbers = (len(starts) - 1, heads, size, *sides, scale, rate, seed)
+        library.call("attention", qkv.dtype, qkv, starts, *numbers, *tables, longest, output, log_sums)
         real = int(starts[-1])
         output[real:] = 0
-        ctx.save_for_backward(qkv, starts, output, log_sums)
-        ctx.others = (library, places[2:], real)
+        ctx.save_for_backward(qkv, starts, output, log_sums, *tables)
+        ctx.others = (library, numbers, longest, real)
         return output
 
     @staticmethod
     def backward(ctx, gradient):  # type: ignore[no-untyped-def]
-        qkv, starts, output, log_sums = ctx.saved_tensors
-        library, numbers, real = ctx.others
+        qkv, starts, output, log_sums, *tables = ctx.saved_tensors
+        library, numbers, longest, real = ctx.others
         result = torch.empty_like(qkv)
         result[real:] = 0
-        library.call(
-            "attend_backward", qkv.dtype, qkv, starts, *numbers, output, gradient.contiguous(), log_sums, result
-        )
-        return None, result, None, None, None, None
+        of_tables = [None if table is None else torch.zeros_like(table) for table in tables]
+        inputs = (qkv, starts, *numbers, *tables, longest, output, gradient.contiguous(), log_sums)
+        library.call("attention_backward", qkv.dtype, *inputs, result, *of_tables)
+        return None, result, None, None, None, None, None, *of_tables
 
 
 class AddAndNorm(torch.autograd.Function):

@@ -22,7 +22,7 @@ def attends(library: Library) -> bool:
     qkv = _numbers(sum(lengths), 3, 2, 20)  # (T, 3, heads, size)
 
     def ours(x: Tensor) -> Tensor:
-        output: Tensor = Attend.apply(library, x, starts, (-1, -1), 0.0, 0)  # type: ignore[no-untyped-call]
+        output: Tensor = Attend.apply(library, x, starts, (-1, -1), 20**-0.5, 0.0, 0)  # type: ignore[no-untyped-call]
         return output
 
     def theirs(x: Tensor) -> Tensor:
@@ -30,6 +30,28 @@ def attends(library: Library) -> bool:
         return torch.cat(parts, 1).transpose(0, 1)
 
     return _agree(ours, theirs, qkv)
+
+
+def attends_by_distance(library: Library) -> bool:
+    """Whether attention over one sequence has torch's outputs and gradients where scores depend on distances."""
+    length, heads, size = 19, 2, 12
+    starts = torch.tensor([0, length], dtype=torch.int32)
+    distances = torch.arange(length)[None] - torch.arange(length)[:, None] + length - 1
+
+    def ours(x: Tensor, *tables: Tensor) -> Tensor:
+        output: Tensor = Attend.apply(library, x, starts, (-1, -1), 0.2, 0.0, 0, *tables)  # type: ignore[no-untyped-call]
+        return output
+
+    def theirs(x: Tensor, of_keys: Tensor, of_queries: Tensor) -> Tensor:
+        query, key, value = x.float().permute(1, 2, 0, 3).unbind()
+        scores = query @ key.transpose(1, 2)
+        scores = scores + torch.einsum("hid,ijhd->hij", query, of_keys[distances])
+        scores = scores + torch.einsum("hjd,ijhd->hij", key, of_queries[distances])
+        context: Tensor = (scores * 0.2).softmax(-1) @ value
+        return context.transpose(0, 1).to(x.dtype)
+
+    tables = _numbers(2, 2 * length - 1, heads, size).unbind()
+    return _agree(ours, theirs, _numbers(length, 3, heads, size), *tables)
 
 
 def adds_and_norms(library: Library) -> bool:
@@ -60,6 +82,7 @@ def applies_gelu(library: Library) -> bool:
 
 TESTS: Mapping[str, Callable[[Library], bool]] = {
     "attend": attends,
+    "attend_by_distance": attends_by_distance,
     "add_and_norm": adds_and_norms,
     "gelu": applies_gelu,
 }

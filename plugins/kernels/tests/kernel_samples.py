@@ -36,13 +36,27 @@ def seen(length: int, sides: tuple[int, int]) -> torch.Tensor:
 
 
 def attention(
-    qkv: torch.Tensor, starts: torch.Tensor, sides: tuple[int, int] = BOTH, masks: list[torch.Tensor] | None = None
+    qkv: torch.Tensor,
+    starts: torch.Tensor,
+    sides: tuple[int, int] = BOTH,
+    masks: list[torch.Tensor] | None = None,
+    *,
+    of_keys: torch.Tensor | None = None,
+    of_queries: torch.Tensor | None = None,
+    scale: float | None = None,
 ) -> torch.Tensor:
     """Compute attention in double precision, one sequence at a time; `masks` multiply the probabilities of each."""
     outputs = [qkv.new_zeros(0, *qkv.shape[2:])]
     for number, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
         query, key, value = qkv[start:stop].permute(1, 2, 0, 3)  # (heads, length, size)
-        scores = query @ key.transpose(1, 2) / qkv.shape[-1] ** 0.5
+        scores = query @ key.transpose(1, 2)
+        if of_keys is not None:
+            rows = of_keys[distances(stop - start, (len(of_keys) + 1) // 2)]  # (length, length, heads, size)
+            scores = scores + torch.einsum("hid,ijhd->hij", query, rows)
+        if of_queries is not None:
+            rows = of_queries[distances(stop - start, (len(of_queries) + 1) // 2)]
+            scores = scores + torch.einsum("hjd,ijhd->hij", key, rows)
+        scores = scores * (qkv.shape[-1] ** -0.5 if scale is None else scale)
         probabilities = scores.masked_fill(~seen(stop - start, sides), -torch.inf).softmax(-1)
         if masks is not None:
             probabilities = probabilities * masks[number]
@@ -71,3 +85,8 @@ def drawn_masks(
             part = output[start : start + length].transpose(0, 1)[..., : max(0, length - first)]
             mask[..., first : first + size] = part.double()
     return masks
+
+
+def distances(length: int, longest: int) -> torch.Tensor:
+    """Return the row of a table of distances for each query and key: int64 (length, length)."""
+    return torch.arange(length)[None] - torch.arange(length)[:, None] + longest - 1

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from kernel_samples import BOTH, kernels, needs_library, numbers, starts_of
 
 from benchrunner_kernels import compiled
 from benchrunner_kernels.compiled import FILE, checked_kernels
+from benchrunner_kernels.library import Library
 from benchrunner_kernels.self_test import TESTS
 
 HOME = Path(__file__).parents[1]
@@ -33,14 +35,18 @@ def test_all_kernels_pass_their_tests_on_this_machine() -> None:
 def test_a_kernel_that_fails_its_test_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "TESTS", {**TESTS, "attend": lambda library: False})
     made = checked_kernels()
-    assert made.operators == ("add_and_norm", "gelu")
+    assert made.operators == ("attend_by_distance", "add_and_norm", "gelu")
     assert made.notes == ("The kernel 'attend' fails its test on this machine: torch computes in its place.",)
     assert made.attend(numbers(4, 3, 1, 8), starts_of((4,)), BOTH, 0.0, 0) is None
 
 
 @needs_library
 def test_a_library_that_lacks_a_kernel_is_used_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "TESTS", {**TESTS, "mend": lambda library: True})
+    def mends(library: Library) -> bool:
+        library.call("mend", torch.float32)
+        return True
+
+    monkeypatch.setattr(compiled, "TESTS", {**TESTS, "mend": mends})
     made = checked_kernels()
     assert made.operators == tuple(TESTS) and len(made.notes) == 1 and "'mend'" in made.notes[0]
 
@@ -74,7 +80,7 @@ CHECKED = """
 import itertools, sys
 from pathlib import Path
 import torch
-import kernel_samples, test_attention_kernel, test_gelu_kernel, test_norm_kernel
+import kernel_samples, test_attention_kernel, test_distance_kernel, test_gelu_kernel, test_norm_kernel
 from benchrunner_kernels.compiled import CompiledKernels
 from benchrunner_kernels.library import Library
 from benchrunner_kernels.self_test import TESTS
@@ -82,11 +88,13 @@ from benchrunner_kernels.self_test import TESTS
 library = Library(Path(sys.argv[1]))
 library.level = sys.argv[2]
 made = CompiledKernels("checked", tuple(TESTS), (), library)
-for module in (kernel_samples, test_attention_kernel, test_gelu_kernel, test_norm_kernel):
+for module in (kernel_samples, test_attention_kernel, test_distance_kernel, test_gelu_kernel, test_norm_kernel):
     module.kernels = lambda: made
 kinds = (torch.float32, torch.bfloat16)
 for size, kind, sides in itertools.product((1, 7, 16, 33), kinds, ((-1, -1), (3, 3), (-1, 0))):
     test_attention_kernel.check((1, 5, 16, 50, 61), 2, size, sides, rate=0.2, kind=kind, filling=2)
+for size, kind, terms in itertools.product((1, 7, 16, 33), kinds, ("keys", "queries", "keys and queries")):
+    test_distance_kernel.check((1, 5, 16, 50, 61), 2, size, terms, rate=0.2, kind=kind)
 for width, kind in itertools.product((2, 9, 16, 31), kinds):
     test_norm_kernel.check(35, width, rate=0.2, kind=kind)
 for count in (1, 9, 33, 2**14 + 3):

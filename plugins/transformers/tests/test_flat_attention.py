@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -139,6 +141,67 @@ def test_flat_states_and_gradients_equal_padded_ones(name: str) -> None:
         torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-4 * float(reference.abs().max() + 1e-3))
     assert not expected_gradients
     assert torch.equal(last_flat_state(model, batch), states[-1])
+
+
+class ByDistance:
+    """Kernels that compute attention with distances in torch's own operators, or leave it to torch."""
+
+    name = "plain"
+    operators = ("attend_by_distance",)
+    notes = ()
+
+    def __init__(self, *, computes: bool = True) -> None:
+        self.computes = computes
+        self.drawn: list[tuple[float, int]] = []
+
+    def attend_by_distance(
+        self,
+        qkv: torch.Tensor,
+        starts: torch.Tensor,
+        of_keys: torch.Tensor | None,
+        of_queries: torch.Tensor | None,
+        scale: float,
+        rate: float,
+        seed: int,
+    ) -> torch.Tensor | None:
+        self.drawn.append((rate, seed))
+        outputs = []
+        for start, stop in itertools.pairwise(starts.tolist()):
+            query, key, value = qkv[start:stop].permute(1, 2, 0, 3)
+            scores = query @ key.transpose(1, 2)
+            for table, states, which in ((of_keys, query, "hid,ijhd->hij"), (of_queries, key, "hjd,ijhd->hij")):
+                if table is not None:
+                    places = torch.arange(stop - start)
+                    rows = table[places[None] - places[:, None] + (len(table) - 1) // 2]
+                    scores = scores + torch.einsum(which, states, rows)
+            outputs.append(((scores * scale).softmax(-1) @ value).transpose(0, 1))
+        filling = qkv.new_zeros(len(qkv) - int(starts[-1]), *qkv.shape[2:])
+        return torch.cat([*outputs, filling]) if self.computes else None
+
+
+@pytest.mark.parametrize("computes", [True, False])
+@pytest.mark.parametrize("name", ["deberta-v3", "deberta-v2 with tables of its own"])
+def test_kernels_compute_attention_with_distances(name: str, computes: bool) -> None:
+    model, batch, kernels = named(name).eval(), batch_of(), ByDistance(computes=computes)
+    expected = flat_states(model, batch)
+    expected_gradients = gradients(model, expected, batch)
+    states = flat_states(model, replace(batch, kernels=cast(Any, kernels)))
+    assert kernels.drawn == [(0.0, 0)] * 3
+    for state, row in zip(states, expected, strict=True):
+        torch.testing.assert_close(state, row, rtol=1e-5, atol=1e-5)
+    for weight, gradient in gradients(model, states, batch).items():
+        reference = expected_gradients[weight]
+        torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-4 * float(reference.abs().max() + 1e-3))
+
+
+def test_each_layer_has_a_mask_of_its_own_in_kernels() -> None:
+    model, kernels = named("deberta-v3", attention_probs_dropout_prob=0.3).train(), ByDistance()
+    batch = replace(batch_of(dropout=Dropout(3, 1)), kernels=cast(Any, kernels))
+    trained(model, batch, 1)
+    assert len(set(kernels.drawn)) == 3 and {rate for rate, _ in kernels.drawn} == {0.3}
+    first = kernels.drawn.copy()
+    trained(model, batch, 1)
+    assert kernels.drawn[3:] == first
 
 
 @pytest.mark.parametrize("model_type", PADDED)

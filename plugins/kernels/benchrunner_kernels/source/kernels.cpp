@@ -1,5 +1,5 @@
 // The kernels as C functions over pointers. This file is compiled once for each level of vector units. The level and the
-// type end the names of its functions, such as attend_avx2_float. All functions return 0, or 1 if memory was short.
+// type end the names of its functions, such as gelu_avx2_float. All functions return 0, or 1 if memory was short.
 #include "attention.h"
 #include "gelu.h"
 #include "norm.h"
@@ -9,19 +9,24 @@
 #define NAMED(name, level, type) JOINED(name, level, type)
 
 #define KERNELS(T, TYPE)                                                                                             \
-  EXPORTED int NAMED(attend, LEVEL, TYPE)(const T* qkv, const int32_t* starts, int64_t sequences, int64_t heads,     \
-                                            int64_t size, int64_t before, int64_t after, double rate, uint64_t seed, \
-                                            T* output, float* log_sums, Begin begin, int threads) {                  \
-    Forward<T> problem{{qkv, starts, sequences, heads, size, before, after, rate, seed}, output, log_sums};          \
+  EXPORTED int NAMED(attention, LEVEL, TYPE)(                                                                        \
+      const T* qkv, const int32_t* starts, int64_t sequences, int64_t heads, int64_t size, int64_t before,           \
+      int64_t after, double scale, double rate, uint64_t seed, const float* of_keys, const float* of_queries,        \
+      int64_t longest, T* output, float* log_sums, Begin begin, int threads) {                                       \
+    Forward<T> problem{{qkv, starts, sequences, heads, size, before, after, scale, rate, seed,                       \
+                        {of_keys, of_queries, longest}}, output, log_sums};                                          \
     return run(problem, sequences * heads, starts[sequences] * heads * size, begin, threads);                        \
   }                                                                                                                  \
-  EXPORTED int NAMED(attend_backward, LEVEL, TYPE)(                                                                  \
+  EXPORTED int NAMED(attention_backward, LEVEL, TYPE)(                                                               \
       const T* qkv, const int32_t* starts, int64_t sequences, int64_t heads, int64_t size, int64_t before,           \
-      int64_t after, double rate, uint64_t seed, const T* output, const T* gradient, const float* log_sums, T* result, \
-      Begin begin, int threads) {                                                                                    \
-    Backward<T> problem{{qkv, starts, sequences, heads, size, before, after, rate, seed},                            \
-                        output, gradient, log_sums, result};                                                         \
-    return run(problem, sequences * heads, starts[sequences] * heads * size, begin, threads);                        \
+      int64_t after, double scale, double rate, uint64_t seed, const float* of_keys, const float* of_queries,        \
+      int64_t longest, const T* output, const T* gradient, const float* log_sums, T* result, float* of_key_table,    \
+      float* of_query_table, Begin begin, int threads) {                                                             \
+    Backward<T> problem{{qkv, starts, sequences, heads, size, before, after, scale, rate, seed,                      \
+                         {of_keys, of_queries, longest}}, output, gradient, log_sums, result,                        \
+                        {of_key_table, of_query_table}};                                                             \
+    return run(problem, of_keys || of_queries ? heads : sequences * heads, starts[sequences] * heads * size, begin,  \
+               threads);                                                                                             \
   }                                                                                                                  \
   EXPORTED int NAMED(add_and_norm, LEVEL, TYPE)(                                                                     \
       const T* x, const float* residual, const float* weight, const float* bias, float* sums, float* statistics,     \

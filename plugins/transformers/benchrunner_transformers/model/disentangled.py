@@ -32,6 +32,8 @@ class Distances:
     """For each bucket, int64 (longest, longest): the row of the distance embeddings for each query and key."""
     mirrored: tuple[torch.Tensor, ...]
     """For each bucket, the row for each key and query; at the ends of the table it is not the same row."""
+    by_distance: tuple[torch.Tensor, torch.Tensor]
+    """Places and mirrored places for key minus query from 1 - longest to longest - 1: int64 (2 * longest - 1,) each."""
     first: int
     """First row of the distance embeddings that the batch needs; places count from it."""
     stop: int
@@ -57,7 +59,11 @@ class Distances:
         sizes = [bucket.longest for bucket in batch.attention_buckets]
         places_of_buckets = tuple(places[:size, :size] for size in sizes)
         mirrored_of_buckets = tuple(mirrored[:size, :size] for size in sizes)
-        return cls(batch, places_of_buckets, mirrored_of_buckets, first, last + 1)
+        by_distance = (
+            torch.cat([places[1:, 0].flip(0), places[0]]),
+            torch.cat([mirrored[0, 1:].flip(0), mirrored[:, 0]]),
+        )
+        return cls(batch, places_of_buckets, mirrored_of_buckets, by_distance, first, last + 1)
 
 
 def is_disentangled(model: PreTrainedModel) -> bool:
@@ -123,10 +129,20 @@ def _attend(attention: Any, hidden: torch.Tensor, distances: Distances, embeddin
         of_queries = (attention.query_proj if shared else attention.pos_query_proj)(rows)
         terms += 1
     scale = (attention.attention_head_size * terms) ** -0.5
-    # Every score has the same scale, so that it is enough to scale the queries, and the keys' view of the distances.
-    query = attention.query_proj(hidden).unflatten(-1, (heads, -1)) * scale
+    query = attention.query_proj(hidden).unflatten(-1, (heads, -1))
     key = attention.key_proj(hidden).unflatten(-1, (heads, -1))
     value = attention.value_proj(hidden).unflatten(-1, (heads, -1))
+    compiled = getattr(distances.batch.kernels, "attend_by_distance", None)
+    if compiled is not None:
+        qkv = torch.stack([query, key, value], 1)
+        tables = []
+        for rows, places in zip((of_keys, of_queries), distances.by_distance, strict=True):
+            tables.append(None if rows is None else rows[places].unflatten(-1, (heads, -1)))
+        states: torch.Tensor | None = compiled(qkv, distances.batch.starts, *tables, scale, *_drawn(attention.dropout))
+        if states is not None:
+            return states.flatten(1)
+    # Every score has the same scale, so that it is enough to scale the queries, and the keys' view of the distances.
+    query = query * scale
     parts = []
     buckets = zip(distances.batch.attention_buckets, distances.places, distances.mirrored, strict=True)
     for bucket, places, mirrored in buckets:
@@ -146,6 +162,16 @@ def _attend(attention: Any, hidden: torch.Tensor, distances: Distances, embeddin
     if filling:
         parts.append(hidden.new_zeros(filling, hidden.shape[-1], dtype=parts[0].dtype))
     return torch.cat(parts)
+
+
+def _drawn(dropout: torch.nn.Dropout) -> tuple[float, int]:
+    """Return the rate and the seed by which a kernel draws the mask of a dropout layer; 0 and 0 if nothing is dropped.
+
+    The seed comes from torch's global generator, as that of a layer's own mask.
+    """
+    if not dropout.training or dropout.p == 0:
+        return 0.0, 0
+    return dropout.p, int(torch.randint(2**62, (), dtype=torch.int64))
 
 
 def _at(states: torch.Tensor, rows: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
