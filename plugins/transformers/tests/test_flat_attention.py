@@ -14,6 +14,7 @@ import torch
 from tiny_models import SETTINGS
 
 from benchrunner.engine import Dropout, Features, FlatBatch, collate
+from benchrunner.results import discover
 from benchrunner_transformers.model.flat_attention import (
     Sight,
     UnreadableError,
@@ -192,6 +193,25 @@ def test_kernels_compute_attention_with_distances(name: str, computes: bool) -> 
     for weight, gradient in gradients(model, states, batch).items():
         reference = expected_gradients[weight]
         torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-4 * float(reference.abs().max() + 1e-3))
+
+
+@pytest.mark.parametrize(
+    "name", ["deberta-v3", "deberta-v2 with tables of its own", "modernbert", "qwen3 with windows"]
+)
+def test_installed_kernels_compute_distances_and_windows(name: str) -> None:
+    kernels = discover().kernels
+    if kernels is None or not {"attend", "attend_by_distance"} <= set(kernels.operators):
+        pytest.skip("no compiled kernels are installed")
+    model, batch = named(name).eval(), batch_of()
+    expected = flat_states(model, batch)
+    expected_gradients = gradients(model, expected, batch)
+    states = flat_states(model, replace(batch, kernels=kernels))
+    learned = gradients(model, states, batch)
+    for state, row in zip(states, expected, strict=True):
+        torch.testing.assert_close(state, row, rtol=1e-5, atol=1e-5 * max(1.0, float(row.detach().abs().max())))
+    for weight, reference in expected_gradients.items():
+        largest = float(reference.abs().max() + 1e-3)
+        torch.testing.assert_close(learned[weight], reference, rtol=1e-4, atol=1e-4 * largest)
 
 
 def test_each_layer_has_a_mask_of_its_own_in_kernels() -> None:
