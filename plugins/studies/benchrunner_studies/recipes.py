@@ -1,0 +1,58 @@
+"""Recipes of study files: options of a study as texts, such as `batch-size` -> `16,32`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchrunner import Recipe, RequestError, closest_names
+from benchrunner.results import Plugins, StudyOptions, planning
+
+_BESIDE = ("method", "family", "select_by", "start", "keep", "folds")
+"""Options that a recipe does not have: systems and columns say them, or the command line."""
+
+
+def _written(name: str) -> str:
+    return name.replace("_", "-")
+
+
+_OPTIONS = {
+    _written(name): own
+    for own in StudyOptions.declared().values()
+    for name in (own.name, own.opposite)
+    if name and name not in _BESIDE
+}
+"""Options that a recipe may set, by their names in study files."""
+_FIELDS = Recipe().as_dict().keys()
+"""Names of the options of which dev may select among several values."""
+
+
+def read_recipe(texts: Mapping[str, str], where: str, plugins: Plugins) -> StudyOptions:
+    """Read options from the texts of a recipe; `where` is named in errors."""
+    values = dict[str, Any]()
+    of_methods = {}
+    with planning.naming(where):
+        for name, text in texts.items():
+            own = _OPTIONS.get(name)
+            if "." in name:
+                of_methods[name] = text
+            elif own is None:
+                raise _unknown(name)
+            elif own.name not in _FIELDS:
+                values[own.name] = own.read(text, name)
+            elif name == _written(own.opposite):
+                values[own.name] = tuple(not value for value in own.read_values(text, name))
+            else:
+                values[own.name] = own.read_values(text, name)
+        return StudyOptions.named(values, of_methods, plugins)
+
+
+def _unknown(name: str) -> RequestError:
+    """Return the error for a name that is no option of a recipe."""
+    close = closest_names(name, (*_OPTIONS, *_BESIDE))
+    meant = f"Did you mean {' or '.join(option for option in close if option not in _BESIDE)}? " if close else ""
+    if close and close[0] in _BESIDE:
+        meant = f"Did you mean {close[0]}, which stands beside recipe, not in it? "
+    return RequestError(
+        f"a recipe has no '{name}'. {meant}It has: {', '.join(_OPTIONS)}, and parameters of methods, such as lora.rank."
+    )
