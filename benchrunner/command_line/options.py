@@ -239,7 +239,7 @@ def computing(arguments: argparse.Namespace) -> Computing:
 
 def study_options(arguments: argparse.Namespace, *, study_file: bool = False) -> StudyOptions:
     """Take the options that say how fits are made. With `study_file`, `--set` has parameters of a study file, too."""
-    from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions, read_parameters
+    from benchrunner.studies.study_options import StudyOptions
 
     of_methods, of_study = set_values(arguments)
     if of_study and not study_file:
@@ -247,11 +247,9 @@ def study_options(arguments: argparse.Namespace, *, study_file: bool = False) ->
             f"--set {next(iter(of_study))}: the parameter of a method is METHOD.NAME, such as lora.rank. A name with "
             "no dot is a parameter of a study file, for 'compare --study'."
         )
-    recipe = {name: getattr(arguments, name) for name in RECIPE_OPTIONS if getattr(arguments, name) is not None}
-    recipe |= read_parameters(of_methods, arguments.plugins)
-    options = StudyOptions(recipe=recipe, **StudyOptions.given(arguments))
-    options.check_names(arguments.plugins)
-    return options
+    given = {name: getattr(arguments, name) for name in StudyOptions.declared()}
+    given = {name: value for name, value in given.items() if value is not None}
+    return StudyOptions.named(given, of_methods, arguments.plugins)
 
 
 def set_values(arguments: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]]:

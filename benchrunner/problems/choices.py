@@ -12,8 +12,8 @@ from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.rows import arrow_array, list_starts
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import quoted
-from benchrunner.problems.probabilities import log_of_mean, majority_scores, mean_probability, softmax
-from benchrunner.problems.problem import Figures, HeadShape, Problem, Settings
+from benchrunner.problems.probabilities import log_of_mean
+from benchrunner.problems.problem import Figures, HeadShape, OneOf, Problem, Settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,7 +110,7 @@ class TextChoice(Problem):
 
 @final
 @dataclass(frozen=True)
-class Choose(TextChoice):
+class Choose(OneOf, TextChoice):
     """One of several texts, of which every row offers the same number.
 
     Columns: `a`; `choices`, a list of texts; `label`, the number of the right text from 0, in rows that are labelled.
@@ -124,6 +124,10 @@ class Choose(TextChoice):
     def __post_init__(self) -> None:
         if self.choices < 2:
             raise PluginError(f"Choose needs two or more choices, not {self.choices}.")
+
+    @property
+    def possible(self) -> range:
+        return range(self.choices)
 
     def check_choices(self, rows: Rows) -> list[list[str]]:
         return rows.text_lists("choices", count=self.choices)
@@ -149,31 +153,11 @@ class Choose(TextChoice):
         """Return the scores of each row's texts, (rows, choices)."""
         return outputs.reshape(-1, self.choices)
 
-    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Settings) -> list[Any]:
-        numbers: list[int] = outputs.argmax(axis=-1).tolist()
-        return numbers
-
-    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Settings) -> Figures:
-        """Return `probabilities`: for each row a list with one probability per text, in the order of the texts."""
-        return {"probabilities": softmax(outputs).tolist()}
-
-    def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
-        return mean_probability(outputs)
-
     def parse(self, text: str) -> int:
-        if text not in map(str, range(self.choices)):
+        if text not in map(str, self.possible):
             last = self.choices - 1
             raise ValueError(f"a whole number from 0 to {last} (there are {self.choices} choices, counted from 0)")
         return int(text)
-
-    def strata(self, table: pa.Table) -> list[Any] | None:
-        return self.gold(table)
-
-    def majority_output(self, table: pa.Table) -> np.ndarray:
-        return majority_scores(range(self.choices), self.gold(table) or [])
-
-    def fallback_output(self) -> np.ndarray:
-        return majority_scores(range(self.choices), [])
 
 
 @final

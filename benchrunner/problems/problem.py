@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from benchrunner.errors import RequestError
 from benchrunner.io.identity import class_name, description_of
+from benchrunner.problems.probabilities import majority_scores, mean_probability, softmax
 
 if TYPE_CHECKING:
     import numpy as np
@@ -261,6 +262,34 @@ class Problem(ABC):
     def is_constant(self, answers: Sequence[Any]) -> bool:
         """Say whether the answers are all equal, so that they may have been given without reading the questions."""
         return are_equal(answers)
+
+
+class OneOf(Problem):
+    """A problem with a score for each possible answer, and a softmax over them; the answer is the most probable one."""
+
+    @property
+    @abstractmethod
+    def possible(self) -> Sequence[Any]:
+        """The possible answers, in the order of the outputs."""
+
+    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Settings) -> list[Any]:
+        return [self.possible[number] for number in outputs.argmax(axis=-1).tolist()]
+
+    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Settings) -> Figures:
+        """Return `probabilities`: for each row a list with one for each possible answer."""
+        return {"probabilities": softmax(outputs).tolist()}
+
+    def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
+        return mean_probability(outputs)
+
+    def strata(self, table: pa.Table) -> list[Any] | None:
+        return self.gold(table)
+
+    def majority_output(self, table: pa.Table) -> np.ndarray:
+        return majority_scores(self.possible, self.gold(table) or [])
+
+    def fallback_output(self) -> np.ndarray:
+        return majority_scores(self.possible, [])
 
 
 def are_equal(answers: Sequence[Any]) -> bool:

@@ -13,8 +13,8 @@ from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.rows import arrow_array
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import some_names
-from benchrunner.problems.probabilities import label_numbers, majority_scores, mean_probability, softmax
-from benchrunner.problems.problem import LABEL_FIELDS, Figures, HeadShape, Problem, Settings
+from benchrunner.problems.probabilities import label_numbers, majority_scores
+from benchrunner.problems.problem import LABEL_FIELDS, HeadShape, OneOf, Problem, Settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,8 +108,8 @@ class SentenceProblem(Problem):
 
 
 @dataclass(frozen=True)
-class OneLabel(SentenceProblem):
-    """One of several labels: softmax over the labels; the answer is the label with the highest probability."""
+class OneLabel(OneOf, SentenceProblem):
+    """One of several labels for a row."""
 
     labels: tuple[str, ...]
     """The labels, in the order of the outputs."""
@@ -118,6 +118,10 @@ class OneLabel(SentenceProblem):
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
             raise PluginError(f"{type(self).__name__} needs two or more different labels, not {self.labels}.")
+
+    @property
+    def possible(self) -> tuple[str, ...]:
+        return self.labels
 
     @property
     def width(self) -> int:
@@ -131,33 +135,6 @@ class OneLabel(SentenceProblem):
     def targets(self, labels: Sequence[Any]) -> np.ndarray:
         """Return the index of each label, int64 (rows,)."""
         return label_numbers(labels, self.labels)
-
-    def decode(
-        self,
-        outputs: np.ndarray,
-        table: pa.Table,
-        settings: Settings,
-    ) -> list[Any]:
-        numbers = outputs.argmax(axis=-1)
-        return [self.labels[number] for number in numbers]
-
-    def extra_figures(
-        self,
-        outputs: np.ndarray,
-        table: pa.Table,
-        settings: Settings,
-    ) -> Figures:
-        """Return `probabilities`: for each row a list with one probability per label, in the order of the labels."""
-        return {"probabilities": softmax(outputs).tolist()}
-
-    def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
-        return mean_probability(outputs)
-
-    def strata(self, table: pa.Table) -> list[Any] | None:
-        return self.gold(table)
-
-    def majority_output(self, table: pa.Table) -> np.ndarray:
-        return majority_scores(self.labels, self.gold(table) or [])
 
 
 @final

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from benchrunner.errors import RequestError, closest_names
+from benchrunner.errors import RequestError
 from benchrunner.parameters.declared import Declared, parameter, parameters_of
 from benchrunner.parameters.grids import Grid
 from benchrunner.parameters.parameter import NamedValues, Parameter
@@ -142,28 +142,24 @@ class StudyOptions(Declared):
         if len(_SEEDS & self.changes().keys()) + len((self.folds or ())[1:]) > 1:
             raise RequestError("Give one of seeds, restarts, until-clear and folds 5x3, not several.")
 
+    @staticmethod
+    def declared() -> Mapping[str, Parameter]:
+        """Return the declarations of all options, those of recipe fields included, by name."""
+        return _DECLARED
+
     @classmethod
-    def from_texts(cls, texts: Mapping[str, str], where: str, plugins: Plugins) -> StudyOptions:
-        """Read options from texts, as a study file has them: `batch-size` -> `16,32`; `where` is named in errors."""
-        recipe = dict[str, Any]()
-        others = {}
-        try:
-            for name, text in texts.items():
-                own = _IN_FILES.get(name)
-                if "." in name:
-                    recipe |= read_parameters({name: text}, plugins)
-                elif own is None:
-                    raise _unknown(name)
-                elif own.name in RECIPE_FIELDS:
-                    values = own.read_values(text, name)
-                    is_opposite = name == _written(own.opposite)
-                    recipe[own.name] = tuple(not value for value in values) if is_opposite else values
-                else:
-                    others[own.name] = own.read(text, name)
-            options = cls(recipe=recipe, **others)
-            options.check_names(plugins)
-        except RequestError as reason:
-            raise RequestError(f"{where}: {reason}") from None
+    def named(cls, values: Mapping[str, Any], of_methods: Mapping[str, str], plugins: Plugins) -> StudyOptions:
+        """Make options from values of recipe fields and of other options, and from texts of methods' parameters.
+
+        Raises a `RequestError` for what the plugins do not offer, and for a value that is not possible.
+        """
+        recipe = {name: value for name, value in values.items() if name in RECIPE_FIELDS}
+        others = {name: value for name, value in values.items() if name not in RECIPE_FIELDS}
+        for name, text in of_methods.items():
+            own, full_name = _method_parameter(name, plugins)
+            recipe[full_name] = own.read_values(text, full_name)
+        options = cls(recipe=recipe, **others)
+        options.check_names(plugins)
         return options
 
     def check_names(self, plugins: Plugins) -> None:
@@ -344,34 +340,11 @@ class StudyOptions(Declared):
 
 
 _DECLARED = {**RECIPE_OPTIONS, **parameters_of(StudyOptions)}
-_BESIDE = ("method", "family", "select_by", "start", "keep", "folds")
-"""Options that a `recipe` in a study file does not have: systems and columns say them, or the command line."""
 
 
 def _written(name: str) -> str:
     """Return a name as users write it."""
     return name.replace("_", "-")
-
-
-_IN_FILES: Mapping[str, Parameter] = {
-    _written(name): own
-    for own in _DECLARED.values()
-    for name in (own.name, own.opposite)
-    if name and name not in _BESIDE
-}
-"""Options that a `recipe` in a study file may set, by their names there."""
-
-
-def _unknown(name: str) -> RequestError:
-    """Return the error for a name in a study file that is no option of a recipe."""
-    close = closest_names(name, (*_IN_FILES, *_BESIDE))
-    meant = f"Did you mean {' or '.join(option for option in close if option not in _BESIDE)}? " if close else ""
-    if close and close[0] in _BESIDE:
-        meant = f"Did you mean {close[0]}, which stands beside recipe, not in it? "
-    return RequestError(
-        f"a recipe has no '{name}'. {meant}It has: {', '.join(_IN_FILES)}, and parameters of methods, such as "
-        "lora.rank."
-    )
 
 
 def _values(name: object, given: Any) -> tuple[Any, ...]:
@@ -390,18 +363,6 @@ def _values(name: object, given: Any) -> tuple[Any, ...]:
         return (own.checked(values[0], "The option precision"),)
     recipes = [Recipe.from_json({"limit_train": 1, name: value}) for value in values]  # a sample needs limit_train
     return tuple(getattr(recipe, name) for recipe in recipes)
-
-
-def read_parameters(texts: Mapping[str, str], plugins: Plugins) -> dict[str, tuple[Any, ...]]:
-    """Read the values of methods' parameters from texts by `METHOD.NAME`; several values are separated by commas.
-
-    Raises a `RequestError` for a method or a parameter that does not exist, and for a value that is not possible.
-    """
-    values = {}
-    for name, text in texts.items():
-        own, full_name = _method_parameter(name, plugins)
-        values[full_name] = own.read_values(text, full_name)
-    return values
 
 
 def _method_parameter(name: str, plugins: Plugins) -> tuple[Parameter, str]:

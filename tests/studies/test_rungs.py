@@ -12,12 +12,13 @@ from benchrunner import Recipe, RequestError
 from benchrunner.engine import Job, Method, Outcome
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import Event
-from benchrunner.results import Grid, Result, Runner, StudyOptions, compared, read_study, run_study
+from benchrunner.results import Grid, Result, Runner, compared, read_study, run_study
 from benchrunner.studies.cells import Cell
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.planning import shorter_recipes
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import notes
+from benchrunner_studies.recipes import read_recipe
 from inline import mood, runner
 
 FREE = Recipe(lr=0.02, batch_size=8, schedule="constant", warmup=2.0)
@@ -315,7 +316,7 @@ def test_a_damaged_state_makes_a_fit_begin_anew(tmp_path: Path) -> None:
 
 def test_ranges_are_values_of_a_grid(tmp_path: Path) -> None:
     texts = {"epochs": "1-4,8", "max-steps": "100-400:100,1000"}
-    options = StudyOptions.from_texts(texts, "here", runner(tmp_path).plugins)
+    options = read_recipe(texts, "here", runner(tmp_path).plugins)
     assert options.recipe["epochs"] == (1, 2, 3, 4, 8)
     assert options.recipe["max_steps"] == (100, 200, 300, 400, 1000)
 
@@ -323,7 +324,7 @@ def test_ranges_are_values_of_a_grid(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["4-1", "2-2", "1-5000", "1-", "-3", "1-4:0", "1-4:9"])
 def test_a_range_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(RequestError, match="epochs"):
-        StudyOptions.from_texts({"epochs": text}, "here", runner(tmp_path).plugins)
+        read_recipe({"epochs": text}, "here", runner(tmp_path).plugins)
 
 
 def plan_notes(made: Runner, **choices: Any) -> str:

@@ -12,13 +12,14 @@ from benchrunner import Recipe, RequestError, Task
 from benchrunner.command_line.main import main
 from benchrunner.errors import PluginError
 from benchrunner.fits.search import Search
-from benchrunner.results import Grid, Result, Runner, StudyOptions, compared, read_study, run_study
+from benchrunner.results import Grid, Result, Runner, compared, read_study, run_study
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.planning import planned
 from benchrunner.studies.searching.budget import Budget
 from benchrunner.studies.searching.rungs import Rungs
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import notes
+from benchrunner_studies.recipes import read_recipe
 from inline import QUICK, mood, plugins, runner
 
 RATES = (1.0, 2.0, 3.0, 4.0, 5.0)
@@ -159,9 +160,9 @@ def test_an_error_of_a_search_names_it(tmp_path: Path) -> None:
 
 def test_options_know_the_searches_of_plugins(tmp_path: Path) -> None:
     made, _, _ = offering(tmp_path, lambda lr, epochs, seed: 1)
-    assert StudyOptions.from_texts({"search": "upwards", "trials": "3"}, "here", made.plugins).trials == 3
+    assert read_recipe({"search": "upwards", "trials": "3"}, "here", made.plugins).trials == 3
     with pytest.raises(RequestError, match="Did you mean halving"):
-        StudyOptions.from_texts({"search": "halve"}, "here", made.plugins)
+        read_recipe({"search": "halve"}, "here", made.plugins)
 
 
 def test_searches_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

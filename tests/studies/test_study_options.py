@@ -1,47 +1,13 @@
-"""Options of a study: how they are read from a file, and which of them replace others."""
+"""Options of a study: which of them replace others, and what only some fits read."""
 
 from pathlib import Path
 
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner.parameters.recipes import RECIPE_FIELDS
-from benchrunner.results import discover
 from benchrunner.studies.planning import grid_and_seeds
 from benchrunner.studies.study_options import StudyOptions
 from inline import runner
-
-CORE = discover(installed=False)
-
-
-def test_options_of_a_file_are_read_like_those_of_a_command() -> None:
-    texts = {"lr": "1e-3,2e-3", "batch-size": "16", "weight-decay": "0", "paper-adam": "yes", "restarts": "3"}
-    options = StudyOptions.from_texts(texts, "here", CORE)
-    recipe = {"lr": (1e-3, 2e-3), "batch_size": 16, "weight_decay": 0, "bias_correction": False}
-    assert options == StudyOptions(recipe=recipe, restarts=3)
-    for texts, reason in (
-        ({"jobs": "2"}, "here: a recipe has no 'jobs'. It has: lr, epochs"),
-        ({"batch_size": "2"}, "a recipe has no 'batch_size'. Did you mean batch-size"),
-        ({"lr": "low"}, "here: lr must be a number from 0 up, not 'low'"),
-        ({"methode": "probe"}, "Did you mean method, which stands beside recipe, not in it\\? It has"),
-        ({"epoch": "2"}, "here: a recipe has no 'epoch'. Did you mean epochs or"),
-        ({"select": "median"}, "here: select must be one of mean, best, not 'median'"),
-        ({"paper-adam": "perhaps"}, "here: paper-adam must be true or false, not 'perhaps'"),
-        ({"micro-tokens": "8,16"}, "here: micro-tokens must be a whole number from 1 to 1,000,000,000, not '8,16'"),
-        ({"limit-train": "8,al"}, "here: limit-train must be a whole number from 1 to 1,000,000,000,000, or all, not"),
-        ({"grid": "papr"}, "here: There is no grid 'papr'. Did you mean paper"),
-        ({"preset": "paper"}, "here: There is no recipe 'paper'"),
-    ):
-        with pytest.raises(RequestError, match=reason):
-            StudyOptions.from_texts(texts, "here", CORE)
-
-
-def test_every_field_of_a_recipe_is_an_option_of_study_files() -> None:
-    for name, own in RECIPE_FIELDS.items():
-        if name != "sample":  # it needs limit-train
-            value = 64 if name == "bilstm_width" else own.another()
-            options = StudyOptions.from_texts({name.replace("_", "-"): str(value)}, "here", CORE)
-            assert options.recipe == {name: (value,)}
 
 
 def test_an_option_hides_those_it_replaces_at_lower_levels() -> None:

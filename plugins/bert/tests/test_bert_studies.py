@@ -14,10 +14,11 @@ import pytest
 
 import benchrunner_bert
 from benchrunner import RequestError, Workspace
-from benchrunner.results import Computing, Plugins, Runner, Study, StudyOptions, discover
+from benchrunner.results import Computing, Plugins, Runner, Study, discover
 from benchrunner.studies.cells import Fitting
 from benchrunner_bert.pretraining import command
 from benchrunner_studies.reading import StudyFile, read_study_file
+from benchrunner_studies.recipes import read_recipe
 from benchrunner_studies.settling import study_of_file
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
@@ -118,7 +119,7 @@ def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str
     read = file.study
     recipes = [part.recipe for part in (file, file.scale, *file.systems.values())]
     for recipe in (*recipes, *file.columns.values()):
-        StudyOptions.from_texts(recipe, name, plugins)
+        read_recipe(recipe, name, plugins)
     for system in read.systems:
         assert system.method is None or plugins.methods.find(system.method)
     for column in read.columns:

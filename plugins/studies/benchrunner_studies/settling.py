@@ -11,6 +11,7 @@ from benchrunner import RequestError, Task
 from benchrunner.results import Runner, Study, StudyOptions, cells, planning, study as parts
 from benchrunner_studies.checks import columns_named
 from benchrunner_studies.reading import StudyFile, read_study_file
+from benchrunner_studies.recipes import read_recipe
 from benchrunner_studies.tables import StageTable
 
 
@@ -82,7 +83,7 @@ class _Settling:
             raise RequestError(
                 f"{self._study.path}: {where}: a task is named in folds, as glue/rte@5, not by a recipe."
             )
-        return StudyOptions.from_texts(recipe, f"{self._study.path}: {where}", self._runner.plugins)
+        return read_recipe(recipe, f"{self._study.path}: {where}", self._runner.plugins)
 
     def settled(self) -> Study:
         """Return the study with its cells."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from benchrunner.command_line.main import main
 from benchrunner.results import Computing, Plugins, Runner
-from benchrunner.studies.study_options import StudyOptions
 from benchrunner_studies.reading import read_study_file
+from benchrunner_studies.recipes import read_recipe
 from inline import mood, pairs, plugins as inline_plugins
 from readers.reader import NOWHERE, Reader
 from study_texts import WHOLE
@@ -46,7 +46,7 @@ def of_recipe(path: Path) -> object:
     if not isinstance(texts, dict):
         return None
     texts = {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in texts.items()}
-    options = StudyOptions.from_texts(texts, "recipe", core_plugins())
+    options = read_recipe(texts, "recipe", core_plugins())
     options.study(("words",), [core_plugins().tasks.find("mood")], Runner(core_plugins(), NOWHERE, Computing("cpu")))
     return None
 

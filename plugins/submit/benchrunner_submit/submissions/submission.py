@@ -120,11 +120,9 @@ def write_submission(
         _predict(part, settled.filled, result, runner, show=show_progress)
         source = selected(part, result.cells, runner)
         scores = scores_of_result(result)
-    values = {}
-    for pair, value in answers(part, source, settled.filled, runner).items():
-        values[pair] = _with_dev(pair[0], value, scores, options)
-    marks = Marks(missing=settled.left_out)
-    is_official = runner.workspace.settings.official_counts
+    given = answers(part, source, settled.filled, runner)
+    values = {pair: _with_dev(pair[0], value, scores, options) for pair, value in given.items()}
+    marks, is_official = Marks(missing=settled.left_out), runner.workspace.settings.official_counts
     manifest, faults = written_and_checked(part, path, values, marks, has_official_rows=is_official)
     published = published or comparison.choose_published(runner.plugins.leaderboards.values())
     figures = dev_figures(settled.tasks, scores, published)
