@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+ROWS_AT_ONCE = 16_384
+"""Number of rows that are Python's values at once: these take several times the memory of a table."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -53,6 +56,14 @@ class Rows:
             if not isinstance(text, str):
                 raise DataError(f"{self.where(row)}: column '{column}' must be text, found {shown(text)}.")
         return texts
+
+    def text_column(self, name: str) -> pa.Array | pa.ChunkedArray:
+        """Return a column whose values are texts, or raise the error of `texts`; no text is copied that Arrow keeps."""
+        import pyarrow as pa
+
+        column = self.table.column(name)
+        is_text = pa.types.is_string(column.type) and not column.null_count
+        return column if is_text else arrow_array(self.texts(name), pa.string())
 
     def text_lists(self, column: str, *, count: int | None = None) -> list[list[str]]:
         """Return a column of lists of `count` texts, or of one text or more, or raise a `DataError`."""

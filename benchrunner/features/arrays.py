@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -44,14 +44,20 @@ class Sequences:
         return self.starts[1:] - 1
 
     @classmethod
-    def joined(cls, parts: list[Sequences]) -> Sequences:
-        """Join parts one after another."""
-        if len(parts) == 1:
-            return parts[0]
-        tokens = np.concatenate([part.tokens for part in parts])
-        segments = np.concatenate([part.segments for part in parts])
-        lengths = np.concatenate([np.diff(part.starts) for part in parts])
-        return cls(tokens, segments, borders(lengths))
+    def joined(cls, parts: Iterable[Sequences]) -> Sequences:
+        """Join parts one after another. Parts that an iterator makes are not kept beside the whole."""
+        tokens = bytearray()
+        segments = bytearray()
+        lengths = bytearray()
+        for part in parts:
+            tokens += part.tokens.astype(np.int32).tobytes()
+            segments += part.segments.astype(np.int8).tobytes()
+            lengths += np.diff(part.starts).astype(np.int64).tobytes()
+        return cls(
+            np.frombuffer(tokens, dtype=np.int32),
+            np.frombuffer(segments, dtype=np.int8),
+            borders(np.frombuffer(lengths, dtype=np.int64)),
+        )
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ def decode_text(content: bytes | bytearray, path: Path | str, advice: str, *, en
     """Decode a text without its byte order mark; raise a `DataError` that names the path and the line."""
     is_utf8 = encoding == "utf-8" or codecs.lookup(encoding).name == "utf-8"
     try:
-        text = content.removeprefix(codecs.BOM_UTF8).decode() if is_utf8 else content.decode(encoding)
+        text = content.decode().removeprefix("\ufeff") if is_utf8 else content.decode(encoding)
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         name = "UTF-8" if is_utf8 else encoding

@@ -72,7 +72,7 @@ class TextChoice(Problem):
         rows.require(("a", "choices", "label") if labelled else ("a", "choices"))
         choices = self.check_choices(rows)
         columns = {
-            "a": arrow_array(rows.texts("a"), pa.string()),
+            "a": rows.text_column("a"),
             "choices": arrow_array(choices, pa.list_(pa.string())),
         }
         labels = self.check_labels(rows, choices, required=labelled)

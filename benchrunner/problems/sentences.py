@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.data.rows import arrow_array
+from benchrunner.data.rows import ROWS_AT_ONCE, arrow_array
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import some_names
 from benchrunner.problems.probabilities import label_numbers, majority_scores
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from benchrunner.features.flat_batch import FlatBatch
     from benchrunner.parameters.recipes import Recipe
 
-ENCODED_ROWS = 16_384
-"""Number of rows that are encoded at once: Python strings take more memory than the texts in the table."""
 _NO_NUMBER = re.compile(r"[^0-9+\-.eE \t]")
 """What no decimal number has. `float` also reads underscores, the digits of other scripts, "nan" and "inf"."""
 
@@ -72,7 +70,7 @@ class SentenceProblem(Problem):
         columns = {}
         for name in ("a", "b"):
             if name in names:
-                columns[name] = arrow_array(rows.texts(name), pa.string())
+                columns[name] = rows.text_column(name)
         labels = rows.labels(label_column, self.parse_label, required=labelled)
         if labels is not None:
             columns[label_column] = self.label_array(labels)
@@ -96,15 +94,17 @@ class SentenceProblem(Problem):
         from benchrunner.features.arrays import Features, Sequences
 
         length = min(recipe.max_length, encoder.max_length)
-        parts = list[Sequences]()
-        for start in range(0, max(1, table.num_rows), ENCODED_ROWS):
-            rows = table.slice(start, ENCODED_ROWS)
-            first = rows.column("a").to_pylist()
-            second = rows.column("b").to_pylist() if "b" in rows.column_names else None
-            parts.append(encoder.assemble(first, second, length))
+
+        def parts() -> Iterator[Sequences]:
+            for start in range(0, max(1, table.num_rows), ROWS_AT_ONCE):
+                rows = table.slice(start, ROWS_AT_ONCE)
+                first = rows.column("a").to_pylist()
+                second = rows.column("b").to_pylist() if "b" in rows.column_names else None
+                yield encoder.assemble(first, second, length)
+
         labels = self.gold(table)
         targets = {} if labels is None else {"label": self.targets(labels)}
-        return Features.of(Sequences.joined(parts), targets=targets)
+        return Features.of(Sequences.joined(parts()), targets=targets)
 
 
 @dataclass(frozen=True)

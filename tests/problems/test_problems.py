@@ -103,7 +103,7 @@ def test_rows_encoded_in_parts_are_the_same_features(pairs: bool, monkeypatch: p
     table = pa.table(columns | ({"b": columns["a"][::-1]} if pairs else {}))
     problem, encoder, recipe = Classify(("no", "yes")), TinyEncoder(), Recipe(max_length=12)
     whole = problem.encode(table, encoder, recipe, training=True)
-    monkeypatch.setattr(sentences, "ENCODED_ROWS", 4)
+    monkeypatch.setattr(sentences, "ROWS_AT_ONCE", 4)
     parts = problem.encode(table, encoder, recipe, training=True)
     for name in ("tokens", "segments", "starts", "groups", "owner"):
         assert np.array_equal(getattr(parts, name), getattr(whole, name))

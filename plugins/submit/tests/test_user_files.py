@@ -21,6 +21,7 @@ from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
 from benchrunner.tasks.task import Split, Task
 from benchrunner.workspace import Workspace
+from benchrunner_submit.own_questions import user_files
 from benchrunner_submit.own_questions.user_files import read_questions
 from inline import mood
 
@@ -96,6 +97,24 @@ def test_every_problem_reads_plain_lines(kind: str, tmp_path: Path) -> None:
     table = read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True).table
     (found,) = table.to_pylist()
     assert {name: found[name] for name in row} == row
+
+
+@pytest.mark.parametrize("problem", [Classify(("glad", "sad")), Tag(("O", "B-PER", "I-PER"))])
+def test_plain_lines_are_the_same_in_parts(problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.lst").write_text("Rain falls\n\nSun\nWind\n  \nIt is Monday")
+    asked = replace(mood(), problem=problem)
+    whole = read_questions(asked, tmp_path / "mine.lst", Workspace(tmp_path, tmp_path), lines=True)
+    monkeypatch.setattr(user_files, "_ROWS_AT_ONCE", 2)
+    parts = read_questions(asked, tmp_path / "mine.lst", Workspace(tmp_path, tmp_path), lines=True)
+    assert parts.table == whole.table and parts.fingerprint == whole.fingerprint
+    assert list(parts.lines or ()) == list(whole.lines or ()) == [1, 3, 4, 6]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "a", "a\nb", "a\r\n\nb\n", "\x0b\n\u2028b\n"])
+def test_numbered_lines_are_those_of_split(text: str, tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_bytes(text.encode())
+    lines = list(user_files._numbered_lines(tmp_path / "lines.txt"))
+    assert lines == list(enumerate(text.split("\n"), start=1))
 
 
 @pytest.mark.parametrize(("problem", "line"), [(Classify(("glad", "sad")), "x\ty"), (Span(), "Who?\tAnna sang.")])

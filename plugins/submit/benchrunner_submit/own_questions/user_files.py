@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _LISTS: Mapping[str, str | None] = {"words": None, "choices": "\t"}
 """Last column of a plain line that is a list -> what separates its texts; None is any white space."""
+_ROWS_AT_ONCE = 16_384
+"""Number of plain lines that are Python's values at once: these take ten times the memory of a table."""
 
 
 def answer_file(references: Sequence[str], runner: Runner, file: Path, *, lines: bool = False) -> Answered:
@@ -165,9 +168,10 @@ def _plain_lines(task: Task, path: Path) -> Rows:
     if not columns:
         raise RequestError(f"{task.name} does not say what a line of plain text holds: leave --lines out.")
     last = columns[-1]
-    numbers = []
+    numbers = array("q")
+    tables = []
     rows = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    for number, line in _numbered_lines(path):
         fields: list[Any] = line.rstrip("\r").split("\t", len(columns) - 1)
         if not line.strip():
             continue
@@ -178,8 +182,23 @@ def _plain_lines(task: Task, path: Path) -> Rows:
             fields[-1] = fields[-1].split(_LISTS[last])
         numbers.append(number)
         rows.append({"id": str(number), "document": number, **dict(zip(columns, fields, strict=True))})
+        if len(rows) == _ROWS_AT_ONCE:
+            tables.append(pa.Table.from_pylist(rows))
+            rows = []
+    if rows or not tables:
+        tables.append(pa.Table.from_pylist(rows))
     notes = ("each line is a document of its own: no context of neighbouring lines",) if last == "words" else ()
-    return Rows(pa.Table.from_pylist(rows), str(path), numbers, notes)
+    return Rows(pa.concat_tables(tables), str(path), numbers, notes)
+
+
+def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file with their numbers, from 1. A list of the lines takes more than the text."""
+    text = read_text(path)
+    number, start = 1, 0
+    while (end := text.find("\n", start)) >= 0:
+        yield number, text[start:end]
+        number, start = number + 1, end + 1
+    yield number, text[start:]
 
 
 def _is_json_lines(path: Path) -> bool:
