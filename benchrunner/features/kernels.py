@@ -28,7 +28,8 @@ class Kernels(Protocol):
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The operators that can be used on this machine: names of the methods below."""
+        """The operators that can be used on this machine: names of the methods below, and of others that only the
+        plugins of some models ask for, such as attention with distances."""
 
     @property
     def notes(self) -> tuple[str, ...]:
