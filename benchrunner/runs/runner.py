@@ -116,8 +116,8 @@ class Runner:
     @cached_property
     def resolved(self) -> Computing:
         """How fits are computed, on a device that torch has."""
-        if self.computing.devices > 1 and self.plugins.team is None:
-            raise RequestError("--devices-per-fit comes with a plugin: pip install 'benchrunner[devices]'.")
+        if self.computing.has_team and self.plugins.team is None:
+            raise RequestError("--devices-per-fit and --zero come with a plugin: pip install 'benchrunner[devices]'.")
         return self.computing.resolved()
 
     @property
@@ -356,7 +356,7 @@ class Runner:
             reference=None if train is None or backbone is None else reference_to(fit, method, self.plugins),
             parameters=method.parameter_values(fit.recipe),
             kernels=kernels,
-            team=self.plugins.team if computing.devices > 1 else None,
+            team=self.plugins.team if computing.has_team else None,
         )
 
 

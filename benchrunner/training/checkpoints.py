@@ -45,7 +45,7 @@ class Checkpoint:
     """
 
     def __init__(
-        self, folder: Path, *, of: str = "", shorter: str = "", kernels: str = "torch", devices: int = 1
+        self, folder: Path, *, of: str = "", shorter: str = "", kernels: str = "torch", devices: int | str = 1
     ) -> None:
         """`of` is the id of the fit, and `shorter` that of a fit which takes its first steps."""
         self._file = folder / "state.safetensors"

@@ -65,10 +65,19 @@ class Work:
 
     def learn(self, outputs: Tensor, batch: FlatBatch, divisor: float | Tensor) -> Tensor:
         """Do what `add` does, from the outputs on."""
-        batch = replace(batch, label_smoothing=self.label_smoothing, label_weights=self.label_weights)
-        loss = self.problem.loss(outputs, batch) / divisor
+        loss = self.loss(outputs, batch, divisor)
         loss.backward()  # type: ignore[no-untyped-call]
         return loss.detach()
+
+    def loss(self, outputs: Tensor, batch: FlatBatch, divisor: float | Tensor) -> Tensor:
+        """Compute the loss of a batch from its outputs, divided by `divisor`."""
+        batch = replace(batch, label_smoothing=self.label_smoothing, label_weights=self.label_weights)
+        return self.problem.loss(outputs, batch) / divisor
+
+    def batch(self, units: np.ndarray, dropout: Dropout) -> FlatBatch:
+        """Make the batch of some units."""
+        multiple = rounding(self.precision, self.features.tokens_in(units))
+        return collate(self.features, units, self.device, dropout=dropout, multiple=multiple, kernels=self.kernels)
 
 
 def precise(device: torch.device, precision: str) -> torch.autocast:
@@ -97,7 +106,7 @@ class Eager:
         self.work.optimizer.clear()
 
     def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> Tensor:
-        return self.work.add(self._batch(units, dropout), divisor)
+        return self.work.add(self.work.batch(units, dropout), divisor)
 
     def add_together(self, parts: Sequence[np.ndarray], dropouts: Sequence[Dropout], divisor: float) -> Tensor:
         """Add the gradients of a loss of a whole batch, whose outputs are computed in parts, as `Steps.add` does.
@@ -106,16 +115,11 @@ class Eager:
         """
         outputs = []
         for units, dropout in zip(parts, dropouts, strict=True):
-            batch = self._batch(units, dropout)
+            batch = self.work.batch(units, dropout)
             with precise(self.work.device, self.work.precision):
                 outputs.append(checkpoint(self.work.model, batch, use_reentrant=False))
         whole = collate(self.work.features, np.concatenate(parts), self.work.device)
         return self.work.learn(torch.cat(outputs), whole, divisor)
-
-    def _batch(self, units: np.ndarray, dropout: Dropout) -> FlatBatch:
-        work = self.work
-        multiple = rounding(work.precision, work.features.tokens_in(units))
-        return collate(work.features, units, work.device, dropout=dropout, multiple=multiple, kernels=work.kernels)
 
 
 class Graph(Protocol):

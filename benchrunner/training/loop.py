@@ -93,7 +93,7 @@ class Training:
             weights = self.features.balanced_weights(self.problem.head.width)
             self.features = self.features.weighted(weights)
             label_weights = torch.from_numpy(weights).float().to(self.device)
-        self._work = Work(
+        self.means = Work(
             model=self.model,
             problem=self.problem,
             features=self.features,
@@ -105,7 +105,8 @@ class Training:
             label_weights=label_weights,
             kernels=self.kernels,
         )
-        self._way: Steps = Eager(self._work)
+        """What batches and their losses are computed with."""
+        self._way: Steps = Eager(self.means)
         self._unit_tokens = self.features.unit_tokens
         self._pending: list[tuple[int, Tensor]] = []
         self._loss = math.nan
@@ -128,7 +129,7 @@ class Training:
             try:
                 self._steps(interrupt)
             finally:  # graphs keep memory of the GPU, and refer to this training, which would be freed late
-                self._way = Eager(self._work)
+                self._way = Eager(self.means)
         self.seconds = time.perf_counter() - started
 
     @contextmanager
@@ -279,8 +280,8 @@ class Training:
         """Choose how gradients are computed. After memory ran out, no graphs are used, also not by later processes."""
         graph = self._graphs()
         if graph is None or self.budgets != {0: self.recipe.micro_tokens}:
-            return Eager(self._work)
-        return Captured(self._work, graph, self._remark)
+            return Eager(self.means)
+        return Captured(self.means, graph, self._remark)
 
     def _graphs(self) -> Callable[[], Graph] | None:
         """Return the function that makes a CUDA graph; None if steps are computed without graphs."""
@@ -313,7 +314,7 @@ class Training:
                 self.optimizer.allocate()
                 break
             except NotStatic:
-                self._go_on_with(Eager(self._work), step)
+                self._go_on_with(Eager(self.means), step)
                 continue
             except (RuntimeError, MemoryError) as error:
                 if not out_of_memory(error):
@@ -321,7 +322,7 @@ class Training:
             # Not inside `except`: there, the traceback of the error keeps the tensors of the failed part in memory.
             self.optimizer.clear()
             if isinstance(self._way, Captured):
-                self._go_on_with(Eager(self._work), step)
+                self._go_on_with(Eager(self.means), step)
                 self._remark(
                     f"no CUDA graphs from step {step + 1} on, where memory ran out: their memory is given back"
                 )
@@ -341,20 +342,20 @@ class Training:
         """
         self._way.clear()
         # The mean is taken over the recipe's batch, not over the micro-batch.
-        divisor = self._loss_divisor(self.schedule.batch(step))
+        divisor = self.loss_divisor(step)
         total = torch.zeros((), device=self.device)
         parts = self.parts(step)
         dropouts = [Dropout(self.seed, step, number) for number in range(len(parts))]
         if numbers is None and self.problem.of_whole_batches and len(parts) > 1:
-            return Eager(self._work).add_together(parts, dropouts, divisor)
+            return Eager(self.means).add_together(parts, dropouts, divisor)
         for number in range(len(parts)) if numbers is None else numbers:
             total += self._way.add(parts[number], dropouts[number], divisor)
         return total
 
-    def _loss_divisor(self, units: np.ndarray) -> float:
-        """Return the number by which the summed loss of a batch is divided."""
+    def loss_divisor(self, step: int) -> float:
+        """Return the number by which the summed loss of a step's batch is divided."""
         if self.recipe.loss_divisor == "own-words":
-            return self.features.loss_weight(units)
+            return self.features.loss_weight(self.schedule.batch(step))
         words = self.features.loss_weight(np.arange(self.features.units))
         first_steps = self.schedule.first_steps
         return words * (len(first_steps) - 1) / first_steps[-1]

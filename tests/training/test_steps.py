@@ -150,7 +150,7 @@ def test_a_model_that_reads_lengths_is_computed_as_it_is(tmp_path: Path) -> None
         log=tmp_path / "log.jsonl",
         note=notes.append,
     )
-    training._go_on_with(Captured(training._work, StandIn), 0)
+    training._go_on_with(Captured(training.means, StandIn), 0)
     assert numerics.of(training)["cuda_graphs"] is True
     training._learn(0)
     assert isinstance(training._way, Eager) and "cuda_graphs" not in numerics.of(training)

@@ -41,7 +41,7 @@ def test_bert_reads_batches_of_fixed_shape(kind: str, tmp_path: Path) -> None:
     """The first batch is computed operator by operator, as those that a CUDA graph records are."""
     encoder, recipe = fresh(heads=6), Recipe(batch_size=8, precision="fp32", max_length=64, context="sentence")
     training = training_on_meta(encoder, PROBLEMS[kind], features_of_kind(kind, encoder, recipe), recipe, tmp_path)
-    training._way = Captured(training._work, lambda: pytest.fail("nothing is recorded yet"))
+    training._way = Captured(training.means, lambda: pytest.fail("nothing is recorded yet"))
     step_on_meta(training, unused=() if PROBLEMS[kind].head.reads_summary else ("encoder.pooler",))
     assert isinstance(training._way, Captured)
 

@@ -27,7 +27,7 @@ def operators_of_a_step(
     features = features_of_kind(kind, encoder, recipe)
     training = training_on_meta(encoder, PROBLEMS[kind], features, recipe, folder)
     if static:
-        training._way = Captured(training._work, lambda: pytest.fail("nothing is recorded yet"))
+        training._way = Captured(training.means, lambda: pytest.fail("nothing is recorded yet"))
     way, read = training._way, PROBLEMS[kind].head.reads_summary
     operators = step_on_meta(training, unused=() if read else ("encoder.summary_layers",))
     assert training._way is way, training.notes
