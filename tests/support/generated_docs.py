@@ -29,6 +29,7 @@ import benchrunner_share
 import benchrunner_speed
 import benchrunner_submit
 from benchrunner.command_line.main import parser
+from benchrunner.fits.computing import Computing
 from benchrunner.parameters.declared import parameters_of
 from benchrunner.parameters.parameter import Parameter
 from benchrunner.plugins import hookspecs, observer_specs
@@ -109,6 +110,11 @@ def pretraining() -> str:
     """List the options of `pretrain` that are declared settings."""
     declared = [parameters_of(kind) for kind in (Texts, PretrainingSettings, Plan)]
     return _parameters({name: own for part in declared for name, own in part.items()}, prefix="--")
+
+
+def computing() -> str:
+    """List the options that say how fits are computed."""
+    return _parameters(parameters_of(Computing), prefix="--")
 
 
 def ray() -> str:
@@ -317,7 +323,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
-        *(commands, tasks, recipes, columns, options, pretraining, protocols, ray, slurm, speed, hooks),
+        *(commands, computing, tasks, recipes, columns, options, pretraining, protocols, ray, slurm, speed, hooks),
         *(surface, engine, results, testing, submissions, packages, roots, drawing),
     )
 }

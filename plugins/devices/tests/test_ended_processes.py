@@ -1,68 +1,14 @@
 """Commands with several devices per fit that are killed or stopped leave no process, and go on exactly."""
 
-import contextlib
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
+from fit_commands import Command
 
-import forked
 from benchrunner.results import find_run
 from cluster_plugin import Home, results
-
-WORDS = (
-    *("run", "mine/mood", "--backbone", "tiny/words", "--lr", "0.02", "--batch-size", "8"),
-    *("--micro-tokens", "40", "--device", "cpu", "--devices-per-fit", "2", "--data", "data", "--quiet"),
-)
-TWO_CORES = """
-import sys
-from benchrunner.fits import computing
-computing.available_cores = lambda: 2
-from benchrunner.command_line.main import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-class Command:
-    """A command line in a session of its own."""
-
-    def __init__(self, home: Home, runs: str, *more: str) -> None:
-        words = ["-c", TWO_CORES, *WORDS, "--runs", runs, *more]
-        self.process = forked.Process(words, cwd=home.folder, env=os.environ, start_new_session=True)
-        self.runs = home.folder / runs
-
-    def wait_until(self, reached: Callable[[], object]) -> None:
-        end = time.monotonic() + 500
-        while not reached():
-            assert self.process.poll() is None, self.process.communicate()
-            assert time.monotonic() < end
-            time.sleep(0.02)
-
-    def wait_for_steps(self) -> None:
-        """Wait until the fit has a checkpoint, with which both processes compute."""
-        self.wait_until(lambda: list(self.runs.glob("*/checkpoint/state.safetensors")))
-
-    def others(self) -> list[int]:
-        """List the processes of the session that have not ended, without the command itself."""
-        found = []
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with contextlib.suppress(OSError):  # the process has ended meanwhile
-                state, _, _, session = stat.read_text().rsplit(")", 1)[1].split()[:4]
-                number = int(stat.parent.name)
-                if int(session) == self.process.pid != number and state != "Z":
-                    found.append(number)
-        return found
-
-    def left_alone_within(self, seconds: float) -> bool:
-        end = time.monotonic() + seconds
-        while self.others():
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.05)
-        return True
 
 
 @pytest.fixture
@@ -70,7 +16,7 @@ def command(home: Home) -> Iterator[Callable[..., Command]]:
     started: list[Command] = []
 
     def start(*words: str) -> Command:
-        started.append(Command(home, *words))
+        started.append(Command(home, *words, "--devices-per-fit", "2"))
         return started[-1]
 
     yield start

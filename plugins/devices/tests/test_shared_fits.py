@@ -1,52 +1,13 @@
 """Fits on two devices have the losses of one device, whatever is trained, and the same bits when they are resumed."""
 
-import json
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from equal_fits import CLOSE, check_equal, killed, losses, planned
 
-from benchrunner import Recipe
-from benchrunner.results import Event, Fit, Record, Runner
 from benchrunner_devices import leader
 from cluster_plugin import Home, results
-
-RECIPE = Recipe(lr=0.02, epochs=4, batch_size=16, micro_tokens=60, context="sentence", dropout=0.1)
-CLOSE = 1e-5
-
-
-def planned(made: Runner, task: str, backbone: str = "tiny/words", method: str = "finetune", **changes: Any) -> Fit:
-    return made.planner.plan(
-        made.plugins.tasks.find(task), backbone, method=method, recipe=RECIPE.changed(**changes), seed=3
-    )
-
-
-def losses(made: Runner, fit: Fit) -> list[float]:
-    """Read the loss of every step."""
-    return [json.loads(line)["loss"] for line in made.folder(fit).log.read_text().splitlines()]
-
-
-def check_equal(home: Home, task: str, **changes: Any) -> tuple[Record, Record]:
-    """Fit on one device and on two, with equal losses; return the records.
-
-    Weights may differ: Adam makes large steps of the rounding errors of a gradient that is 0, such as that of a bias
-    which all choices share.
-    """
-    records = []
-    found = []
-    for devices in (1, 2):
-        made = home.runner(f"{task}-{changes}-on-{devices}", devices=devices)
-        fit = planned(made, task, **changes)
-        records.append(made.run(fit))
-        assert records[-1].status == "done", records[-1].reason
-        assert records[-1].numerics["devices"] == devices
-        found.append(losses(made, fit))
-    one, two = found
-    assert len(one) > 10 and len(set(one)) == len(one)
-    assert two == pytest.approx(one, abs=CLOSE)
-    return records[0], records[1]
 
 
 def test_two_devices_have_the_losses_of_one(home: Home) -> None:
@@ -90,26 +51,6 @@ def test_a_device_without_a_part_changes_no_bit(home: Home) -> None:
     assert found[0] == found[1]
     [note] = notes
     assert note.startswith("some of the 2 devices have nothing to do: a batch has ") and " --micro-tokens " in note
-
-
-def killed(made: Runner, fit: Fit, step: int, monkeypatch: pytest.MonkeyPatch) -> Record:
-    """Kill the helper of a fit after a step; return the record that is left."""
-    helpers: list[leader.Helper] = []
-    send = leader.Helper.send
-
-    def noted(helper: leader.Helper, message: object) -> None:
-        helpers.append(helper)
-        send(helper, message)
-
-    def report(of: Fit, event: Event) -> None:
-        if event.kind == "step" and event.done == step:
-            os.kill(helpers[-1].process.pid, signal.SIGKILL)
-
-    with monkeypatch.context() as patch, made.observers.reporting_to(report):
-        patch.setattr(leader.Helper, "send", noted)
-        record = made.run(fit)
-    assert helpers[-1].process.poll() == -signal.SIGKILL
-    return record
 
 
 def test_a_killed_helper_is_told_and_no_step_is_lost(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
