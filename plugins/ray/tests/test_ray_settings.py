@@ -10,6 +10,7 @@ import pytest
 from benchrunner import RequestError
 from benchrunner.command_line.main import main
 from benchrunner.results import discover
+from benchrunner_ray.cluster import requested
 from benchrunner_ray.executor import RayExecutor
 from benchrunner_ray.settings import RaySettings
 from cluster_plugin import Home
@@ -27,6 +28,12 @@ def test_wrong_options_are_refused(option: str, reason: str, capsys: pytest.Capt
     words = ["run", "x", "--executor", "ray", "--executor-option", option]
     assert main(words, plugins=discover()) == 2
     assert capsys.readouterr().err.startswith(f"benchrunner: {reason}")
+
+
+def test_a_fit_asks_for_a_gpu_and_a_core_for_each_device() -> None:
+    assert requested(RaySettings(memory_gb=2), 4, 2.0) == {"CPU": 4.0, "GPU": 2.0, "memory": 2e9}
+    with pytest.raises(RequestError, match=r"gpus must be a number from 0 up, whole above 1, not 1\.5"):
+        RaySettings(gpus=1.5)
 
 
 def test_a_cluster_that_does_not_answer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

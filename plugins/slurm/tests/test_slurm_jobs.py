@@ -64,6 +64,17 @@ def wait_for(reached: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
+def test_a_job_has_a_core_for_each_device_of_a_fit(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("benchrunner_devices")
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("this machine has one core")
+    made = home.runner(devices=2)
+    [(_, record)] = SlurmExecutor(TRY).run(home.fits(made, 1), made.fit_runner)
+    assert record.status == "done", record.reason
+    assert (record.numerics["devices"], record.numerics["threads"]) == (2, 2)
+
+
 def test_jobs_give_the_bits_of_local_fits(home: Home) -> None:
     made, local = home.runner(), home.runner("local")
     fits = home.fits(made, 2)
