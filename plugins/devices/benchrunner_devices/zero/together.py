@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import torch
 from torch import Tensor
@@ -17,7 +17,13 @@ from benchrunner_devices.zero.sharded import MOMENTS, Sharded
 
 if TYPE_CHECKING:
     from benchrunner.engine import steps
-    from benchrunner_devices.leader import Helper
+
+
+class Addressee(Protocol):
+    """A helper process, as the leader sees it."""
+
+    def send(self, message: object) -> None:
+        """Send a message."""
 
 
 @final
@@ -91,7 +97,7 @@ def _spread(exchange: Exchange, sharded: Sharded, tensors: Mapping[str, Tensor])
 class SharedOptimizer:
     """What the training loop takes for its optimizer: every process has a part of it."""
 
-    def __init__(self, sharded: Sharded, training: steps.Training, helpers: Sequence[Helper], exchange: Exchange):
+    def __init__(self, sharded: Sharded, training: steps.Training, helpers: Sequence[Addressee], exchange: Exchange):
         self._sharded = sharded
         self._training = training
         self._helpers = helpers
@@ -158,7 +164,7 @@ class SharedOptimizer:
             helper.send(message)
 
 
-def run_with_zero(job: Job, training: steps.Training, helpers: Sequence[Helper], exchange: Exchange) -> None:
+def run_with_zero(job: Job, training: steps.Training, helpers: Sequence[Addressee], exchange: Exchange) -> None:
     """Run a training whose state all processes share."""
     from torch import distributed
 
