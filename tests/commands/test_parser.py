@@ -33,7 +33,10 @@ MISTYPED: dict[str, tuple[list[str], str]] = {
         ["run", "mood", "--jobs", "1.5"],
         "--jobs must be a whole number from 1 to 1,024, not '1.5'.\n",
     ),
-    "no number": (["run", "mood", "--checkpoint-every", "x"], "argument --checkpoint-every: 'x' is not a n"),
+    "no number": (
+        ["run", "mood", "--checkpoint-every", "x"],
+        "--checkpoint-every must be a number from 0 up, not 'x'.\n",
+    ),
     "option without a value": (["run", "mood", "--lr"], "argument --lr: expected one argument."),
 }
 
@@ -50,7 +53,8 @@ def test_a_mistyped_word_is_answered_with_the_closest(name: str, shell: Shell) -
 
 
 def test_abbreviated_options_and_values_with_dashes_work(shell: Shell) -> None:
-    assert shell("--parse-only", "run", "mood", "--back", "words", "--checkpoint-every", "-0.5") == (0, "", "")
+    assert shell("--parse-only", "run", "mood", "--back", "words", "--checkpoint-every", "0.5") == (0, "", "")
+    assert "--checkpoint-every must be a number from 0 up, not -0.5." in shell.refused("run", "mood", "--ch", "-0.5")
 
 
 @pytest.mark.parametrize(

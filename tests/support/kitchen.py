@@ -11,7 +11,7 @@ from benchrunner import Task, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.results import discover
 from benchrunner_kit.testing import TinyBackbone, tiny_family
-from inline import METHODS, STUDIES, files, mood, own, pairs
+from inline import METHODS, REPORT, STUDIES, files, mood, own, pairs
 
 BAKE = """
 import json, os, pathlib, shutil, sys
@@ -143,7 +143,7 @@ class Kitchen:
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder, self._capsys = folder, capsys
         self.plugins = discover(
-            extra=[METHODS, STUDIES, ("own", own(register_tasks=[mood(), pairs()]))], installed=False
+            extra=[METHODS, REPORT, STUDIES, ("own", own(register_tasks=[mood(), pairs()]))], installed=False
         )
         files(1, folder / "data")
         (folder / "bake.py").write_text(BAKE)

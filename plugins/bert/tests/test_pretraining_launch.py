@@ -225,6 +225,7 @@ def saved_steps(folder: Path) -> list[int]:
     return sorted(int(path.name.removeprefix("step-")) for path in (folder / "out" / "checkpoints").glob("step-*"))
 
 
+@pytest.mark.slow
 def test_two_processes_save_when_their_parent_ends(tmp_path: Path) -> None:
     """The terminal sends Ctrl-C to the whole group; a process that heard it twice would stop without a checkpoint."""
     with two_processes(tmp_path) as process:

@@ -83,6 +83,7 @@ def test_hostile_code_runs_in_worker_processes_only(command: Command, tmp_path: 
     assert command("predict", run, "data/mood/test.tsv", "--runs", "runs")[1] == answers, "kept: no code is needed"
 
 
+@pytest.mark.slow
 def test_a_killed_fit_of_own_code_ends_with_the_same_bits(command: Command, tmp_path: Path) -> None:
     modeling = tmp_path / "neo" / "modeling.py"
     modeling.write_text(modeling.read_text() + DEATH)
