@@ -14,7 +14,8 @@ import pluggy
 
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
 from benchrunner.plugin_code import PluginCode, PluginFailure, reason
-from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, code_behind, library, top_package
+from benchrunner.plugins.code_behind import code_behind, library
+from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, top_package
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.offers import Offer, Offers, claims, contest, meant, unknown_name
 from benchrunner.plugins.staging import (

@@ -1,0 +1,79 @@
+"""The code behind a value: of which packages it is, and which of them are libraries that no plugin has."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache, partial
+from types import CodeType, FunctionType, ModuleType
+
+from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version, requirements, top_package
+
+
+def library(package: str) -> Plugin | None:
+    """Return an installed package that is no plugin's as a supplier; None for what the core itself needs."""
+    needed = {DISTRIBUTION}
+    for text in requirements():
+        needed.update(re.findall(r"^[\w.-]+", text))
+    for name in _distributions_of_packages(tuple(sys.path)).get(package, ()):
+        if name not in needed:
+            return Plugin(package, name, partial(installed_version, name, package))
+    return None
+
+
+@cache  # half a second of reading every installed distribution's list of files
+def _distributions_of_packages(path: tuple[str, ...]) -> Mapping[str, list[str]]:
+    import importlib.metadata
+
+    return importlib.metadata.packages_distributions()
+
+
+def code_behind(value: object, own: Collection[str]) -> set[str]:
+    """Return the top packages of the code behind a value: of its class, or of a function and of what it calls.
+
+    What a function calls is what its code names. This is looked up for functions of the packages `own`.
+    """
+    import inspect
+
+    packages, pending, seen = set[str](), [value], set[int]()
+    for part in pending:  # grows by what functions name
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, partial):
+            pending += [part.func, *part.args, *part.keywords.values()]
+        elif isinstance(part, ModuleType):
+            packages.add(top_package(part.__name__))
+        elif isinstance(part, FunctionType):
+            package = top_package(part.__module__)
+            packages.add(package)
+            pending += inspect.getclosurevars(part).nonlocals.values()
+            if package in own:
+                pending += _named_by(part)
+                packages |= _imported_by(part.__code__)
+        else:
+            kind = part if isinstance(part, type) else type(part)
+            packages.update(top_package(base.__module__) for base in kind.__mro__)
+    return packages.difference(sys.stdlib_module_names)
+
+
+def _named_by(function: FunctionType) -> Iterator[object]:
+    """Yield the functions, classes and modules of its own module that the code of a function names."""
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if callable(value) or isinstance(value, ModuleType):
+            yield value
+
+
+@cache  # every fit of a grid asks
+def _imported_by(code: CodeType) -> frozenset[str]:
+    """Return the top packages that the code of a function imports when it runs, whether it has run yet or not."""
+    import dis
+
+    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    return frozenset(
+        top_package(step.argval)
+        for place, step in enumerate(steps)
+        if step.opname == "IMPORT_NAME" and steps[place - 2].argval == 0  # else it is relative
+    )
