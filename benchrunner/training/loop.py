@@ -37,6 +37,7 @@ from benchrunner.training.machine import (
 from benchrunner.training.memory import halved, out_of_memory
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.schedule import Schedule
+from benchrunner.training.speed import Speed
 
 LOG_STEPS = 10
 """Steps between two lines of the log, and between two reads of the losses from an accelerator."""
@@ -377,26 +378,3 @@ class Training:
     def _write(self, step: int, loss: float) -> None:
         written = loss if math.isfinite(loss) else str(loss)
         step_log.append(self.log, step, {"loss": written, "lr": self.schedule.lr(step - 1)})
-
-
-class Speed:
-    """Counts the examples of training steps, to give their number per second."""
-
-    def __init__(self, examples: np.ndarray) -> None:
-        self._examples = examples  # int64 (units,): the examples of each unit
-        self.start()
-
-    def start(self) -> None:
-        """Begin to count anew."""
-        self._count = 0
-        self._started = time.perf_counter()
-
-    def count(self, units: np.ndarray) -> None:
-        """Count the examples of a batch of units."""
-        self._count += int(self._examples[units].sum())
-
-    def lap(self) -> float:
-        """Give the examples per second since the last lap, and begin the next."""
-        speed = self._count / max(time.perf_counter() - self._started, 1e-9)
-        self.start()
-        return speed
