@@ -276,7 +276,7 @@ class OneOf(Problem):
         return [self.possible[number] for number in outputs.argmax(axis=-1).tolist()]
 
     def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Settings) -> Figures:
-        """Return `probabilities`: for each row a list with one for each possible answer."""
+        """Return the figure `probabilities`: for each row, the probability of each possible answer, in their order."""
         return {"probabilities": softmax(outputs).tolist()}
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:

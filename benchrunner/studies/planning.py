@@ -89,7 +89,10 @@ def with_next_look(result: CellResult, runner: Runner) -> Cell:
 
 
 def check_data(study: Study, runners: LimitedRunners) -> None:
-    """Read every split that the cells need; raise a `RequestError` that names the part of a study file."""
+    """Read every split that the cells of a study need, before anything runs.
+
+    The error for missing or wrong data names the system or column of the study file that asks for it.
+    """
     known = set()
     for cell in (*study.cells, *study.stages):
         runner = runners.of(cell.fitting)

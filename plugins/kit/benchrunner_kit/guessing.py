@@ -131,7 +131,7 @@ def _are_lists(values: Sequence[Any]) -> bool:
 
 
 def _guess_spans(columns: Columns, guess: Guess) -> bool:
-    """Guess questions about a context, by the names of the columns."""
+    """Guess that rows are questions about a context, by the names of the columns; return whether they seem to be."""
     answer = next((name for name in ("answers", "answer") if name in columns), None)
     if answer is None or not {"question", "context"} <= columns.keys():
         return False
