@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchrunner.engine import steps
+
+
+def tokens_of_parts(training: steps.Training, step: int) -> list[int]:
+    """Count the tokens of each micro-batch of a step."""
+    return [int(training.features.unit_tokens[units].sum()) for units in training.parts(step)]
 
 
 def dealt(tokens: Sequence[int], processes: int) -> list[list[int]]:

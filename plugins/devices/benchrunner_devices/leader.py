@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner import FitError
 from benchrunner.engine import Job
 from benchrunner.results import FitAnswer, FitOrder, interrupts
-from benchrunner_devices.dealing import dealt
+from benchrunner_devices.dealing import dealt, tokens_of_parts
 from benchrunner_devices.helper import help_fit
 from benchrunner_devices.messages import (
     AddUp,
@@ -95,12 +95,10 @@ def device_of(job: Job, rank: int) -> Any:
 def unshared(training: steps.Training, processes: int) -> str:
     """Say that batches have fewer micro-batches than there are devices, and what to do; empty if they have enough."""
     counted = range(min(training.schedule.steps, LOOKED_AT))
-    parts = [len(training.parts(step)) for step in counted]
-    mean_parts = sum(parts) / len(parts)
-    if mean_parts >= processes:
+    tokens = [tokens_of_parts(training, step) for step in counted]
+    if sum(map(len, tokens)) >= processes * len(tokens):
         return ""
-    tokens = [int(training.features.unit_tokens[training.schedule.batch(step)].sum()) for step in counted]
-    mean_tokens = sum(tokens) / len(tokens)
+    mean_tokens = sum(map(sum, tokens)) / len(tokens)
     advised = math.ceil(ROOM * mean_tokens / processes)
     return (
         f"some of the {processes} devices have nothing to do: a batch has {mean_tokens:,.0f} tokens on average, and a "
@@ -240,7 +238,7 @@ class Leader:
     def _shares(self, step: int) -> list[list[int]]:
         """Deal the micro-batches of a step. A loss over a whole batch is the leader's alone."""
         training = self._training
-        tokens = [int(training.features.unit_tokens[units].sum()) for units in training.parts(step)]
+        tokens = tokens_of_parts(training, step)
         if training.problem.of_whole_batches:
             return [list(range(len(tokens))), *([] for _ in self._helpers)]
         return dealt(tokens, len(self._helpers) + 1)

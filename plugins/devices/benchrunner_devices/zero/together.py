@@ -11,7 +11,7 @@ from torch import Tensor
 
 from benchrunner import FitError
 from benchrunner.engine import Job
-from benchrunner_devices.dealing import dealt
+from benchrunner_devices.dealing import dealt, tokens_of_parts
 from benchrunner_devices.exchange import Exchange
 from benchrunner_devices.zero.sharded import MOMENTS, Sharded
 
@@ -121,9 +121,7 @@ class SharedOptimizer:
 
     def compute(self, step: int) -> Tensor:
         """Compute the gradients of a step in all processes; return the mean loss."""
-        training = self._training
-        tokens = [int(training.features.unit_tokens[units].sum()) for units in training.parts(step)]
-        shares = dealt(tokens, len(self._helpers) + 1)
+        shares = dealt(tokens_of_parts(self._training, step), len(self._helpers) + 1)
         passes = max(map(len, shares))
         for helper, share in zip(self._helpers, shares[1:], strict=True):
             helper.send(Compute(step, tuple(share), passes))
