@@ -20,7 +20,7 @@ def add_commands(commands: Commands, plugins: Plugins, *, prog: str) -> None:
         for hook in plugins.hook.register_commands.get_hookimpls():
             try:
                 with loading.plugin(hook.plugin_name):
-                    own: Commands = argparse._SubParsersAction([], prog, Parser)  # no plugin can reach others' commands
+                    own: Commands = Parser(prog=prog).add_subparsers(prog=prog)  # others' are out of the plugin's reach
                     hook.function(*([own] if hook.argnames else []))
                     for name, parser in own.choices.items():
                         _check(name, parser, commands.choices)
