@@ -59,6 +59,8 @@ def print_table(
 
 FORMATS = ("table", "markdown", "csv", "json", "latex", "html")
 """Formats of a comparison."""
+OWN_FORMATS = ("table", "csv", "json")
+"""Those that need no plugin."""
 
 
 def print_result(

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
-from benchrunner.command_line.output import DONE, FORMATS, print_result, reserved_for_json
+from benchrunner.command_line.output import DONE, FORMATS, OWN_FORMATS, print_result, reserved_for_json
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 
@@ -66,8 +66,11 @@ def check_output(arguments: argparse.Namespace) -> None:
 
 def planned_or_printed(study: Study, runner: Runner, executor: Executor | None, arguments: argparse.Namespace) -> int:
     """Print what a study would run, or run it and print its result; return the exit code."""
+    from benchrunner.studies.comparison.formats import no_writer
     from benchrunner.studies.comparison.table import Shown
 
+    if arguments.format not in OWN_FORMATS and not runner.plugins.hook.write_table.get_hookimpls():
+        raise no_writer(arguments.format)  # before hours of fits
     published = None if study.name else options.published(arguments, study.backbones)
     if arguments.dry_run:
         return print_plan(study, runner, arguments)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchrunner.results import discover
-from inline import METHODS, STUDIES, own
+from inline import METHODS, STUDIES, mood, own, pairs
 from kitchen import STUDY, Kitchen, labelled_test
 from made_results import cells
 
@@ -157,3 +157,13 @@ def test_a_study_file_is_printed_in_every_format(kitchen: Kitchen) -> None:
     assert (row["system"], 100 * float(row["taste"])) == ("rye", pytest.approx(mean))
     best = kitchen(*words, "--best", "--run-ids")[1]
     assert f"best {mean:.1f}" in best and f"  runs of rye on taste: {figures['rye', 'taste']['selected']}\n" in best
+
+
+def test_a_format_that_no_plugin_writes_is_refused_at_once(kitchen: Kitchen) -> None:
+    tasks = own(register_tasks=[mood(), pairs()])
+    kitchen.plugins = discover(extra=[METHODS, STUDIES, ("own", tasks)], installed=False)
+    words = ("--scale", "crumb", "--columns", "taste,loss,price", "--quiet", "--format")
+    error = kitchen.refused(*words, "latex")
+    assert "No plugin writes tables as latex: 'pip install benchrunner-report' brings one." in error
+    assert not (kitchen.folder / "made.txt").exists(), "nothing was built"
+    assert kitchen("--study", "study.toml", *words, "csv")[0] == 0, "the same study needs no such plugin"

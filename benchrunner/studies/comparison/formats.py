@@ -153,8 +153,13 @@ def as_text(
         notes = list(remarks(result, published, shown))
         text = result.runner.plugins.hook.write_table(form=form, table=table, notes=notes)
     if not isinstance(text, str):
-        raise RequestError(f"No plugin writes tables as {form}: 'pip install benchrunner-report' brings one.")
+        raise no_writer(form)
     return text
+
+
+def no_writer(form: str) -> RequestError:
+    """Return the error for a format that no plugin writes."""
+    return RequestError(f"No plugin writes tables as {form}: 'pip install benchrunner-report' brings one.")
 
 
 def as_page(result: Result) -> str | None:
