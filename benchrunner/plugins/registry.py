@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -83,6 +83,7 @@ class Plugins:
         self._families: list[Offer[BackboneFamily]] = []
         self._failures: list[SetAside] = []
         self._packages: dict[str, Plugin] = {}
+        self._library = cache(library)  # every fit of a grid asks
 
     @property
     def hook(self) -> pluggy.HookRelay:
@@ -323,7 +324,7 @@ class Plugins:
             packages |= code_behind(part, self._packages)
         suppliers = {self.supplier(task): None}
         for package in sorted(packages - {DISTRIBUTION}):
-            plugin = self._packages.get(package) or library(package)
+            plugin = self._packages.get(package) or self._library(package)
             if plugin is not None:
                 suppliers[plugin] = None
         return list(suppliers)

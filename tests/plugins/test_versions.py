@@ -7,11 +7,12 @@ from types import ModuleType
 
 import pytest
 
-from benchrunner import Split, Workspace, hookimpl
+from benchrunner import Metric, Split, Workspace, hookimpl
+from benchrunner.plugins import registry
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.distributions import installed_version, source_hash
 from benchrunner.runs.planner import Planner
-from inline import mood
+from inline import mood, plugin
 
 
 def test_a_checkout_on_the_path_does_not_change_the_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,3 +189,12 @@ def test_a_library_of_a_metric_or_source_is_a_supplier(
     planner = Planner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache"))
     fitted_with = planner.suppliers(plugins.tasks.find("mood"), plugins.methods.find("majority"), None)
     assert fitted_with["library_k (a-library)"] == "1.5", "another version makes another fit"
+
+
+def test_a_library_is_looked_up_once_for_all_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, hits = list[str](), Metric("hits", lambda gold, predicted: 1.0)
+    monkeypatch.setattr(registry, "library", lambda package: asked.append(package))
+    plugins = discover(extra=[("own", plugin(register_tasks=[mood(metrics=(hits,))]))], installed=False)
+    task = plugins.tasks.find("mood")
+    assert plugins.suppliers_of(task) == plugins.suppliers_of(task)
+    assert asked and len(asked) == len(set(asked)), "to look one up is to read what every distribution says of itself"
