@@ -2,6 +2,9 @@
 
 import os
 import signal
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,28 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # OpenMP's waiting threads must not starve a busy machine
 # A suite in the background (nohup ... &) inherits that Ctrl-C is ignored; tests interrupt themselves.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _hashed_once() -> Iterator[None]:
+    """Hash the source of each plugin of this checkout once: every registry of a test asks, and no test edits it."""
+    from benchrunner.plugins import discovery, distributions
+
+    source_hash, hashes = distributions.source_hash, dict[tuple[str, ...], str]()
+
+    def remembered(plugin: object, own: Collection[str] = ()) -> str:
+        files = [str(getattr(sys.modules.get(name), "__file__", "")) for name in distributions._homes(plugin)]
+        if not all(Path(file).is_relative_to(Path(__file__).parent) for file in files):
+            return source_hash(plugin, own)
+        key = (*files, "", *sorted(own))
+        if key not in hashes:
+            hashes[key] = source_hash(plugin, own)
+        return hashes[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (discovery, distributions):
+            patch.setattr(module, "source_hash", remembered)
+        yield
 
 
 @pytest.fixture
