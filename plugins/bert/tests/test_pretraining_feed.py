@@ -24,10 +24,10 @@ from benchrunner_bert.pretraining.training.feed import Feed, made_ahead
 
 AHEAD = f"""
 from benchrunner_bert.pretraining.training import loop
-loop.makers = lambda device: 2
+loop.makers = lambda device: 1
 {STOPPING}
 """
-"""Runs a command line as on an accelerator; a signal stops it after a step."""
+"""Runs a command line as on an accelerator; a signal stops it after a step. A maker imports torch: 4 s."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,23 @@ def test_an_error_of_a_maker_is_raised_in_its_step() -> None:
 def test_a_process_on_a_cpu_makes_its_steps_itself() -> None:
     (parts,) = made_ahead(feed(), range(1), 0)
     assert parts[0].features.tokens.tolist() == [0, os.getpid(), 1, os.getpid()]
+
+
+KILLED = """
+import os, signal
+from test_pretraining_feed import feed, made_ahead
+steps = made_ahead(feed(), range(9), 2)
+print(*next(steps)[0].features.tokens[1::2], flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_makers_of_a_killed_process_end() -> None:
+    folders = [str(Path(file).parent) for file in (__file__, forked.__file__)]
+    ended = forked.run(["-c", KILLED], env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)})
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    makers = set(map(int, ended.stdout.splitlines()[-1].split()))  # DeepSpeed also writes
+    assert makers and all(map(ends, makers))
 
 
 def test_a_token_store_travels_as_its_folder(tmp_path: Path) -> None:
