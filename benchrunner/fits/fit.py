@@ -94,7 +94,7 @@ class Prediction:
     half: str = field(default="", metadata=WHEN_GIVEN)
     """Which half of the dev split is answered, `SELECTING` or `HELD_OUT`; empty for rows that were not halved."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Hash of the whole prediction."""
         return identity(self)

@@ -289,6 +289,21 @@ class Recipe(Declared):
         return min(self.epochs, steps * self.batch_size / max(1, rows))
 
     @property
+    def has_free_steps(self) -> bool:
+        """Whether the first steps of a training do not depend on the number of all steps.
+
+        Their learning rates do not if the rate decays late or not at all, and warm-up is not a share of all steps. A
+        loss that is divided by the mean number of words of all batches does.
+        """
+        decays_late = self.schedule in ("constant", "inverse-sqrt", "trapezoid") or self.final_share == 1
+        return decays_late and not 0 < self.warmup <= 1 and self.loss_divisor == "own-words"
+
+    def goes_on_from(self, shorter: Recipe) -> bool:
+        """Whether a training takes the first steps of a shorter one, which differs in its length only."""
+        stops = shorter.stop_at is not None
+        return shorter.changed(stop_at=self.stop_at) == self if stops else shorter.has_free_steps
+
+    @property
     def general(self) -> dict[str, Any]:
         """The values of `as_dict`, but for those of fields that only some problems or methods read."""
         return {name: value for name, value in self.as_dict().items() if name not in SPECIAL}

@@ -150,14 +150,12 @@ def shorter_recipes(recipes: Iterable[Recipe], rows: int | None, cell: Cell) -> 
     Where the learning rates of the first steps do not depend on the length, the trainings of a line are one training.
     Trials and the fits of folds train alone.
     """
-    from benchrunner.training.schedule import goes_on  # loads torch
-
     before = dict[Recipe, Recipe]()
     shorter = dict[Recipe, Recipe]()
     trains_alone = cell.fitting.trials or cell.task.folds
     for recipe in () if trains_alone else sorted(recipes, key=lambda recipe: length_of(recipe, rows)):
         line = of_any_length(recipe)
-        if line in before and goes_on(recipe, before[line]):
+        if line in before and recipe.goes_on_from(before[line]):
             shorter[recipe] = before[line]
         before[line] = recipe
     return shorter

@@ -61,22 +61,6 @@ def counted_steps(steps: int, amount: float) -> int:
     return int(amount) if amount > 1 else int(steps * Fraction(repr(amount)))
 
 
-def goes_on(recipe: Recipe, shorter: Recipe) -> bool:
-    """Return whether a training takes the first steps of a shorter one, which differs in its length only."""
-    stops = shorter.stop_at is not None
-    return shorter.changed(stop_at=recipe.stop_at) == recipe if stops else has_free_steps(shorter)
-
-
-def has_free_steps(recipe: Recipe) -> bool:
-    """Return whether the first steps of a training do not depend on the number of all steps.
-
-    Their learning rates do not if the rate decays late or not at all, and warm-up is not a share of all steps. A loss
-    that is divided by the mean number of words of all batches does.
-    """
-    decays_late = recipe.schedule in ("constant", "inverse-sqrt", "trapezoid") or recipe.final_share == 1
-    return decays_late and not 0 < recipe.warmup <= 1 and recipe.loss_divisor == "own-words"
-
-
 @dataclass
 class Schedule:
     """Batches and learning rates of one fit."""
@@ -118,10 +102,10 @@ class Schedule:
 
     @property
     def free_steps(self) -> int:
-        """Number of first steps that a longer fit takes alike: see `goes_on`."""
+        """Number of first steps that a longer fit takes alike: see `Recipe.goes_on_from`."""
         if self.recipe.stop_at:
             return self.steps
-        if not has_free_steps(self.recipe):
+        if not self.recipe.has_free_steps:
             return 0
         if self.recipe.schedule != "trapezoid" or self.recipe.final_share == 1:
             return self.steps

@@ -11,7 +11,7 @@ from hypothesis import given, strategies
 from transformers import get_linear_schedule_with_warmup, get_scheduler
 
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
-from benchrunner.training.schedule import Schedule, counted_steps, has_free_steps
+from benchrunner.training.schedule import Schedule, counted_steps
 
 
 @given(strategies.integers(1, 60), strategies.integers(1, 20), strategies.integers(1, 4))
@@ -174,7 +174,7 @@ def test_free_steps_keep_their_rates_in_a_longer_fit(
     short = fit_schedule(20, **values)
     equal = min(equal_rates(short, fit_schedule(steps, **values)) for steps in (20, 21, 37, 400))
     assert short.free_steps <= equal
-    if has_free_steps(short.recipe) and warmup < short.free_steps:  # where decay begins, a step may be equal by chance
+    if short.recipe.has_free_steps and warmup < short.free_steps:  # where decay begins, a step may be equal by chance
         assert equal <= short.free_steps + 1
 
 
