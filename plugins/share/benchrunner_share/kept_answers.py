@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import final
 
 from benchrunner import FitError, Rows, Task
-from benchrunner.results import CellResult, Fit, Prediction, Runner, predict, predicting
+from benchrunner.results import CellResult, Fit, Prediction, Record, Runner, predict, predicting
 from benchrunner_share.documents.contents import Figures
 from benchrunner_share.documents.study_documents import Computation
 from benchrunner_share.private_texts import Private
+
+
+@final
+@dataclass(frozen=True)
+class _Kept:
+    """A kept prediction, without its answers."""
+
+    date: float
+    """When it was given, in seconds since 1970."""
+    prediction: Prediction
+    record: Record
+    folder: Path
 
 
 @final
@@ -21,6 +35,7 @@ class KeptAnswers:
         self._runner = runner
         self._private = private
         self._rows: dict[tuple[str, str, bool], Rows] = {}
+        self._found: dict[tuple[str, str, str, bool], _Kept] = {}
         self._majority: dict[tuple[object, ...], Fit] = {}
         self._kept_majority: list[Fit] | None = None
 
@@ -44,7 +59,7 @@ class KeptAnswers:
                 f"The fit {fit.id} has no kept answers to {task.name} ({split}) as {self.rows(task, split).origin} is "
                 "now. Repeat the command of the study, then share it again."
             )
-        return kept[1:]
+        return kept.prediction, predicting.Predicted(kept.record, kept.folder)
 
     def newest(self, results: Iterable[CellResult]) -> datetime.datetime:
         """Return when the newest answers to dev of some cells were given. Sharing again does not change this date."""
@@ -54,13 +69,20 @@ class KeptAnswers:
             for fit in result.cell.fits:
                 for split in task.named("dev"):
                     if (kept := self._find(fit, task, split, selecting=False)) is not None:
-                        dates.append(kept[0])
+                        dates.append(kept.date)
         return datetime.datetime.fromtimestamp(max(dates), datetime.UTC)
 
-    def _find(
-        self, fit: Fit, task: Task, split: str, *, selecting: bool
-    ) -> tuple[float, Prediction, predicting.Predicted] | None:
-        """Return the date of the newest kept prediction, then the prediction and its answers; None if there is none."""
+    def _find(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> _Kept | None:
+        """Return the newest kept prediction, whose files are read once; None if there is none yet."""
+        key = (fit.id, task.name, split, selecting)
+        if key not in self._found:
+            kept = self._newest(fit, task, split, selecting=selecting)
+            if kept is None:
+                return None
+            self._found[key] = kept
+        return self._found[key]
+
+    def _newest(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> _Kept | None:
         folder = self._runner.folder(fit)
         rows = self.rows(task, split, selecting=selecting)
         asked = (rows.fingerprint, "" if rows.half is None else rows.half.name)
@@ -69,12 +91,8 @@ class KeptAnswers:
         for prediction, date, path in folder.predictions(task.name, split):
             given = (prediction.data, prediction.half)
             if given == asked and (record := folder.prediction_record(prediction.id)) is not None:
-                order = (prediction.settings == tuned, date)
-                kept.append((order, prediction, predicting.Predicted(record, path)))
-        if not kept:
-            return None
-        (_, date), prediction, predicted = max(kept, key=lambda entry: entry[0])
-        return date, prediction, predicted
+                kept.append(_Kept(date, prediction, record, path))
+        return max(kept, key=lambda each: (each.prediction.settings == tuned, each.date), default=None)
 
     def figures(self, fit: Fit, task: Task, prediction: Prediction) -> Figures:
         """Return the figures from which some metrics are computed, such as probabilities; usually empty."""

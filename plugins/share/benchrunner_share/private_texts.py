@@ -65,7 +65,9 @@ class Private:
 
     def found_in(self, text: str) -> Iterator[str]:
         """Yield each private name that a text holds."""
-        yield from (folder for folder in self._folders if re.search(_as_path(folder), text))
+        for folder in self._folders:
+            if folder in text and re.search(_as_path(folder), text):  # the first test is fast
+                yield folder
         if self._machine and re.search(rf"\b{re.escape(self._machine)}\b", text):
             yield self._machine
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from typing import Any
 
-from benchrunner import quoted
+from benchrunner import DataError, json_files, quoted
 from benchrunner.engine import Problem
-from benchrunner_share.documents.contents import Figures, answers_name
+from benchrunner_share.documents.contents import Figures, answers_name, answers_text
 from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
 
 
@@ -18,6 +19,33 @@ def read_answers(folder: ReceivedFolder, prediction: str, rows: int, problem: Pr
     not understand one.
     """
     name = answers_name(prediction)
+    answers, figures = _read_at_once(folder, name, rows) or _read_by_line(folder, name, rows)
+    for index, answer in enumerate(answers):
+        _check(answer, name, index, problem)
+    return answers, figures
+
+
+def _read_at_once(folder: ReceivedFolder, name: str, rows: int) -> tuple[list[Any], Figures] | None:
+    """Read a file of answers in a tenth of the time, if every byte is as `share` writes it; return None if not."""
+    try:
+        text = folder.content(name).decode()
+        if text.count("\n") != rows:
+            return None
+        joined = text.removesuffix("\n").replace("\n", ",")
+        lines = json.loads(f"[{joined}]")
+        json_files.check_depth(lines, name)
+        answers = [line["answer"] for line in lines]
+        figures = {}
+        for figure in lines[0].get("figures", ()):
+            figures[figure] = [line["figures"][figure] for line in lines]
+        is_as_written = answers_text(answers, figures) == text
+    except (DataError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
+    return (answers, figures) if is_as_written else None
+
+
+def _read_by_line(folder: ReceivedFolder, name: str, rows: int) -> tuple[list[Any], Figures]:
+    """Read a file of answers line by line; raise an `UnreadableFile` that names the first wrong line."""
     lines = list(islice(folder.json_lines(name), rows + 1))
     if len(lines) != rows:
         count = f"more than {rows:,}" if len(lines) > rows else f"{len(lines):,}"
@@ -29,7 +57,6 @@ def read_answers(folder: ReceivedFolder, prediction: str, rows: int, problem: Pr
             raise UnreadableFile(
                 f"{name}, line {index + 1:,}: the answer to row {index:,} is expected, with its index."
             )
-        _check(line["answer"], f"{name}, line {index + 1:,}", problem)
         answers.append(line["answer"])
         own = line.get("figures", {})
         if not isinstance(own, dict) or (index and own.keys() != figures.keys()):
@@ -39,7 +66,7 @@ def read_answers(folder: ReceivedFolder, prediction: str, rows: int, problem: Pr
     return answers, figures
 
 
-def _check(answer: Any, place: str, problem: Problem) -> None:
+def _check(answer: Any, name: str, index: int, problem: Problem) -> None:
     """Raise an `UnreadableFile` if a problem does not understand an answer."""
     try:
         problem.parse(problem.spell(answer))
@@ -49,4 +76,4 @@ def _check(answer: Any, place: str, problem: Problem) -> None:
         reason = f"the answer {quoted(answer)} is no answer of the kind '{problem.name}' ({type(error).__name__})"
     else:
         return
-    raise UnreadableFile(f"{place}: {reason}.")
+    raise UnreadableFile(f"{name}, line {index + 1:,}: {reason}.")

@@ -43,6 +43,7 @@ class ReceivedFolder:
         """Relative paths of all ordinary files, with forward slashes."""
         self.other_entries: tuple[str, ...] = ()
         """Sentences about entries that are neither ordinary files nor folders, such as symbolic links."""
+        self._digests: dict[str, str] = {}
         self._list()
 
     def _list(self) -> None:
@@ -87,8 +88,10 @@ class ReceivedFolder:
 
     def sha256(self, name: str) -> str:
         """Return the SHA-256 of a file, in hexadecimal digits."""
-        with self._open(name) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        if name not in self._digests:
+            with self._open(name) as file:
+                self._digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        return self._digests[name]
 
     def content(self, name: str) -> bytes:
         """Return the content of a file that has at most `MOST_JSON_BYTES`."""
@@ -97,6 +100,7 @@ class ReceivedFolder:
             content = file.read(min(size, MOST_JSON_BYTES) + 1)  # a larger number would allocate as many bytes
         if len(content) > MOST_JSON_BYTES:
             raise UnreadableFile(f"{quoted(name)} is larger than {MOST_JSON_BYTES // 2**20} MiB, and is not read.")
+        self._digests[name] = hashlib.sha256(content).hexdigest()  # of what is compared, without reading it again
         return content
 
     def json_object(self, name: str) -> dict[str, Any]:
