@@ -86,7 +86,7 @@ def test_a_process_on_a_cpu_makes_its_steps_itself() -> None:
 KILLED = """
 import os, signal
 from test_pretraining_feed import feed, made_ahead
-steps = made_ahead(feed(), range(9), 2)
+steps = made_ahead(feed(), range(9), 1)
 print(*next(steps)[0].features.tokens[1::2], flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
