@@ -83,18 +83,25 @@ def test_a_process_on_a_cpu_makes_its_steps_itself() -> None:
     assert parts[0].features.tokens.tolist() == [0, os.getpid(), 1, os.getpid()]
 
 
+WORKING = "print(*next(steps)[0].features.tokens[1::2], flush=True)"
+BEGINNING = """threading.Thread(target=next, args=(steps,)).start()
+while not multiprocessing.active_children():
+    time.sleep(0.01)
+print(*(maker.pid for maker in multiprocessing.active_children()), flush=True)"""
 KILLED = """
-import os, signal
+import multiprocessing, os, signal, threading, time
 from test_pretraining_feed import feed, made_ahead
 steps = made_ahead(feed(), range(9), 1)
-print(*next(steps)[0].features.tokens[1::2], flush=True)
+{}
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_the_makers_of_a_killed_process_end() -> None:
+@pytest.mark.parametrize("reached", [WORKING, BEGINNING], ids=["working", "beginning"])
+def test_the_makers_of_a_killed_process_end(reached: str) -> None:
     folders = [str(Path(file).parent) for file in (__file__, forked.__file__)]
-    ended = forked.run(["-c", KILLED], env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)})
+    code = KILLED.format(reached)
+    ended = forked.run(["-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)})
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     makers = set(map(int, ended.stdout.splitlines()[-1].split()))  # DeepSpeed also writes
     assert makers and all(map(ends, makers))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
 import os
 import signal
 from collections.abc import Iterator, Mapping
@@ -78,7 +79,7 @@ def made_ahead(feed: Feed, steps: range, processes: int) -> Iterator[list[Packed
         sampler=steps,
         num_workers=processes,
         collate_fn=_unchanged,
-        worker_init_fn=_ignore_interrupts,
+        worker_init_fn=_settle,
         multiprocessing_context="spawn",  # a fork would copy the state of CUDA and of DeepSpeed's threads
     )
     for made in loader:
@@ -105,6 +106,12 @@ def _unchanged(made: list[Packed] | Exception) -> list[Packed] | Exception:
     return made
 
 
-def _ignore_interrupts(maker: int) -> None:
-    """Leave Ctrl-C to the process that trains, which finishes its step."""
+def _settle(maker: int) -> None:
+    """Leave Ctrl-C to the process that trains, which finishes its step; end if that process is gone already.
+
+    torch ends a maker whose parent changes, and sees no change if the parent was killed before the maker began.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None and not parent.is_alive():
+        os._exit(1)
