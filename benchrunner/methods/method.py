@@ -221,4 +221,7 @@ class Method(ABC):
 
     @abstractmethod
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        """Compute the raw outputs of the rows of a table, in their order, with the model in `job.model`."""
+        """Compute the raw outputs of the rows of a table, in their order, with the model in `job.model`.
+
+        Of very many rows, a call may get a part: no row's outputs may depend on the other rows.
+        """

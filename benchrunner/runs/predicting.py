@@ -34,11 +34,15 @@ from benchrunner.tasks.task import Task
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from benchrunner.methods.method import Job, Method
+
 MAJORITY = "majority"
 """Name of the baseline method."""
 CONSTANT = "constant predictions"
 NO_BETTER = "no better than majority"
 """Flags of predictions."""
+ROWS_AT_ONCE = 100_000
+"""Most rows that a method predicts at once, where the problem gives each row its own outputs: features fill memory."""
 
 Baseline = Callable[[], Mapping[str, Score]]
 """Computes the majority's scores on the same rows; called only if there is something to compare."""
@@ -305,24 +309,36 @@ def _outputs_of_folds(fit: Fit, rows: Rows, runner: Runner) -> Any:
 
 def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     """Let the fit's method predict, and check the number of outputs. The caller must hold the folder's lock."""
+    import numpy as np
+
     folder = runner.folder(fit)
     if fit.folds:
         with _plugin_errors(folder):
             return _outputs_of_folds(fit, rows, runner)
     job = runner.prediction_job(fit, folder)
     method = runner.plugins.methods.find(fit.method)
-    with _plugin_errors(folder):
-        outputs = method.predict(job, rows.table)
-        expected = job.problem.output_count(rows.table)
-        if not hasattr(outputs, "__len__"):
-            raise FitError(f"The method '{method.name}' predicted {value_text(outputs)}, not an array of outputs.")
-    if len(outputs) != expected:
-        raise FitError(f"{method.name} gave {len(outputs)} outputs, where {expected} were expected for {rows.origin}")
+    gives_rows = type(job.problem).gather is Problem.gather  # and needs no other row for them
+    at_once = ROWS_AT_ONCE if gives_rows else max(1, len(rows))
+    blocks = []
+    for start in range(0, max(1, len(rows)), at_once):
+        with _plugin_errors(folder):
+            blocks.append(_outputs_of_block(method, job, rows.table.slice(start, at_once), rows.origin))
     width = job.problem.head.width
     # Raw outputs are those of a head, unless the problem changes them.
-    is_plain = type(job.problem).gather is Problem.gather and not job.problem.owns_weights
-    if is_plain and getattr(outputs, "ndim", 0) == 2 and outputs.shape[1] != width:
-        raise FitError(f"{method.name} gave {outputs.shape[1]} numbers for each row, where {width} were expected")
+    for outputs in blocks if gives_rows and not job.problem.owns_weights else ():
+        if getattr(outputs, "ndim", 0) == 2 and outputs.shape[1] != width:
+            raise FitError(f"{method.name} gave {outputs.shape[1]} numbers for each row, where {width} were expected")
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def _outputs_of_block(method: Method, job: Job, table: pa.Table, origin: str) -> Any:
+    """Let a method predict rows at once, and check the number of outputs."""
+    outputs = method.predict(job, table)
+    expected = job.problem.output_count(table)
+    if not hasattr(outputs, "__len__"):
+        raise FitError(f"The method '{method.name}' predicted {value_text(outputs)}, not an array of outputs.")
+    if len(outputs) != expected:
+        raise FitError(f"{method.name} gave {len(outputs)} outputs, where {expected} were expected for {origin}")
     return outputs
 
 
