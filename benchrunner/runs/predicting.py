@@ -318,11 +318,13 @@ def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     job = runner.prediction_job(fit, folder)
     method = runner.plugins.methods.find(fit.method)
     gives_rows = type(job.problem).gather is Problem.gather  # and needs no other row for them
-    at_once = ROWS_AT_ONCE if gives_rows else max(1, len(rows))
+    tables = [rows.table]
+    if gives_rows and len(rows) > ROWS_AT_ONCE:
+        tables = [rows.table.slice(start, ROWS_AT_ONCE) for start in range(0, len(rows), ROWS_AT_ONCE)]
     blocks = []
-    for start in range(0, max(1, len(rows)), at_once):
+    for table in tables:
         with _plugin_errors(folder):
-            blocks.append(_outputs_of_block(method, job, rows.table.slice(start, at_once), rows.origin))
+            blocks.append(_outputs_of_block(method, job, table, rows.origin))
     width = job.problem.head.width
     # Raw outputs are those of a head, unless the problem changes them.
     for outputs in blocks if gives_rows and not job.problem.owns_weights else ():
@@ -332,7 +334,7 @@ def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
 
 
 def _outputs_of_block(method: Method, job: Job, table: pa.Table, origin: str) -> Any:
-    """Let a method predict rows at once, and check the number of outputs."""
+    """Let a method predict some rows, and check the number of outputs."""
     outputs = method.predict(job, table)
     expected = job.problem.output_count(table)
     if not hasattr(outputs, "__len__"):
