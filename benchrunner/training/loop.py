@@ -362,7 +362,7 @@ class Training:
         return words * (len(first_steps) - 1) / first_steps[-1]
 
     def _settle(self) -> bool:
-        """Read the pending losses and log them; return False where a loss is not finite."""
+        """Read the pending losses and log them; return False if one is not a finite number."""
         values = torch.stack([loss for _, loss in self._pending]).tolist()  # one read from an accelerator
         for (step, _), value in zip(self._pending, values, strict=True):
             self._loss = value

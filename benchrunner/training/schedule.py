@@ -1,4 +1,4 @@
-"""The schedule of a fit: the units and the learning rate of each step, fixed by recipe and seed."""
+"""The schedule of a fit: what each step learns from, and at which learning rate; fixed by recipe and seed."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ class Leader:
             training.compute = training.gradients
 
     def _compute(self, step: int) -> Tensor:
-        """Compute the gradients of a step with the helpers; return the mean loss."""
+        """Compute a step's gradients with the helpers and return the mean loss; if a helper is lost, keep the state."""
         try:
             return self._computed(step)
         except Lost:

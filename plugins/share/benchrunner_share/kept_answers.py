@@ -83,6 +83,7 @@ class KeptAnswers:
         return self._found[key]
 
     def _newest(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> _Kept | None:
+        """Read the newest kept prediction, if possible one with the tuned settings; return None if there is none."""
         folder = self._runner.folder(fit)
         rows = self.rows(task, split, selecting=selecting)
         asked = (rows.fingerprint, "" if rows.half is None else rows.half.name)
