@@ -1,6 +1,6 @@
 """CPU time of plugins/kernels beside torch, in turns: attention, the norm of a sum, GELU, and whole training steps.
 
-OMP_NUM_THREADS=1 taskset -c 1 python benchmarks/kernel_speed.py [--precisions fp32,bf16] [--repeats 9]
+OMP_NUM_THREADS=1 taskset -c 1 python benchmarks/kernel_speed.py [--computed step] [--precisions fp32] [--repeats 9]
 
 The batches are random, with the lengths of CoLA (32 sequences of 6 to 19 tokens), RTE (32 of 15 to 256) and SQuAD (12
 of 384). A step is one of a fresh BERT of 6 layers and 384 hidden units: forward, backward, clipping and AdamW. Turns
@@ -152,6 +152,7 @@ def ratios(ours: Callable[[], None], theirs: Callable[[], None], repeats: int) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--computed", type=lambda text: text.split(","), default=["attention", "norm", "gelu", "step"])
     parser.add_argument("--precisions", type=lambda text: text.split(","), default=["fp32", "bf16"])
     parser.add_argument("--batches", type=lambda text: text.split(","), default=["CoLA", "RTE", "SQuAD"])
     parser.add_argument("--repeats", type=int, default=9)
@@ -163,7 +164,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     keep_freed_memory()
     with flushed_denormals():
-        for make in (attention, norm, gelu, step):
+        for make in (one for one in (attention, norm, gelu, step) if one.__name__ in arguments.computed):
             for precision in arguments.precisions:
                 for name in arguments.batches:
                     sizes = lengths(np.random.default_rng(0))[name]
