@@ -73,7 +73,9 @@ def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[
     )
 
     def own() -> Any:
-        inference = Inference(torch.device("cpu"), arguments.precision, Recipe().micro_tokens)
+        inference = Inference(
+            torch.device("cpu"), arguments.precision, Recipe().micro_tokens, kernels=runner.plugins.kernels
+        )
         return inference.predict(lambda batch: head(encoder, batch), features, head.level)
 
     def sorted_rows() -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ from benchrunner.engine import (
     rounding,
 )
 from benchrunner.features.kernels import Kernels, described
+from benchrunner.training.half_weights import HalfWeights
 from benchrunner.training.machine import keep_freed_memory
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
@@ -124,13 +126,15 @@ def step(sizes: np.ndarray, precision: str, kernels: Kernels | None) -> Callable
     model = Bert(shape, NoTokenizer()).train()  # type: ignore[arg-type]
     model.draw(randomness.generator(0))
     head = nn.Linear(HIDDEN, 2)
-    learned = optimizer.Optimizer({"encoder": model, "head": head}, Recipe())
+    halves = HalfWeights([model], kernels) if kernels is not None and precision == "bf16" else None
+    learned = optimizer.Optimizer({"encoder": model, "head": head}, Recipe(), halves=halves)
     batch = batch_of(sizes, precision, kernels)
     labels = torch.zeros(len(sizes), dtype=torch.int64)
 
     def run() -> None:
         learned.clear()
-        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        casts = nullcontext() if halves is None else halves.read()
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"), casts:
             summary = model.summarized(batch)
         functional.cross_entropy(head(summary.float()), labels).backward()  # type: ignore[no-untyped-call]
         learned.step(0, 1e-5)

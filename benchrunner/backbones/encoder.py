@@ -229,19 +229,33 @@ class Encoder(nn.Module, ABC):
         Autocast casts each weight and each gradient by a kernel of its own, which are a third of all kernels of a step
         on a GPU. Here one kernel casts all weights, and one all gradients. No bit changes.
         """
-        places = []
-        for module in nn.ModuleList(self.layers).modules() if self.autocasts_layers else ():
-            if type(module) in (nn.Linear, StackedLinear):
-                places += [(module, name) for name, weight in module.named_parameters() if weight.requires_grad]
+        places = list(self.autocast_places())
         weights = [module.get_parameter(name) for module, name in places]
         copies = _CastTogether.apply(*weights) if weights else ()  # type: ignore[no-untyped-call]
-        try:
-            for (module, name), copy in zip(places, copies, strict=True):
-                module._parameters[name] = copy
+        with replaced(places, copies):
             yield
-        finally:
-            for (module, name), weight in zip(places, weights, strict=True):
-                module._parameters[name] = weight
+
+    def autocast_places(self) -> Iterator[tuple[nn.Module, str]]:
+        """Yield the modules and names of the trained weights of `layers` that autocast would cast, wherever they are read.
+
+        There are none in an encoder for which `autocasts_layers` is False.
+        """
+        for module in nn.ModuleList(self.layers).modules() if self.autocasts_layers else ():
+            if type(module) in (nn.Linear, StackedLinear):
+                yield from ((module, name) for name, weight in module.named_parameters() if weight.requires_grad)
+
+
+@contextmanager
+def replaced(places: Sequence[tuple[nn.Module, str]], tensors: Sequence[Tensor]) -> Iterator[None]:
+    """Let modules read tensors in the places of their weights inside a `with` block."""
+    weights = [module.get_parameter(name) for module, name in places]
+    try:
+        for (module, name), tensor in zip(places, tensors, strict=True):
+            module._parameters[name] = tensor  # type: ignore[assignment]
+        yield
+    finally:
+        for (module, name), weight in zip(places, weights, strict=True):
+            module._parameters[name] = weight
 
 
 @final

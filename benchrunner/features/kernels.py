@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, final
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -13,6 +14,18 @@ def described(kernels: Kernels | None) -> str:
     if kernels is None or not kernels.operators:
         return "torch"
     return f"{kernels.name} ({', '.join(kernels.operators)})"
+
+
+@final
+@dataclass(frozen=True)
+class AdamStep:
+    """The numbers of a step of torch's AdamW, with the names that torch gives them."""
+
+    lr: float
+    beta1: float
+    beta2: float
+    eps: float
+    weight_decay: float
 
 
 class Kernels(Protocol):
@@ -47,3 +60,23 @@ class Kernels(Protocol):
 
     def gelu(self, x: Tensor) -> Tensor | None:
         """Compute x times the share of a normal distribution that is below x."""
+
+    def norm(self, x: Tensor) -> Tensor:
+        """Compute the Euclidean norm of a tensor in bf16; asked if `operators` has "adamw"."""
+
+    def adamw(
+        self,
+        weight: Tensor,
+        gradient: Tensor,
+        mean: Tensor,
+        square: Tensor,
+        copy: Tensor,
+        numbers: AdamStep,
+        *,
+        step: int,
+        divisor: float,
+    ) -> None:
+        """Change a weight and its moments, and write the weight to its copy in bf16; asked if `operators` has "adamw".
+
+        The gradient is in fp32 or bf16, and is divided by `divisor`. `step` is the number of the step, from 1.
+        """

@@ -28,6 +28,7 @@ from benchrunner.features.flat_batch import FlatBatch, StaticShape, collate, rou
 from benchrunner.features.kernels import Kernels
 from benchrunner.features.randomness import Dropout, Generators
 from benchrunner.problems.problem import Problem
+from benchrunner.training.half_weights import HalfWeights
 from benchrunner.training.optimizer import Optimizer
 
 GRAPHS = 64
@@ -52,12 +53,16 @@ class Work:
     label_smoothing: float = 0.0
     label_weights: Tensor | None = None
     kernels: Kernels | None = None
+    halves: HalfWeights | None = None
 
     def add(self, batch: FlatBatch, divisor: float | Tensor) -> Tensor:
         """Compute the loss of a batch, divided by `divisor`; add up its gradients in the weights; return the loss."""
         with ExitStack() as contexts:
             contexts.enter_context(precise(self.device, self.precision))
-            if self.device.type == "cuda" and self.precision == "bf16":
+            if self.halves is not None:
+                self.halves.fold()
+                contexts.enter_context(self.halves.read())
+            elif self.device.type == "cuda" and self.precision == "bf16":
                 for encoder in self.encoders:
                     contexts.enter_context(encoder.cast_together())
             outputs = self.model(batch)

@@ -34,6 +34,7 @@ from benchrunner.training.machine import (
     flushed_denormals,
     keep_freed_memory,
 )
+from benchrunner.training.half_weights import HalfWeights
 from benchrunner.training.memory import halved, out_of_memory
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.schedule import Schedule
@@ -88,7 +89,10 @@ class Training:
         self.budgets = {0: self.recipe.micro_tokens}
         self.compute = self.gradients
         self.schedule = Schedule(self.features.batch_counts(self.recipe.batch_unit), self.recipe, self.seed)
-        self.optimizer = Optimizer(self.modules, self.recipe, self.rates)
+        encoders = tuple(module for module in self.modules.values() if isinstance(module, Encoder))
+        self.halves = self._halves_of(encoders)
+        """Copies of weights in bf16 that stay from step to step; None if autocast casts weights in each step."""
+        self.optimizer = Optimizer(self.modules, self.recipe, self.rates, self.halves)
         label_weights = None
         if self.recipe.class_weights == "balanced":
             weights = self.features.balanced_weights(self.problem.head.width)
@@ -101,10 +105,11 @@ class Training:
             device=self.device,
             precision=self.recipe.precision,
             optimizer=self.optimizer,
-            encoders=tuple(module for module in self.modules.values() if isinstance(module, Encoder)),
+            encoders=encoders,
             label_smoothing=self.recipe.label_smoothing,
             label_weights=label_weights,
             kernels=self.kernels,
+            halves=self.halves,
         )
         """What batches and their losses are computed with."""
         self._way: Steps = Eager(self.means)
@@ -115,6 +120,13 @@ class Training:
         self.notes: list[str] = []
         """Remarks for the record."""
         self._speed = Speed(self.features.batch_counts("sentences"))
+
+    def _halves_of(self, encoders: Sequence[Encoder]) -> HalfWeights | None:
+        if self.recipe.precision != "bf16" or self.kernels is None or "adamw" not in self.kernels.operators:
+            return None
+        if self.computing.has_team:  # a team adds up the gradients of the weights
+            return None
+        return HalfWeights(encoders, self.kernels)
 
     def run(self) -> None:
         """Take all steps that are left. The weights are useless if `diverged` is set afterwards.
@@ -273,6 +285,8 @@ class Training:
             found = None
             self._remark(str(error))
         step, self.budgets = found or (0, self.budgets)
+        if self.halves is not None:
+            self.halves.refresh()
         self._go_on_with(self._first_way(), step)
         step_log.cut_back(self.log, step)
         return step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
@@ -9,7 +10,9 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
+from benchrunner.features.kernels import AdamStep
 from benchrunner.parameters.recipes import Recipe
+from benchrunner.training.half_weights import HalfWeights
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
 
@@ -29,24 +32,8 @@ class AdamW:
     bias_correction: bool
     """Whether the moments are corrected for having begun with zero."""
 
-    def change(
-        self,
-        weights: Tensors,
-        gradients: Tensors,
-        means: Tensors,
-        squares: Tensors,
-        steps: Tensors,
-        *,
-        step: int,
-        rate: float,
-        decay: float,
-        excess: Tensor | None = None,
-    ) -> None:
-        """Change weights and moments of one device and one type.
-
-        `steps` has the number of the step of each weight as a float32 scalar on its device, and `step` is that of the
-        training, counted from 1. `excess` divides the gradients: see `clipping_divisor`.
-        """
+    def numbers(self, step: int, rate: float, decay: float) -> AdamStep:
+        """Give the numbers with which torch's AdamW takes this step of the training, counted from 1."""
         epsilon = self.epsilon
         if not self.bias_correction:
             # The kernel computes m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + e). With this rate and epsilon, that is
@@ -56,6 +43,24 @@ class AdamW:
             rate = rate * of_mean / of_root
             epsilon = epsilon / of_root
             decay = decay * of_root / of_mean
+        return AdamStep(rate, self.beta1, self.beta2, epsilon, decay)
+
+    def change(
+        self,
+        weights: Tensors,
+        gradients: Tensors,
+        means: Tensors,
+        squares: Tensors,
+        steps: Tensors,
+        numbers: AdamStep,
+        *,
+        excess: Tensor | None = None,
+    ) -> None:
+        """Change weights and moments of one device and one type.
+
+        `steps` has the number of the step of each weight as a float32 scalar on its device. `excess` divides the
+        gradients: see `clipping_divisor`.
+        """
         torch._fused_adamw_(
             weights,
             gradients,
@@ -63,11 +68,7 @@ class AdamW:
             squares,
             [],
             steps,
-            lr=rate,
-            beta1=self.beta1,
-            beta2=self.beta2,
-            weight_decay=decay,
-            eps=epsilon,
+            **dataclasses.asdict(numbers),
             amsgrad=False,
             maximize=False,
             grad_scale=excess,
@@ -123,7 +124,8 @@ class Optimizer:
     """Turns the gradients of named modules into new weights: clips, then takes an AdamW step.
 
     `rates` has factors of the learning rate by the name of a weight, such as `encoder.pooler.bias`; without a factor,
-    a weight has the whole rate. Weights that need no gradient are not part of the optimizer, nor of its state.
+    a weight has the whole rate. Weights that need no gradient are not part of the optimizer, nor of its state. A kernel
+    changes the weights that have a copy in `halves`.
     """
 
     def __init__(
@@ -131,8 +133,10 @@ class Optimizer:
         modules: Mapping[str, nn.Module],
         recipe: Recipe,
         rates: Mapping[str, float] | None = None,
+        halves: HalfWeights | None = None,
     ) -> None:
         self._recipe = recipe
+        self._halves = halves
         self._adam = AdamW(recipe.beta1, recipe.beta2, recipe.epsilon, recipe.bias_correction)
         self.named = dict[str, nn.Parameter]()
         for part, module in modules.items():
@@ -156,37 +160,65 @@ class Optimizer:
         """Remove all gradients."""
         for weight in self.named.values():
             weight.grad = None
+        if self._halves is not None:
+            self._halves.clear()
+
+    def _gradients(self) -> dict[nn.Parameter, Tensor]:
+        """Return the gradients of the weights that have one."""
+        if self._halves is not None:
+            return self._halves.gradients(self.named.values())
+        return {weight: weight.grad for weight in self.named.values() if weight.grad is not None}
 
     @torch.no_grad()
     def allocate(self) -> None:
         """Make the moments of all weights that have gradients, which take twice the memory of the weights."""
-        for weight in self.named.values():
-            if weight.grad is not None and weight not in self._moments:
+        for weight in self._gradients():
+            if weight not in self._moments:
                 self._moments[weight] = _Moments.zeros(weight)
 
     @torch.no_grad()
     def step(self, step: int, lr: float) -> None:
         """Clip the gradients and change the weights. `step` counts from 0."""
         self.allocate()
-        trained = [weight.grad for weight in self.named.values() if weight.grad is not None]
-        excess = clipping_divisor(trained, self._recipe.clip) if self._recipe.clip else None
+        gradients = self._gradients()
+        excess = None
+        if self._recipe.clip:
+            measured = gradients.values() if self._halves is None else map(self._halves.measured, gradients.values())
+            excess = clipping_divisor(list(measured), self._recipe.clip)
         for group in self._groups:
-            gradients = {weight: weight.grad for weight in group.weights if weight.grad is not None}
-            if not gradients:  # these weights and their moments stay as they are
+            weights = [weight for weight in group.weights if weight in gradients]
+            if not weights:  # these weights and their moments stay as they are
                 continue
-            means, squares, steps = zip(*(self._moments[weight] for weight in gradients), strict=True)
-            torch._foreach_add_(steps, 1)
-            self._adam.change(
-                tuple(gradients),
-                tuple(gradients.values()),
-                means,
-                squares,
-                steps,
-                step=step + 1,
-                rate=lr * group.rate,
-                decay=group.decay,
-                excess=excess,
+            torch._foreach_add_([self._moments[weight].step for weight in weights], 1)
+            numbers = self._adam.numbers(step + 1, lr * group.rate, group.decay)
+            if self._halves is not None:
+                weights = self._change_halves(self._halves, weights, gradients, numbers, excess)
+            if weights:
+                means, squares, steps = zip(*(self._moments[weight] for weight in weights), strict=True)
+                of_weights = [gradients[weight] for weight in weights]
+                self._adam.change(weights, of_weights, means, squares, steps, numbers, excess=excess)
+
+    def _change_halves(
+        self,
+        halves: HalfWeights,
+        weights: Sequence[nn.Parameter],
+        gradients: Mapping[nn.Parameter, Tensor],
+        numbers: AdamStep,
+        excess: Tensor | None,
+    ) -> list[nn.Parameter]:
+        """Change the weights that have copies by the kernel; return the others."""
+        divisor = 1.0 if excess is None else float(excess)
+        others = []
+        for weight in weights:
+            copy = halves.copy_of(weight)
+            if copy is None:
+                others.append(weight)
+                continue
+            mean, square, step = self._moments[weight]
+            halves.kernels.adamw(
+                weight, gradients[weight], mean, square, copy, numbers, step=int(step), divisor=divisor
             )
+        return others
 
     def state(self) -> Iterator[tuple[str, Tensor]]:
         """Give weights and moments by name. Weights that have had no gradient have no moments."""

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
+from benchrunner.features.kernels import AdamStep
+from benchrunner_kernels.library import Library
 
 
 class Attend(torch.autograd.Function):
@@ -94,5 +98,37 @@ class Gelu(torch.autograd.Function):
         return None, gradient * slope
 
 
+def adamw(
+    library: Library,
+    weight: Tensor,
+    gradient: Tensor,
+    mean: Tensor,
+    square: Tensor,
+    copy: Tensor | None,
+    numbers: AdamStep,
+    *,
+    step: int,
+    divisor: float,
+) -> None:
+    """Take a step of AdamW: see `Kernels.adamw`. `copy` may be None."""
+    of_mean = 1 - numbers.beta1**step
+    of_root = (1 - numbers.beta2**step) ** 0.5
+    tensors = (gradient.contiguous(), weight, mean, square, copy)
+    factors = (divisor, 1 - numbers.lr * numbers.weight_decay, numbers.beta1, numbers.beta2)
+    library.call(
+        "adamw", gradient.dtype, *tensors, weight.numel(), *factors, numbers.lr / of_mean, of_root, numbers.eps
+    )
+
+
+def norm(library: Library, x: Tensor) -> Tensor:
+    """Compute the norm of a tensor: fp32, also for bf16."""
+    x = x.contiguous()
+    sums = torch.empty(-(-x.numel() // PART), dtype=torch.float32)
+    library.call("squares", x.dtype, x, x.numel(), sums)
+    return sums.sum().sqrt()
+
+
 CHUNK = 32
 """Rows of a task, as in source/parallel.h."""
+PART = 1 << 14
+"""Numbers of a task whose arrays have no rows, as in source/parallel.h."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from benchrunner.features.kernels import AdamStep
 from benchrunner_kernels.library import Library
-from benchrunner_kernels.operators import AddAndNorm, Attend, Gelu
+from benchrunner_kernels.operators import AddAndNorm, Attend, Gelu, adamw, norm
 
 TOLERANCES = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
 """Type of the inputs -> largest difference between a kernel and torch; numbers are of the size of 1."""
@@ -80,11 +82,35 @@ def applies_gelu(library: Library) -> bool:
     return _agree(ours, functional.gelu, _numbers(35) * 4, kinds=[torch.float32])
 
 
+def steps_as_adam(library: Library) -> bool:
+    """Whether two steps of AdamW change a weight and its moments as torch does, and round the weight to its copy."""
+    numbers = AdamStep(lr=0.1, beta1=0.9, beta2=0.99, eps=1e-6, weight_decay=0.1)
+    for kind in TOLERANCES:
+        weight, mean, square = _numbers(35), torch.zeros(35), torch.zeros(35)
+        expected = [weight.clone(), mean.clone(), square.clone()]
+        copy = weight.bfloat16()
+        for step in (1, 2):
+            gradient = (_numbers(35) * step).to(kind)
+            if not bool((norm(library, gradient) - gradient.float().norm()).abs() < 1e-4):
+                return False
+            adamw(library, weight, gradient, mean, square, copy, numbers, step=step, divisor=2.0)
+            of_torch = [[tensor] for tensor in expected]
+            of_torch[1:1] = [[gradient.float() / 2]]
+            torch._fused_adamw_(
+                *of_torch, [], [torch.tensor(float(step))], amsgrad=False, maximize=False, **dataclasses.asdict(numbers)
+            )
+        close = all(bool((one - other).abs().max() < 1e-4) for one, other in zip((weight, mean, square), expected))
+        if not close or not torch.equal(copy, weight.bfloat16()):
+            return False
+    return True
+
+
 TESTS: Mapping[str, Callable[[Library], bool]] = {
     "attend": attends,
     "attend_by_distance": attends_by_distance,
     "add_and_norm": adds_and_norms,
     "gelu": applies_gelu,
+    "adamw": steps_as_adam,
 }
 """Name of an operator -> whether its kernel agrees with torch."""
 

@@ -51,8 +51,10 @@ def test_small_results_of_negative_numbers_are_exact() -> None:
 
 
 def test_gelu_of_extreme_numbers_is_that_of_torch() -> None:
+    """As torch computes it on AVX2; on AVX-512, torch 2.11 gives NaN also for 3e38 and infinity."""
     x = torch.tensor([0.0, -0.0, 100.0, -100.0, 3e38, torch.inf, torch.nan, -torch.inf])
-    torch.testing.assert_close(kernels().gelu(x), functional.gelu(x), equal_nan=True)
+    expected = torch.tensor([0.0, 0.0, 100.0, 0.0, 3e38, torch.inf, torch.nan, torch.nan])
+    torch.testing.assert_close(kernels().gelu(x), expected, rtol=0, atol=0, equal_nan=True)
 
 
 def test_gelu_in_several_threads_has_equal_bits() -> None:

@@ -1,5 +1,6 @@
 // The kernels as C functions over pointers. This file is compiled once for each level of vector units. The level and the
 // type end the names of its functions, such as gelu_avx2_float. All functions return 0, or 1 if memory was short.
+#include "adam.h"
 #include "attention.h"
 #include "gelu.h"
 #include "norm.h"
@@ -40,6 +41,18 @@
     AddAndNormBackward<T> problem{gradient, sums, statistics, weight, of_residual, of_x, parts, rows, width, rate,   \
                                   seed};                                                                             \
     return run(problem, (rows + CHUNK - 1) / CHUNK, rows * width, begin, threads);                                   \
+  }                                                                                                                  \
+  EXPORTED int NAMED(adamw, LEVEL, TYPE)(                                                                            \
+      const T* gradient, float* weight, float* mean, float* square, Brain* copy, int64_t size, double divisor,       \
+      double kept, double of_mean, double of_square, double rate, double root, double epsilon, Begin begin,          \
+      int threads) {                                                                                                 \
+    AdamW<T> problem{gradient, weight, mean, square, copy, size, float(divisor), float(kept), float(of_mean),        \
+                     float(of_square), float(rate), float(root), float(epsilon)};                                    \
+    return run(problem, (size + PART - 1) / PART, size, begin, threads);                                             \
+  }                                                                                                                  \
+  EXPORTED int NAMED(squares, LEVEL, TYPE)(const T* x, int64_t size, float* sums, Begin begin, int threads) {        \
+    Squares<T> problem{x, size, sums};                                                                               \
+    return run(problem, (size + PART - 1) / PART, size, begin, threads);                                             \
   }
 
 KERNELS(float, float)

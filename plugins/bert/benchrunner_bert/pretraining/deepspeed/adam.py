@@ -57,9 +57,7 @@ class PaperAdam(torch.optim.Optimizer):
             [self.state[weight][MOMENTS[0]] for weight in weights],
             [self.state[weight][MOMENTS[1]] for weight in weights],
             [step] * len(weights),
-            step=group["step"],
-            rate=group["lr"],
-            decay=group["weight_decay"],
+            self._adam.numbers(group["step"], group["lr"], group["weight_decay"]),
             excess=self.excess,
         )
 
