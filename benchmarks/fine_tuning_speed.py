@@ -224,7 +224,9 @@ def write_random_model(architecture: str, model: Path, folder: Path) -> None:
         settings |= {"share_att_key": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False}
         settings |= {"type_vocab_size": 0, "max_relative_positions": -1}
     unwanted = ("model_type", "architectures", "_name_or_path", "transformers_version")
-    config = AutoConfig.for_model(architecture, **{key: value for key, value in settings.items() if value is not None and key not in unwanted})
+    config = AutoConfig.for_model(
+        architecture, **{key: value for key, value in settings.items() if value is not None and key not in unwanted}
+    )
     torch.manual_seed(0)
     AutoModel.from_config(config).save_pretrained(folder)
 

@@ -3,10 +3,11 @@
 python benchmarks/gpu_speed.py --data DIR --vocab vocab.txt [--size 12/768] [--architectures bert,modernbert]
     [--tasks cola,rte] [--steps 200] [--repeats 3] [--precision bf16] [--profile]
 
-The model has random weights and BERT's shape, also that of another architecture; all systems learn the same rows in batches of 32 with AdamW's fused
-kernel, the Trainer from batches of sorted rows, which is the fastest of its orders. The first quarter of the steps
-warms up: graphs are recorded there. The device is waited for at both ends of the measured steps. The systems take
-turns in one process; the table has medians. `--profile` counts kernels and the time that the GPU was busy.
+The model has random weights and BERT's shape, also that of another architecture. All systems learn the same rows in
+batches of 32 with AdamW's fused kernel, the Trainer from batches of sorted rows, which is the fastest of its orders.
+The first quarter of the steps warms up: graphs are recorded there. The device is waited for at both ends of the
+measured steps. The systems take turns in one process; the table has medians, and NaN for a model that graphs cannot
+compute. `--profile` counts kernels and the time that the GPU was busy.
 """
 
 from __future__ import annotations
@@ -151,7 +152,8 @@ def profile(asked: argparse.Namespace, task: str, model: Path) -> None:
 
 def compare(asked: argparse.Namespace, architecture: str, model: Path) -> None:
     """Print the table of one model."""
-    print(f"\n{architecture}\n\n| task | system | steps a second: median (least, most) | beside the Trainer |\n|---|---|---|---|")
+    print(f"\n{architecture}\n\n| task | system | steps a second: median (least, most) | beside the Trainer |")
+    print("|---|---|---|---|")
     for name in asked.tasks:
         if asked.profile:
             profile(asked, name, model)
@@ -163,7 +165,9 @@ def compare(asked: argparse.Namespace, architecture: str, model: Path) -> None:
         for system, found in rates.items():
             median = statistics.median(found)
             ratio = median / statistics.median(rates["trainer"])
-            print(f"| {name} | {system} | {median:.1f} ({min(found):.1f}, {max(found):.1f}) | {ratio:.2f} |", flush=True)
+            print(
+                f"| {name} | {system} | {median:.1f} ({min(found):.1f}, {max(found):.1f}) | {ratio:.2f} |", flush=True
+            )
 
 
 def main() -> None:

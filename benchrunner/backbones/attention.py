@@ -31,8 +31,10 @@ def attend(
     direction `left-to-right`, a token attends only to itself and to the tokens before it; with `right-to-left`, only to
     itself and to the tokens after it. With a window, a token attends to at most `window` tokens on each side of itself.
     """
-    if window is not None and window + 1 >= batch.longest:  # the window hides nothing
-        window = None
+    if window is not None:
+        longest = batch.longest if batch.static is None else batch.static.longest
+        if window + 1 >= longest:  # the window hides nothing
+            window = None
     layer = AttentionLayer(rate, site, direction, window)
     if batch.kernels is not None:
         context = batch.kernels.attend(qkv, batch.starts, layer.sides, *batch.drawn(rate, site))

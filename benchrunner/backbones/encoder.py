@@ -236,7 +236,7 @@ class Encoder(nn.Module, ABC):
             yield
 
     def autocast_places(self) -> Iterator[tuple[nn.Module, str]]:
-        """Yield the modules and names of the trained weights of `layers` that autocast would cast, wherever they are read.
+        """Yield modules and names of the trained weights of `layers` that autocast casts wherever they are read.
 
         There are none in an encoder for which `autocasts_layers` is False.
         """

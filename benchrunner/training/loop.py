@@ -27,6 +27,7 @@ from benchrunner.process.interrupts import HeldBack
 from benchrunner.training import step_log
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.gradients import Captured, CudaGraph, Eager, Graph, Steps, Work, precise
+from benchrunner.training.half_weights import HalfWeights
 from benchrunner.training.machine import (
     Denormals,
     emulates_bf16,
@@ -34,7 +35,6 @@ from benchrunner.training.machine import (
     flushed_denormals,
     keep_freed_memory,
 )
-from benchrunner.training.half_weights import HalfWeights
 from benchrunner.training.memory import halved, out_of_memory
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.schedule import Schedule

@@ -196,7 +196,7 @@ class Optimizer:
             if weights:
                 means, squares, steps = zip(*(self._moments[weight] for weight in weights), strict=True)
                 of_weights = [gradients[weight] for weight in weights]
-                self._adam.change(weights, of_weights, means, squares, steps, numbers, excess=excess)
+                self._adam.change(tuple(weights), of_weights, means, squares, steps, numbers, excess=excess)
 
     def _change_halves(
         self,

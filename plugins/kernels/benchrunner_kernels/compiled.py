@@ -86,7 +86,6 @@ class CompiledKernels:
         y: Tensor = Gelu.apply(self.library, x)  # type: ignore[no-untyped-call]
         return y
 
-
     def norm(self, x: Tensor) -> Tensor:
         """Compute the norm of a tensor in bf16."""
         assert self.library is not None

@@ -94,12 +94,19 @@ def steps_as_adam(library: Library) -> bool:
             if not bool((norm(library, gradient) - gradient.float().norm()).abs() < 1e-4):
                 return False
             adamw(library, weight, gradient, mean, square, copy, numbers, step=step, divisor=2.0)
-            of_torch = [[tensor] for tensor in expected]
-            of_torch[1:1] = [[gradient.float() / 2]]
             torch._fused_adamw_(
-                *of_torch, [], [torch.tensor(float(step))], amsgrad=False, maximize=False, **dataclasses.asdict(numbers)
+                expected[:1],
+                [gradient.float() / 2],
+                expected[1:2],
+                expected[2:],
+                [],
+                [torch.tensor(float(step))],
+                **dataclasses.asdict(numbers),
+                amsgrad=False,
+                maximize=False,
             )
-        close = all(bool((one - other).abs().max() < 1e-4) for one, other in zip((weight, mean, square), expected))
+        changed = zip((weight, mean, square), expected, strict=True)
+        close = all(bool((one - other).abs().max() < 1e-4) for one, other in changed)
         if not close or not torch.equal(copy, weight.bfloat16()):
             return False
     return True

@@ -3,7 +3,6 @@
 import pytest
 import torch
 from kernel_samples import kernels, needs_library, numbers
-from torch.nn import functional
 
 from benchrunner.runs.core_shares import torch_threads
 

@@ -15,6 +15,7 @@ from tiny_models import SETTINGS
 
 from benchrunner.engine import Dropout, Features, FlatBatch, collate
 from benchrunner.results import discover
+from benchrunner_transformers.model import disentangled
 from benchrunner_transformers.model.flat_attention import (
     Sight,
     UnreadableError,
@@ -142,6 +143,29 @@ def test_flat_states_and_gradients_equal_padded_ones(name: str) -> None:
         torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-4 * float(reference.abs().max() + 1e-3))
     assert not expected_gradients
     assert torch.equal(last_flat_state(model, batch), states[-1])
+
+
+@pytest.mark.parametrize("name", ["deberta-v3", "deberta-v2 with tables of its own"])
+def test_attention_by_distance_at_once_equals_that_in_buckets(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, batch = named(name).eval(), batch_of()
+    expected = flat_states(model, batch)
+    expected_gradients = gradients(model, expected, batch)
+    table = disentangled.distance_table(64, *settings_of(model), torch.device("cpu"))
+    at_once = disentangled.Distances(batch, (disentangled.AllSequences(batch),), table)
+    monkeypatch.setattr(disentangled.Distances, "of", lambda *_: at_once)
+    states = flat_states(model, batch)
+    for state, row in zip(states, expected, strict=True):
+        torch.testing.assert_close(state[: batch.real], row[: batch.real], rtol=1e-5, atol=1e-5)
+    for weight, gradient in gradients(model, states, batch).items():
+        reference = expected_gradients.pop(weight)
+        torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-4 * float(reference.abs().max() + 1e-3))
+    assert not expected_gradients
+
+
+def settings_of(model: Any) -> tuple[int, int, int]:
+    """Return the settings that a table of distances depends on."""
+    attention = model.encoder.layer[0].attention.self
+    return attention.pos_ebd_size, attention.position_buckets, attention.max_relative_positions
 
 
 class ByDistance:

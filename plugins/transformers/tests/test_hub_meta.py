@@ -54,6 +54,19 @@ def test_flat_families_read_batches_of_fixed_shape(family: str, tmp_path: Path) 
     assert operators.counts["aten::_efficient_attention_forward"] == 2
 
 
+def test_attention_in_windows_reads_batches_of_fixed_shape(tmp_path: Path) -> None:
+    operators = operators_of_a_step("modernbert", "classify", "bf16", tmp_path, static=True)
+    assert operators.counts["aten::_flash_attention_forward"] == 3
+
+
+def test_attention_by_distance_reads_batches_of_fixed_shape_at_once(tmp_path: Path) -> None:
+    """Each of the two layers has two terms of the distances; in buckets, it has two for each bucket."""
+    operators = operators_of_a_step("deberta-v2", "classify", "fp32", tmp_path, static=True)
+    assert operators.counts["aten::gather"] == operators.counts["aten::scatter_add"] == 4
+    again = operators_of_a_step("deberta-v2", "classify", "fp32", tmp_path / "again")
+    assert again.counts["aten::gather"] == 4 and again.counts["aten::log"] == 0, "the table of distances stays"
+
+
 def test_layers_computed_again_run_on_meta(tmp_path: Path) -> None:
     operators = operators_of_a_step("bert", "classify", "fp32", tmp_path, recompute=True)
     assert operators.counts["aten::_efficient_attention_forward"] == 4

@@ -1,20 +1,24 @@
-"""DeBERTa v2 and v3 read flat batches: their attention over buckets of the batch, all else without padding.
+"""DeBERTa v2 and v3 read flat batches: their attention over padded sequences, all else without padding.
 
 The attention of DeBERTa (He et al. 2021) adds to the score of two tokens what the query says about their distance, and
 what the key says about it. The library computes these terms for all distances that a model knows, 512 in each layer;
 here they are computed for the distances inside the longest sequence of the batch.
+
+A CPU computes attention in buckets of similar lengths. An accelerator waits for each operator, so that it computes all
+sequences at once, and reads nothing but tensors of the batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Self, final
 
 import torch
 
-from benchrunner.engine import FlatBatch
+from benchrunner.engine import FlatBatch, blocks
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -24,46 +28,89 @@ MODEL_TYPE = "deberta-v2"
 
 @final
 @dataclass(frozen=True)
-class Distances:
-    """The buckets of a batch with the distances of their tokens. The layers pass it on in place of the library's."""
+class AllSequences:
+    """All sequences of a batch as one padded batch, like a `Bucket`, without reading the lengths."""
 
     batch: FlatBatch
-    places: tuple[torch.Tensor, ...]
-    """For each bucket, int64 (longest, longest): the row of the distance embeddings for each query and key."""
-    mirrored: tuple[torch.Tensor, ...]
-    """For each bucket, the row for each key and query; at the ends of the table it is not the same row."""
-    by_distance: tuple[torch.Tensor, torch.Tensor]
-    """Places and mirrored places for key minus query from 1 - longest to longest - 1: int64 (2 * longest - 1,) each."""
-    first: int
-    """First row of the distance embeddings that the batch needs; places count from it."""
-    stop: int
-    """Row after the last row that the batch needs."""
+    padded = True
+
+    @property
+    def longest(self) -> int:
+        """Tokens that each sequence has with its padding."""
+        return self.batch.longest_border
+
+    def pad(self, values: torch.Tensor, filling: float) -> torch.Tensor:
+        """Turn values per token into a padded batch: (T, ...) -> (N, longest, ...)."""
+        return self.batch.padded(values, filling)
+
+    def mask(self, device: torch.device) -> torch.Tensor:
+        """Return the attention mask: int64 (N, longest)."""
+        lengths = self.batch.starts.diff()
+        return (torch.arange(self.longest, device=device) < lengths[:, None]).long()
+
+    def unpad(self, states: torch.Tensor) -> torch.Tensor:
+        """Turn values of the padded batch into those of all tokens; tokens of the filling get others' values."""
+        starts, positions = self.batch.starts, self.batch.positions
+        tokens = torch.arange(len(positions), dtype=starts.dtype, device=starts.device)
+        owner = torch.searchsorted(starts[1:], tokens, right=True).clamp(max=len(states) - 1)
+        return states.flatten(0, 1).index_select(0, owner * self.longest + positions)
+
+
+@final
+@dataclass(frozen=True)
+class Distances:
+    """The padded parts of a batch, and the distances of tokens. The layers pass this on in place of the library's."""
+
+    batch: FlatBatch
+    parts: tuple[blocks.Bucket | AllSequences, ...]
+    table: Table
 
     @classmethod
     def of(cls, model: PreTrainedModel, batch: FlatBatch) -> Self:
-        """Look up the distances of all pairs of tokens: on the CPU, so that nothing waits for a GPU."""
-        from transformers.models.deberta_v2.modeling_deberta_v2 import build_relative_position
-
         attention: Any = model.encoder.layer[0].attention.self
-        span = attention.pos_ebd_size
-        tokens = torch.empty(batch.longest, 1)
-        distances = build_relative_position(
-            tokens, tokens, bucket_size=attention.position_buckets, max_position=attention.max_relative_positions
-        )[0]
-        places = (span + distances).clamp(0, 2 * span - 1)
-        mirrored = (span - distances).clamp(0, 2 * span - 1)
-        first = int(min(places.min(), mirrored.min()))
-        last = int(max(places.max(), mirrored.max()))
-        places = (places - first).to(batch.tokens.device)
-        mirrored = (mirrored - first).to(batch.tokens.device)
-        sizes = [bucket.longest for bucket in batch.attention_buckets]
-        places_of_buckets = tuple(places[:size, :size] for size in sizes)
-        mirrored_of_buckets = tuple(mirrored[:size, :size] for size in sizes)
-        by_distance = (
-            torch.cat([places[1:, 0].flip(0), places[0]]),
-            torch.cat([mirrored[0, 1:].flip(0), mirrored[:, 0]]),
-        )
-        return cls(batch, places_of_buckets, mirrored_of_buckets, by_distance, first, last + 1)
+        device = batch.tokens.device
+        parts = batch.attention_buckets if device.type == "cpu" else (AllSequences(batch),)
+        # An accelerator gets tables of few sizes, which stay there: a batch then waits for none to be copied.
+        longest = parts[-1].longest if device.type == "cpu" else -(-batch.longest_border // 64) * 64
+        settings = attention.pos_ebd_size, attention.position_buckets, attention.max_relative_positions
+        return cls(batch, parts, distance_table(longest, *settings, device))
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """The rows of the distance embeddings for all pairs of places below a number of tokens."""
+
+    places: torch.Tensor
+    """int64 (longest, longest): the row for each query and key."""
+    mirrored: torch.Tensor
+    """int64 (longest, longest): the row for each key and query; at the ends of the table it is not the same row."""
+    by_distance: tuple[torch.Tensor, torch.Tensor]
+    """Places and mirrored places for key minus query from 1 - longest to longest - 1: int64 (2 * longest - 1,) each."""
+    first: int
+    """First row of the distance embeddings that is needed; places count from it."""
+    stop: int
+    """Row after the last row that is needed."""
+
+
+@lru_cache(maxsize=32)
+def distance_table(longest: int, span: int, buckets: int, most: int, device: torch.device) -> Table:
+    """Look up the distances of all pairs of tokens, on the CPU."""
+    from transformers.models.deberta_v2.modeling_deberta_v2 import build_relative_position
+
+    tokens = torch.empty(longest, 1)
+    distances = build_relative_position(tokens, tokens, bucket_size=buckets, max_position=most)[0]
+    places = (span + distances).clamp(0, 2 * span - 1)
+    mirrored = (span - distances).clamp(0, 2 * span - 1)
+    first = int(min(places.min(), mirrored.min()))
+    last = int(max(places.max(), mirrored.max()))
+    places = (places - first).to(device)
+    mirrored = (mirrored - first).to(device)
+    by_distance = (
+        torch.cat([places[1:, 0].flip(0), places[0]]),
+        torch.cat([mirrored[0, 1:].flip(0), mirrored[:, 0]]),
+    )
+    return Table(places, mirrored, by_distance, first, last + 1)
 
 
 def is_disentangled(model: PreTrainedModel) -> bool:
@@ -117,7 +164,8 @@ def _forward(
 def _attend(attention: Any, hidden: torch.Tensor, distances: Distances, embeddings: torch.Tensor) -> torch.Tensor:
     """Compute the attention of one layer over a flat batch: (T, hidden) -> (T, hidden)."""
     heads = attention.num_attention_heads
-    rows = attention.pos_dropout(embeddings[distances.first : distances.stop])
+    table = distances.table
+    rows = attention.pos_dropout(embeddings[table.first : table.stop])
     shared = attention.share_att_key
     of_keys = None
     of_queries = None
@@ -136,7 +184,7 @@ def _attend(attention: Any, hidden: torch.Tensor, distances: Distances, embeddin
     if compiled is not None:
         qkv = torch.stack([query, key, value], 1)
         tables = []
-        for rows, places in zip((of_keys, of_queries), distances.by_distance, strict=True):
+        for rows, places in zip((of_keys, of_queries), table.by_distance, strict=True):
             tables.append(None if rows is None else rows[places].unflatten(-1, (heads, -1)))
         states: torch.Tensor | None = compiled(qkv, distances.batch.starts, *tables, scale, *_drawn(attention.dropout))
         if states is not None:
@@ -144,21 +192,21 @@ def _attend(attention: Any, hidden: torch.Tensor, distances: Distances, embeddin
     # Every score has the same scale, so that it is enough to scale the queries, and the keys' view of the distances.
     query = query * scale
     parts = []
-    buckets = zip(distances.batch.attention_buckets, distances.places, distances.mirrored, strict=True)
-    for bucket, places, mirrored in buckets:
-        queries, keys, values = (bucket.pad(states, 0).permute(2, 0, 1, 3) for states in (query, key, value))
+    for part in distances.parts:
+        queries, keys, values = (part.pad(states, 0).permute(2, 0, 1, 3) for states in (query, key, value))
+        size = part.longest
         scores = queries @ keys.transpose(-1, -2)  # (heads, count, longest, longest)
         if of_keys is not None:
-            scores = scores + _at(queries, of_keys, places)
+            scores = scores + _at(queries, of_keys, table.places[:size, :size])
         if of_queries is not None:
-            scores = scores + _at(keys, of_queries * scale, mirrored).transpose(-1, -2)
-        if bucket.padded:
-            hidden_keys = bucket.mask(scores.device)[:, None] == 0
+            scores = scores + _at(keys, of_queries * scale, table.mirrored[:size, :size]).transpose(-1, -2)
+        if part.padded:
+            hidden_keys = part.mask(scores.device)[:, None] == 0
             scores = scores.masked_fill(hidden_keys, torch.finfo(scores.dtype).min)
         probabilities = attention.dropout(torch.softmax(scores, -1))
         context = probabilities.to(values.dtype) @ values
-        parts.append(bucket.unpad(context.permute(1, 2, 0, 3)).flatten(1))
-    filling = len(hidden) - distances.batch.real
+        parts.append(part.unpad(context.permute(1, 2, 0, 3)).flatten(1))
+    filling = len(hidden) - sum(map(len, parts))
     if filling:
         parts.append(hidden.new_zeros(filling, hidden.shape[-1], dtype=parts[0].dtype))
     return torch.cat(parts)
