@@ -38,6 +38,14 @@ def _hashed_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _unflushed() -> Iterator[None]:
+    """Leave files to the system's cache: those of a test need not outlast a power cut, and a disk is slow."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture
 def narrow_bilstm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make 32 the default of a recipe's `bilstm_width`, for tests that train a BiLSTM: 768 takes 30 times as long."""
