@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -39,21 +39,37 @@ class AllSequences:
         """Tokens that each sequence has with its padding."""
         return self.batch.longest_border
 
+    @cached_property
+    def _sources(self) -> torch.Tensor:
+        """The token of each place: int (N * longest,). In the padding, it is a token of another sequence."""
+        starts = self.batch.starts
+        places = starts[:-1, None] + torch.arange(self.longest, dtype=starts.dtype, device=starts.device)
+        return places.clamp(max=len(self.batch.tokens) - 1).flatten()
+
+    @cached_property
+    def _places(self) -> torch.Tensor:
+        """The place of each token: int (T,). A token of the filling gets the place of another token."""
+        starts, positions = self.batch.starts, self.batch.positions
+        tokens = torch.arange(len(positions), dtype=starts.dtype, device=starts.device)
+        owner = torch.searchsorted(starts[1:], tokens, right=True).clamp(max=len(starts) - 2)
+        return owner * self.longest + positions
+
+    @cached_property
+    def _mask(self) -> torch.Tensor:
+        lengths = self.batch.starts.diff()
+        return (torch.arange(self.longest, device=lengths.device) < lengths[:, None]).long()
+
     def pad(self, values: torch.Tensor, filling: float) -> torch.Tensor:
-        """Turn values per token into a padded batch: (T, ...) -> (N, longest, ...)."""
-        return self.batch.padded(values, filling)
+        """Turn values per token into a padded batch: (T, ...) -> (N, longest, ...). `mask` hides the padding."""
+        return values.index_select(0, self._sources).view(-1, self.longest, *values.shape[1:])
 
     def mask(self, device: torch.device) -> torch.Tensor:
         """Return the attention mask: int64 (N, longest)."""
-        lengths = self.batch.starts.diff()
-        return (torch.arange(self.longest, device=device) < lengths[:, None]).long()
+        return self._mask
 
     def unpad(self, states: torch.Tensor) -> torch.Tensor:
-        """Turn values of the padded batch into those of all tokens; tokens of the filling get others' values."""
-        starts, positions = self.batch.starts, self.batch.positions
-        tokens = torch.arange(len(positions), dtype=starts.dtype, device=starts.device)
-        owner = torch.searchsorted(starts[1:], tokens, right=True).clamp(max=len(states) - 1)
-        return states.flatten(0, 1).index_select(0, owner * self.longest + positions)
+        """Turn values of the padded batch into those of all tokens: (N, longest, ...) -> (T, ...)."""
+        return states.flatten(0, 1).index_select(0, self._places)
 
 
 @final
