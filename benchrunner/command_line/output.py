@@ -35,7 +35,7 @@ def print_json(value: Any) -> None:
     """
     import json
 
-    from benchrunner.io.decoding import as_json
+    from benchrunner.io.json_form import as_json
 
     value = as_json(value)
     text = json.dumps(value, indent=2, ensure_ascii=False)

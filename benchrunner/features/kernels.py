@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -14,18 +13,6 @@ def described(kernels: Kernels | None) -> str:
     if kernels is None or not kernels.operators:
         return "torch"
     return f"{kernels.name} ({', '.join(kernels.operators)})"
-
-
-@final
-@dataclass(frozen=True)
-class AdamStep:
-    """The numbers of a step of torch's AdamW, with the names that torch gives them."""
-
-    lr: float
-    beta1: float
-    beta2: float
-    eps: float
-    weight_decay: float
 
 
 class Kernels(Protocol):
@@ -71,12 +58,17 @@ class Kernels(Protocol):
         mean: Tensor,
         square: Tensor,
         copy: Tensor,
-        numbers: AdamStep,
         *,
         step: int,
         divisor: float,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        eps: float,
+        weight_decay: float,
     ) -> None:
         """Change a weight and its moments, and write the weight to its copy in bf16; asked if `operators` has "adamw".
 
-        The gradient is in fp32 or bf16, and is divided by `divisor`. `step` is the number of the step, from 1.
+        The gradient is in fp32 or bf16, and is divided by `divisor`. `step` is the number of the step, from 1; the
+        other numbers are those that torch's AdamW takes.
         """

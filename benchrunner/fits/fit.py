@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from benchrunner.io.decoding import WHEN_GIVEN, as_json
 from benchrunner.io.identity import identity
+from benchrunner.io.json_form import WHEN_GIVEN, as_json
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
 

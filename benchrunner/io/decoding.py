@@ -2,8 +2,7 @@
 
 `decoded` reads what people write, `from_json` what `as_json` gave. Both refuse keys that no field has, and values of
 another type: true is no number, 3.0 is no whole number, and no number is infinite. A class with another form in files
-gives it in its method `as_json`, whose inner values need not be JSON values yet, and reads it in its class method
-`from_json`.
+reads it in its class method `from_json`; json_form.py writes it. Plugins find both directions here.
 """
 
 from __future__ import annotations
@@ -15,13 +14,21 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, final
 
 from benchrunner.errors import BenchrunnerError, DataError
 from benchrunner.io.file_faults import shown, some_names
+from benchrunner.io.json_form import (
+    Mistake as Mistake,
+    as_json as as_json,
+    default_of,
+    finite,
+    key_of as key_of,
+    keys_of,
+)
 
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
@@ -58,84 +65,6 @@ def from_json(
         return value
     except Mistake as mistake:
         raise error(f"{file}: {mistake} {advice}".rstrip()) from None
-
-
-def as_json(value: Any, *, defaults: bool = True) -> Any:
-    """Return a value as JSON values, which `from_json` reads.
-
-    Dataclasses become objects, tuples lists, and paths texts. Without `defaults`, fields with their default value are
-    left out. Raises a `Mistake` for a number that is not finite, and for other values that JSON cannot hold.
-    """
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, float):
-        return _finite(float(value))
-    if isinstance(value, Mapping):
-        return _object(value.items(), defaults)
-    if isinstance(value, list | tuple):
-        return [as_json(inner, defaults=defaults) for inner in value]
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "as_json"):
-        return as_json(value.as_json(), defaults=defaults)
-    if not dataclasses.is_dataclass(value):
-        raise Mistake(f"JSON has no {type(value).__name__}, found {shown(value)}.")
-    return fields_json(value, defaults=defaults)
-
-
-def fields_json(value: Any, *, defaults: bool = True) -> dict[str, Any]:
-    """Return the fields of a dataclass as JSON values, as `as_json` does for a class without a form of its own."""
-    values = {}
-    for part in dataclasses.fields(value):
-        inner = getattr(value, part.name)
-        may_be_left_out = not defaults or part.metadata.get(_WHEN_GIVEN)
-        if not may_be_left_out or inner != _default(part):
-            values[_keys(part)[0]] = inner
-    return _object(values.items(), defaults)
-
-
-def _object(values: Iterable[tuple[Any, Any]], defaults: bool) -> dict[str, Any]:
-    written = {}
-    for key, value in values:
-        try:
-            written[str(key)] = as_json(value, defaults=defaults)
-        except Mistake as mistake:
-            raise mistake.under(str(key)) from None
-    return written
-
-
-_KEYS, _WHEN_GIVEN = "keys", "when_given"
-
-
-def key_of(*names: str) -> Mapping[str, Any]:
-    """Return the metadata of a field whose key in files is not its name; several names are alternatives."""
-    return {_KEYS: names}
-
-
-WHEN_GIVEN: Mapping[str, Any] = types.MappingProxyType({_WHEN_GIVEN: True})
-"""Metadata of a field that `as_json` always leaves out at its default value."""
-
-
-@final
-class Mistake(ValueError):
-    """Why a value cannot be read or written, and under which keys it stands."""
-
-    def __init__(self, sentence: str, where: str = "") -> None:
-        super().__init__(f"{where}: {sentence}" if where else sentence)
-        self.sentence, self.where = sentence, where
-
-    def under(self, key: str) -> Mistake:
-        """Add the key of the value that holds the mistake."""
-        name = some_names([key])
-        if self.where.startswith(" "):  # an entry of a list of tables
-            return Mistake(self.sentence, f"[[{name}]]{self.where}")
-        return Mistake(self.sentence, f"{name}.{self.where}" if self.where else name)
-
-    def in_entry(self, number: int, label: str) -> Mistake:
-        """Add the number of the entry of a list; an entry that is a table has a label."""
-        if not label:
-            return Mistake(f"entry {number}: {self.sentence}")
-        return Mistake(self.sentence, f" {number} ({label})" + (f": {self.where}" if self.where else ""))
 
 
 @final
@@ -248,8 +177,8 @@ class _Decoder:
             for part in dataclasses.fields(kind):
                 of_part = kinds[part.name]
                 read = self._special.get(of_part) or self.reader(of_part)
-                is_required = _default(part) is dataclasses.MISSING
-                entry = _Part(part.name, _keys(part), of_part, read, is_required, of_part in self._special)
+                is_required = default_of(part) is dataclasses.MISSING
+                entry = _Part(part.name, keys_of(part), of_part, read, is_required, of_part in self._special)
                 self._parts[kind].append(entry)
         return self._parts[kind]
 
@@ -315,7 +244,7 @@ def _label(kind: Any, entry: Any) -> str:
     """Return the value of the first field of a dataclass, by which messages name it; empty for other values."""
     if not dataclasses.is_dataclass(kind) or not isinstance(entry, Mapping):
         return ""
-    name = _keys(dataclasses.fields(kind)[0])[0]
+    name = keys_of(dataclasses.fields(kind)[0])[0]
     return some_names([str(entry.get(name, "?"))])
 
 
@@ -358,14 +287,8 @@ def _number(value: Any) -> float:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if _finite(number) != value:
+    if finite(number) != value:
         raise Mistake(f"{value} has more digits than a number keeps.")
-    return number
-
-
-def _finite(number: float) -> float:
-    if not math.isfinite(number):
-        raise Mistake(f"expected a finite number, found {number}.")
     return number
 
 
@@ -386,18 +309,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise _unlike(Mapping, value)
     return value
-
-
-def _default(part: dataclasses.Field[Any]) -> Any:
-    """Return the default of a field; `dataclasses.MISSING` if the field has none."""
-    if part.default_factory is not dataclasses.MISSING:
-        return part.default_factory()
-    return part.default
-
-
-def _keys(part: dataclasses.Field[Any]) -> Sequence[str]:
-    keys: Sequence[str] = part.metadata.get(_KEYS, (part.name,))
-    return keys
 
 
 _WORDS: Mapping[Any, str] = {

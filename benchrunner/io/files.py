@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DataError, PluginError, RequestError
-from benchrunner.io.decoding import as_json
 from benchrunner.io.file_faults import quoted
+from benchrunner.io.json_form import as_json
 from benchrunner.io.output_places import file_for, followed, is_stream
 from benchrunner.process.platform_facts import READ_ONLY, current_umask, flush_to_disk, is_folder_in_the_way
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Set
 from pathlib import PurePath
 from typing import Any
 
-from benchrunner.io.decoding import as_json
+from benchrunner.io.json_form import as_json
 
 
 def identity(description: Any) -> str:

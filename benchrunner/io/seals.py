@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DamagedFile, DataError
-from benchrunner.io.decoding import as_json
 from benchrunner.io.files import read_regular_file, write_atomically
 from benchrunner.io.json_files import JSON_LIMIT, parse_json
+from benchrunner.io.json_form import as_json
 from benchrunner.io.output_places import is_stream
 
 _KEY = b',\n  "checksum": "'

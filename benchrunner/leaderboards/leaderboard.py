@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.io.decoding import key_of
+from benchrunner.io.json_form import key_of
 from benchrunner.leaderboards.file_kind import Answers, FileKind
 from benchrunner.leaderboards.published import (
     PublishedColumn,

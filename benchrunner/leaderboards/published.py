@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, final, get_args
 
 from benchrunner.errors import PluginError, closest_names
-from benchrunner.io.decoding import key_of
+from benchrunner.io.json_form import key_of
 from benchrunner.tasks.task import Task
 
 SplitKind = Literal["dev", "test"]

@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 from benchrunner.backbones.finite_numbers import check_weights
 from benchrunner.features.kernels import described
 from benchrunner.fits.progress import Event
-from benchrunner.io.decoding import as_json
 from benchrunner.io.files import write_folder_atomically
+from benchrunner.io.json_form import as_json
 from benchrunner.methods.method import BackboneReference, Job, Outcome
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat, final
 
 from benchrunner.console.printing import value_text
 from benchrunner.errors import Undefined
-from benchrunner.io.decoding import WHEN_GIVEN
+from benchrunner.io.json_form import WHEN_GIVEN
 
 if TYPE_CHECKING:
     import numpy as np

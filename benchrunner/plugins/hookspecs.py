@@ -200,7 +200,8 @@ def register_recipes() -> Iterable[NamedRecipe]:  # type: ignore[empty-body]
 @hookspec(firstresult=True)
 def offer_kernels() -> Kernels | None:
     """Offer compiled operators that compute on CPUs in place of torch's, or None where this machine cannot use them.
-    The hook is called before the first fit of a process.
+    The hook is called before the first fit of a process. Kernels whose `operators` name "adamw" also have the methods
+    `norm` and `adamw` of the protocol in benchrunner/features/kernels.py.
 
     from benchrunner import hookimpl
 

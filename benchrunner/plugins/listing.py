@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import RequestError
-from benchrunner.io.decoding import as_json, fields_json, from_json
+from benchrunner.io.decoding import from_json
 from benchrunner.io.json_files import read_toml
+from benchrunner.io.json_form import as_json, fields_json
 from benchrunner.plugins.registry import Plugins
 
 if TYPE_CHECKING:

@@ -25,8 +25,9 @@ from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit, Record, Status
 from benchrunner.fits.progress import Event, silent
-from benchrunner.io.decoding import as_json, from_json
+from benchrunner.io.decoding import from_json
 from benchrunner.io.files import is_disk_full, remove_leftovers, remove_whole
+from benchrunner.io.json_form import as_json
 from benchrunner.io.locks import held_if_free, is_read_only
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job, Method, Outcome, Team

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 
 from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
-from benchrunner.io.decoding import WHEN_GIVEN
+from benchrunner.io.json_form import WHEN_GIVEN
 from benchrunner.metrics import Score
 from benchrunner.parameters.grids import Grid, NamedRecipe
 from benchrunner.parameters.recipes import Recipe

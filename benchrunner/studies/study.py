@@ -11,7 +11,7 @@ from typing import final
 
 from benchrunner.console.printing import shortened
 from benchrunner.errors import RequestError
-from benchrunner.io.decoding import WHEN_GIVEN, key_of
+from benchrunner.io.json_form import WHEN_GIVEN, key_of
 from benchrunner.leaderboards.published import PublishedRow, check_rows
 from benchrunner.parameters.parameter import Parameter
 from benchrunner.studies.cells import Cell, Fitting

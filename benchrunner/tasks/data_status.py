@@ -8,7 +8,7 @@ from typing import final
 
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import BenchrunnerError
-from benchrunner.io.decoding import key_of
+from benchrunner.io.json_form import key_of
 from benchrunner.tasks.task import Split, Task
 from benchrunner.workspace import Workspace
 

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from benchrunner.errors import DamagedFile, first_line
-from benchrunner.io.decoding import as_json, from_json
+from benchrunner.io.decoding import from_json
 from benchrunner.io.files import remove, write_atomically
+from benchrunner.io.json_form import as_json
 from benchrunner.training.optimizer import Optimizer
 
 _REMEDY = "The fit begins anew."

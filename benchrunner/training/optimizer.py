@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypedDict, final
 
 import torch
 from torch import Tensor, nn
 
-from benchrunner.features.kernels import AdamStep
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.training.half_weights import HalfWeights
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
+
+
+class AdamNumbers(TypedDict):
+    """The numbers of a step of torch's AdamW, by the names that torch gives them."""
+
+    lr: float
+    beta1: float
+    beta2: float
+    eps: float
+    weight_decay: float
 
 
 @final
@@ -32,7 +40,7 @@ class AdamW:
     bias_correction: bool
     """Whether the moments are corrected for having begun with zero."""
 
-    def numbers(self, step: int, rate: float, decay: float) -> AdamStep:
+    def numbers(self, step: int, rate: float, decay: float) -> AdamNumbers:
         """Give the numbers with which torch's AdamW takes this step of the training, counted from 1."""
         epsilon = self.epsilon
         if not self.bias_correction:
@@ -43,7 +51,7 @@ class AdamW:
             rate = rate * of_mean / of_root
             epsilon = epsilon / of_root
             decay = decay * of_root / of_mean
-        return AdamStep(rate, self.beta1, self.beta2, epsilon, decay)
+        return {"lr": rate, "beta1": self.beta1, "beta2": self.beta2, "eps": epsilon, "weight_decay": decay}
 
     def change(
         self,
@@ -52,11 +60,11 @@ class AdamW:
         means: Tensors,
         squares: Tensors,
         steps: Tensors,
-        numbers: AdamStep,
+        numbers: AdamNumbers,
         *,
         excess: Tensor | None = None,
     ) -> None:
-        """Change weights and moments of one device and one type.
+        """Change weights and moments of one device and one type. `numbers` are those of the method above.
 
         `steps` has the number of the step of each weight as a float32 scalar on its device. `excess` divides the
         gradients: see `clipping_divisor`.
@@ -68,7 +76,7 @@ class AdamW:
             squares,
             [],
             steps,
-            **dataclasses.asdict(numbers),
+            **numbers,
             amsgrad=False,
             maximize=False,
             grad_scale=excess,
@@ -203,7 +211,7 @@ class Optimizer:
         halves: HalfWeights,
         weights: Sequence[nn.Parameter],
         gradients: Mapping[nn.Parameter, Tensor],
-        numbers: AdamStep,
+        numbers: AdamNumbers,
         excess: Tensor | None,
     ) -> list[nn.Parameter]:
         """Change the weights that have copies by the kernel; return the others."""
@@ -216,7 +224,7 @@ class Optimizer:
                 continue
             mean, square, step = self._moments[weight]
             halves.kernels.adamw(
-                weight, gradients[weight], mean, square, copy, numbers, step=int(step), divisor=divisor
+                weight, gradients[weight], mean, square, copy, step=int(step), divisor=divisor, **numbers
             )
         return others
 

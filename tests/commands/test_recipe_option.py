@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import NamedRecipe
-from benchrunner.io.decoding import as_json
+from benchrunner.io.json_form import as_json
 from command_line import Shell
 from inline import mood, plugins
 from study_texts import COLUMN, HEAD, SYSTEM, write_study

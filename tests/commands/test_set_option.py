@@ -10,7 +10,8 @@ import pytest
 from benchrunner import PluginError, Recipe, RequestError, Workspace
 from benchrunner.engine import Parameter
 from benchrunner.fits.fit import Fit
-from benchrunner.io.decoding import as_json, from_json
+from benchrunner.io.decoding import from_json
+from benchrunner.io.json_form import as_json
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.parameters.parameter import NamedValues

@@ -10,8 +10,9 @@ import pytest
 
 from benchrunner import Classify
 from benchrunner.fits.fit import Fit, Prediction
-from benchrunner.io.decoding import as_json, from_json
+from benchrunner.io.decoding import from_json
 from benchrunner.io.identity import identity
+from benchrunner.io.json_form import as_json
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.results import Plugins, Runner, discover

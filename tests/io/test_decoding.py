@@ -13,8 +13,9 @@ from typing import Any, Literal
 import pytest
 
 from benchrunner.errors import DataError, RequestError
-from benchrunner.io.decoding import WHEN_GIVEN, Mistake, Table, as_json, decoded, fields_json, from_json, key_of
+from benchrunner.io.decoding import Table, decoded, from_json
 from benchrunner.io.json_files import read_toml
+from benchrunner.io.json_form import WHEN_GIVEN, Mistake, as_json, fields_json, key_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from benchrunner.errors import Undefined
-from benchrunner.io.decoding import as_json, from_json
+from benchrunner.io.decoding import from_json
+from benchrunner.io.json_form import as_json
 from benchrunner.metrics import ANSWERS, Metric, RowSums, Score, scores
 from benchrunner.metrics.classification import ACCURACY
 from benchrunner.metrics.ranking import roc_auc

@@ -8,7 +8,8 @@ import pytest
 
 from benchrunner import NamedRecipe, PluginError, Recipe, RequestError
 from benchrunner.engine import Method
-from benchrunner.io.decoding import as_json, from_json
+from benchrunner.io.decoding import from_json
+from benchrunner.io.json_form import as_json
 from benchrunner.results import discover
 from benchrunner.studies.cells import Fitting
 from benchrunner.studies.planning import grid_and_seeds

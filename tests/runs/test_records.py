@@ -13,8 +13,8 @@ import pytest
 from benchrunner.errors import DamagedFile, RequestError, UnknownName
 from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io import files as files_module
-from benchrunner.io.decoding import as_json
 from benchrunner.io.files import write_atomically, write_folder_atomically, write_json
+from benchrunner.io.json_form import as_json
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.process.platform_facts import current_umask, flush_to_disk

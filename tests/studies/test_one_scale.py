@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner.io.decoding import as_json as plain_json
+from benchrunner.io.json_form import as_json as plain_json
 from benchrunner.results import Result, comparison
 from benchrunner.studies.result import _mean
 from chancy import chancy, compare_rates

@@ -1,6 +1,5 @@
 """Copies of weights in bf16 that a kernel writes: the same training as with casts in each step, to the last bit."""
 
-import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchrunner.features.kernels import AdamStep
 from benchrunner.fits.computing import Computing
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.half_weights import HalfWeights
@@ -44,10 +42,10 @@ class TorchsAdam:
         mean: Tensor,
         square: Tensor,
         copy: Tensor,
-        numbers: AdamStep,
         *,
         step: int,
         divisor: float,
+        **numbers: float,
     ) -> None:
         self.seen.append(gradient.dtype)
         torch._fused_adamw_(
@@ -57,7 +55,7 @@ class TorchsAdam:
             [square],
             [],
             [torch.tensor(float(step))],
-            **dataclasses.asdict(numbers),
+            **numbers,  # type: ignore[arg-type]
             amsgrad=False,
             maximize=False,
             grad_scale=torch.tensor(divisor),

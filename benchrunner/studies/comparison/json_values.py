@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from benchrunner.io.decoding import as_json as plain_json
+from benchrunner.io.json_form import as_json as plain_json
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.comparison.conclusions import conclusions

@@ -13,8 +13,9 @@ from typing import final
 from benchrunner.errors import RequestError
 from benchrunner.fits.cost import Cost
 from benchrunner.fits.fit import Fit
-from benchrunner.io.decoding import as_json, fields_json, from_json
+from benchrunner.io.decoding import from_json
 from benchrunner.io.identity import identity
+from benchrunner.io.json_form import as_json, fields_json
 from benchrunner.io.seals import write_sealed
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import CUT

@@ -10,7 +10,8 @@ from typing import Any, final
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.fits.cost import Cost
 from benchrunner.fits.fit import Fit
-from benchrunner.io.decoding import WHEN_GIVEN, from_json
+from benchrunner.io.decoding import from_json
+from benchrunner.io.json_form import WHEN_GIVEN
 from benchrunner.io.seals import read_sealed
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import OTHER_RUNS

@@ -12,7 +12,6 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from benchrunner.features.kernels import AdamStep
 from benchrunner_kernels.library import TYPES, Library
 from benchrunner_kernels.operators import AddAndNorm, Attend, Gelu, adamw, norm
 from benchrunner_kernels.self_test import TESTS
@@ -98,14 +97,14 @@ class CompiledKernels:
         mean: Tensor,
         square: Tensor,
         copy: Tensor,
-        numbers: AdamStep,
         *,
         step: int,
         divisor: float,
+        **numbers: float,
     ) -> None:
         """Take a step of AdamW, and round the weight to its copy."""
         assert self.library is not None
-        adamw(self.library, weight, gradient, mean, square, copy, numbers, step=step, divisor=divisor)
+        adamw(self.library, weight, gradient, mean, square, copy, step=step, divisor=divisor, **numbers)
 
 
 def checked_kernels(file: Path = FILE) -> CompiledKernels:

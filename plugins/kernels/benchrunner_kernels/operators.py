@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from benchrunner.features.kernels import AdamStep
 from benchrunner_kernels.library import Library
 
 
@@ -105,19 +104,21 @@ def adamw(
     mean: Tensor,
     square: Tensor,
     copy: Tensor | None,
-    numbers: AdamStep,
     *,
     step: int,
     divisor: float,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
 ) -> None:
     """Take a step of AdamW: see `Kernels.adamw`. `copy` may be None."""
-    of_mean = 1 - numbers.beta1**step
-    of_root = (1 - numbers.beta2**step) ** 0.5
+    of_mean = 1 - beta1**step
+    of_root = (1 - beta2**step) ** 0.5
     tensors = (gradient.contiguous(), weight, mean, square, copy)
-    factors = (divisor, 1 - numbers.lr * numbers.weight_decay, numbers.beta1, numbers.beta2)
-    library.call(
-        "adamw", gradient.dtype, *tensors, weight.numel(), *factors, numbers.lr / of_mean, of_root, numbers.eps
-    )
+    factors = (divisor, 1 - lr * weight_decay, beta1, beta2)
+    library.call("adamw", gradient.dtype, *tensors, weight.numel(), *factors, lr / of_mean, of_root, eps)
 
 
 def norm(library: Library, x: Tensor) -> Tensor:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from benchrunner.features.kernels import AdamStep
 from benchrunner_kernels.library import Library
 from benchrunner_kernels.operators import AddAndNorm, Attend, Gelu, adamw, norm
 
+ADAM = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "eps": 1e-6, "weight_decay": 0.1}
 TOLERANCES = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
 """Type of the inputs -> largest difference between a kernel and torch; numbers are of the size of 1."""
 
@@ -84,7 +83,6 @@ def applies_gelu(library: Library) -> bool:
 
 def steps_as_adam(library: Library) -> bool:
     """Whether two steps of AdamW change a weight and its moments as torch does, and round the weight to its copy."""
-    numbers = AdamStep(lr=0.1, beta1=0.9, beta2=0.99, eps=1e-6, weight_decay=0.1)
     for kind in TOLERANCES:
         weight, mean, square = _numbers(35), torch.zeros(35), torch.zeros(35)
         expected = [weight.clone(), mean.clone(), square.clone()]
@@ -93,7 +91,7 @@ def steps_as_adam(library: Library) -> bool:
             gradient = (_numbers(35) * step).to(kind)
             if not bool((norm(library, gradient) - gradient.float().norm()).abs() < 1e-4):
                 return False
-            adamw(library, weight, gradient, mean, square, copy, numbers, step=step, divisor=2.0)
+            adamw(library, weight, gradient, mean, square, copy, step=step, divisor=2.0, **ADAM)
             torch._fused_adamw_(
                 expected[:1],
                 [gradient.float() / 2],
@@ -101,7 +99,7 @@ def steps_as_adam(library: Library) -> bool:
                 expected[2:],
                 [],
                 [torch.tensor(float(step))],
-                **dataclasses.asdict(numbers),
+                **ADAM,  # type: ignore[call-overload]
                 amsgrad=False,
                 maximize=False,
             )

@@ -6,11 +6,9 @@ import pytest
 import torch
 from kernel_samples import kernels, needs_library, numbers
 
-from benchrunner.features.kernels import AdamStep
-
 pytestmark = needs_library
 KINDS = [torch.float32, torch.bfloat16]
-STEP = AdamStep(lr=0.01, beta1=0.9, beta2=0.99, eps=1e-6, weight_decay=0.1)
+NUMBERS = {"lr": 0.01, "beta1": 0.9, "beta2": 0.99, "eps": 1e-6, "weight_decay": 0.1}
 
 
 def check(count: int, kind: torch.dtype) -> None:
@@ -20,12 +18,12 @@ def check(count: int, kind: torch.dtype) -> None:
     copy = torch.full((count,), math.nan, dtype=torch.bfloat16)
     for step in (1, 2, 3):
         gradient = numbers(count, seed=step).to(kind)
-        kernels().adamw(weight, gradient, mean, square, copy, STEP, step=step, divisor=1.5)
+        kernels().adamw(weight, gradient, mean, square, copy, step=step, divisor=1.5, **NUMBERS)
         slope = gradient.double() / 1.5
-        m = STEP.beta1 * m + (1 - STEP.beta1) * slope
-        v = STEP.beta2 * v + (1 - STEP.beta2) * slope * slope
-        change = (m / (1 - STEP.beta1**step)) / ((v / (1 - STEP.beta2**step)).sqrt() + STEP.eps)
-        expected = expected - STEP.lr * (change + STEP.weight_decay * expected)
+        m = NUMBERS["beta1"] * m + (1 - NUMBERS["beta1"]) * slope
+        v = NUMBERS["beta2"] * v + (1 - NUMBERS["beta2"]) * slope * slope
+        change = (m / (1 - NUMBERS["beta1"] ** step)) / ((v / (1 - NUMBERS["beta2"] ** step)).sqrt() + NUMBERS["eps"])
+        expected = expected - NUMBERS["lr"] * (change + NUMBERS["weight_decay"] * expected)
     for found, right in ((weight, expected), (mean, m), (square, v)):
         torch.testing.assert_close(found.double(), right, rtol=1e-5, atol=1e-6)
     assert torch.equal(copy, weight.bfloat16())
@@ -46,7 +44,7 @@ def test_adam_in_several_threads_has_equal_bits(kind: torch.dtype) -> None:
             weight, mean, square = numbers(70000), torch.zeros(70000), torch.zeros(70000)
             copy = weight.bfloat16()
             gradient = numbers(70000, seed=1).to(kind)
-            kernels().adamw(weight, gradient, mean, square, copy, STEP, step=1, divisor=1.0)
+            kernels().adamw(weight, gradient, mean, square, copy, step=1, divisor=1.0, **NUMBERS)
             results.append((weight, mean, square, copy, kernels().norm(gradient)))
         finally:
             torch.set_num_threads(before)
@@ -59,7 +57,7 @@ def test_a_gradient_that_is_not_finite_reaches_the_weight() -> None:
     weight, copy = torch.ones(20), torch.ones(20).bfloat16()
     gradient = torch.ones(20)
     gradient[3], gradient[5] = math.nan, math.inf
-    kernels().adamw(weight, gradient, torch.zeros(20), torch.zeros(20), copy, STEP, step=1, divisor=1.0)
+    kernels().adamw(weight, gradient, torch.zeros(20), torch.zeros(20), copy, step=1, divisor=1.0, **NUMBERS)
     for tensor in (weight, copy):
         assert torch.nonzero(~tensor.isfinite()).flatten().tolist() == [3, 5]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Recipe, UnknownName
-from benchrunner.io.decoding import as_json
+from benchrunner.io.json_form import as_json
 from benchrunner.io.locks import held
 from benchrunner_runs.details import diff_runs, run_details
 from benchrunner_runs.sizes import size_text, sizes_of

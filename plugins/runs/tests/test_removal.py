@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Recipe, RequestError
-from benchrunner.io.decoding import as_json, fields_json
+from benchrunner.io.json_form import as_json, fields_json
 from benchrunner.io.locks import held
 from benchrunner.io.seals import write_sealed
 from benchrunner.runs.folder import RunFolder

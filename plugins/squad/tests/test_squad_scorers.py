@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from benchrunner import DataError, Rows, Score, Scored, Workspace
-from benchrunner.io.decoding import as_json
+from benchrunner.io.json_form import as_json
 from benchrunner.workspace import Settings
 from benchrunner_squad import register_tasks
 from benchrunner_squad.scorers import best_cut

@@ -59,7 +59,7 @@ def test_attention_in_windows_reads_batches_of_fixed_shape(tmp_path: Path) -> No
     assert operators.counts["aten::_flash_attention_forward"] == 3
 
 
-def test_attention_by_distance_reads_batches_of_fixed_shape_at_once(tmp_path: Path) -> None:
+def test_attention_by_distance_reads_batches_of_fixed_shape(tmp_path: Path) -> None:
     """Each of the two layers has two terms of the distances; in buckets, it has two for each bucket."""
     operators = operators_of_a_step("deberta-v2", "classify", "fp32", tmp_path, static=True)
     assert operators.counts["aten::gather"] == operators.counts["aten::scatter_add"] == 4

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.fits.fit import Fit, Prediction, Record
-from benchrunner.io.decoding import as_json
+from benchrunner.io.json_form import as_json
 from benchrunner.io.seals import sealed
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
