@@ -162,6 +162,15 @@ def test_attention_by_distance_at_once_equals_that_in_buckets(name: str, monkeyp
     assert not expected_gradients
 
 
+def test_training_reads_distances_that_a_prediction_made() -> None:
+    disentangled.distance_table.cache_clear()
+    model, batch = named("deberta-v3").eval(), batch_of()
+    with torch.inference_mode():
+        flat_states(model, batch)
+    states = flat_states(model, batch)
+    assert gradients(model, states, batch) and disentangled.distance_table.cache_info().hits == 1
+
+
 def settings_of(model: Any) -> tuple[int, int, int]:
     """Return the settings that a table of distances depends on."""
     attention = model.encoder.layer[0].attention.self

@@ -109,9 +109,13 @@ class Table:
     """Row after the last row that is needed."""
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)  # an accelerator needs a table for each 64 tokens; tables of 512 tokens have 4 MB
+@torch.inference_mode(False)
 def distance_table(longest: int, span: int, buckets: int, most: int, device: torch.device) -> Table:
-    """Look up the distances of all pairs of tokens, on the CPU."""
+    """Look up the distances of all pairs of tokens, on the CPU.
+
+    Training may read a table that a prediction made, and autograd refuses tensors that inference mode made.
+    """
     from transformers.models.deberta_v2.modeling_deberta_v2 import build_relative_position
 
     tokens = torch.empty(longest, 1)
