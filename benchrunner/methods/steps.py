@@ -136,6 +136,7 @@ def train(
         note=lambda text: job.report(Event("note", text=text)),
         rates=rates or {},
         kernels=job.kernels,
+        shared=job.team is not None,
     )
     if job.team is None:
         training.run()

@@ -70,6 +70,8 @@ class Training:
     """Factors of the learning rate by the name of a weight in `modules`, such as `encoder.pooler.bias`; else 1."""
     kernels: Kernels | None = None
     """What computes some operators on a CPU in place of torch; part of the numerics."""
+    shared: bool = False
+    """Whether a team of processes computes the steps. It adds up the gradients of the weights themselves."""
     budgets: dict[int, int] = field(init=False)
     """Step, counted from 0 -> largest number of tokens in a micro-batch from there on: the recipe's, halved when memory
     runs out. Part of the numerics, since dropout is drawn for each micro-batch."""
@@ -122,11 +124,9 @@ class Training:
         self._speed = Speed(self.features.batch_counts("sentences"))
 
     def _halves_of(self, encoders: Sequence[Encoder]) -> HalfWeights | None:
-        if self.recipe.precision != "bf16" or self.kernels is None or "adamw" not in self.kernels.operators:
+        if self.shared or self.kernels is None or "adamw" not in self.kernels.operators:
             return None
-        if self.computing.has_team:  # a team adds up the gradients of the weights
-            return None
-        return HalfWeights(encoders, self.kernels)
+        return HalfWeights(encoders, self.kernels) if self.recipe.precision == "bf16" else None
 
     def run(self) -> None:
         """Take all steps that are left. The weights are useless if `diverged` is set afterwards.

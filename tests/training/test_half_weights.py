@@ -94,7 +94,7 @@ def test_a_killed_training_goes_on_with_the_same_bits(tmp_path: Path) -> None:
     assert again.training.first > 0 and difference(whole, again) == 0
 
 
-def halves_of(tmp_path: Path, recipe: Any = HALF, computing: Computing | None = None, **options: Any) -> Any:
+def halves_of(tmp_path: Path, recipe: Any = HALF, **options: Any) -> Any:
     """Return the copies that a training of the tiny encoder would make."""
     training = Training(
         model=lambda batch: torch.zeros(1),
@@ -103,7 +103,7 @@ def halves_of(tmp_path: Path, recipe: Any = HALF, computing: Computing | None = 
         problem=None,  # type: ignore[arg-type]
         recipe=recipe,
         seed=0,
-        computing=computing or Computing("cpu"),
+        computing=Computing("cpu"),
         checkpoint=Checkpoint(tmp_path / "checkpoint"),
         log=tmp_path / "log",
         **options,
@@ -111,13 +111,13 @@ def halves_of(tmp_path: Path, recipe: Any = HALF, computing: Computing | None = 
     return training.halves
 
 
-def test_only_bf16_with_a_kernel_on_one_device_has_copies(tmp_path: Path) -> None:
+def test_only_bf16_with_a_kernel_and_no_team_has_copies(tmp_path: Path) -> None:
     kernels = TorchsAdam()
     assert halves_of(tmp_path, kernels=kernels) is not None
     assert halves_of(tmp_path) is None
     assert halves_of(tmp_path, kernels=TorchsAdam(operators=())) is None
     assert halves_of(tmp_path, RECIPE, kernels=kernels) is None
-    assert halves_of(tmp_path, computing=Computing("cpu", devices=2), kernels=kernels) is None
+    assert halves_of(tmp_path, kernels=kernels, shared=True) is None
 
 
 def test_layers_read_copies_inside_the_block_alone() -> None:

@@ -29,8 +29,10 @@ def losses(made: Runner, fit: Fit) -> list[float]:
     return [json.loads(line)["loss"] for line in made.folder(fit).log.read_text().splitlines()]
 
 
-def check_equal(home: Home, task: str, computing: Mapping[str, Any] = TWO, **changes: Any) -> tuple[Record, Record]:
-    """Fit on one device and as `computing` says, with equal losses; return the records.
+def check_equal(
+    home: Home, task: str, computing: Mapping[str, Any] = TWO, *, close: float = CLOSE, **changes: Any
+) -> tuple[Record, Record]:
+    """Fit on one device and as `computing` says, with losses that are equal up to `close`; return the records.
 
     Weights may differ: Adam makes large steps of the rounding errors of a gradient that is 0, such as that of a bias
     which all choices share.
@@ -46,7 +48,7 @@ def check_equal(home: Home, task: str, computing: Mapping[str, Any] = TWO, **cha
         found.append(losses(made, fit))
     one, two = found
     assert len(one) > 10 and len(set(one)) == len(one)
-    assert two == pytest.approx(one, abs=CLOSE)
+    assert two == pytest.approx(one, abs=close)
     return records[0], records[1]
 
 

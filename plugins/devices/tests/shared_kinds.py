@@ -19,7 +19,10 @@ def register_tasks() -> Iterator[Task]:
 
 
 class Greedy(Backbone):
-    """The tiny encoder, which needs more memory than there is for more than `ENOUGH` tokens in training."""
+    """The tiny encoder, which needs more memory than there is for more than `ENOUGH` tokens in training.
+
+    In bf16, kernels may keep copies of its weights.
+    """
 
     name = "kinds/greedy"
     about = "for tests"
@@ -31,6 +34,8 @@ class Greedy(Backbone):
         from benchrunner_kit.testing import TinyEncoder
 
         class GreedyEncoder(TinyEncoder):
+            autocasts_layers = True
+
             def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
                 if batch.dropping and len(batch.tokens) > ENOUGH:
                     raise torch.OutOfMemoryError("CUDA out of memory, says a test.")

@@ -30,7 +30,8 @@ def test_every_way_to_train_can_be_shared(changes: dict[str, Any], home: Home) -
 
 @pytest.mark.slow
 def test_half_precision_can_be_shared(home: Home) -> None:
-    check_equal(home, "mine/mood", precision="bf16")
+    """One device keeps copies of the weights in bf16 where kernels are installed; two do not."""
+    check_equal(home, "mine/mood", backbone="kinds/greedy", precision="bf16", close=2e-4)
 
 
 @pytest.mark.slow
