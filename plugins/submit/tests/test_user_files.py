@@ -21,9 +21,12 @@ from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
 from benchrunner.tasks.task import Split, Task
 from benchrunner.workspace import Workspace
+from benchrunner_submit import answer_file
 from benchrunner_submit.own_questions import user_files
+from benchrunner_submit.own_questions.answer_texts import AnswerTexts
 from benchrunner_submit.own_questions.user_files import read_questions
-from inline import mood
+from inline import mood, runner
+from moody import fine_tuned
 
 TOPIC = TextTable("train.tsv", {"headline": "title", "topic": "section"})
 HEADLINES: Any = type(
@@ -214,3 +217,18 @@ def test_a_text_file_of_questions_is_plain(tmp_path: Path) -> None:
     own = replace(task(RowsFrom(lambda workspace: {})), problem=Span(), metrics=(EXACT_MATCH,))
     (row,) = read(own, tmp_path, "mine.txt", "Who?\tAnna sang.\n\n")
     assert row["question"] == "Who?" and row["context"] == "Anna sang."
+
+
+def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = fine_tuned(made, epochs=12, lr=0.05)
+    texts = ["the bleak day", "a sunny walk", "gloomy by the river"]
+    (tmp_path / "mine.txt").write_text("\n".join(texts) + "\n")
+    (tmp_path / "mine.tsv").write_text("id\ttext\n" + "".join(f"7\t{text}\n" for text in texts))
+    (tmp_path / "mine.csv").write_text('"id","a"\n' + "".join(f'7,"{text}"\n' for text in texts))
+    for name in ("mine.txt", "mine.tsv", "mine.csv"):
+        answered = answer_file([fit.id], made, tmp_path / name)
+        assert answered.answers == ["sad", "glad", "sad"], name
+        assert "".join(AnswerTexts(answered).lines()) == "index\tprediction\n0\tsad\n1\tglad\n2\tsad\n"
+        assert "probabilities" not in AnswerTexts(answered).as_json()
+    assert answer_file([str(made.folder(fit).path)], made, tmp_path / "mine.txt").answers == ["sad", "glad", "sad"]
