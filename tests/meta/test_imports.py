@@ -1,4 +1,4 @@
-"""Imports go one way between packages, never in a circle, and `import benchrunner` loads no heavy library."""
+"""Imports go one way between packages, never in a circle, and neither importing nor listing loads a heavy library."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from distributions import HOMES, ROOT, package
 from import_graph import ENTRANCES, LONE_MODULES, ORDER, PACKAGES, cycles, graph, imports, modules, rank
 
 CORE = package(ROOT)
-HEAVY = ("datasets", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "tokenizers", "torch", "transformers")
+HEAVY = ("datasets", "numpy", "pandas", "pyarrow", "rich", "scipy", "sklearn", "tokenizers", "torch", "transformers")
 
 
 def test_every_package_of_the_core_has_a_place_in_the_order() -> None:
@@ -42,10 +42,20 @@ def test_packages_only_re_export() -> None:
         assert all(isinstance(node.targets[0], ast.Name) for node in tree.body if isinstance(node, ast.Assign)), file
 
 
+def loaded_after(code: str, *words: str) -> set[str]:
+    """Return the top-level packages that a process has loaded after some code."""
+    code += "; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
 def test_importing_loads_no_heavy_library() -> None:
     """Neither the core, nor the command line, nor any first-party plugin needs one to be imported."""
     names = ["benchrunner.command_line.main", *(package(home).name for home in HOMES)]
     code = "import importlib, json, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
-    code += "; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
-    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True)
-    assert set(HEAVY) & set(json.loads(done.stdout)) == set()
+    assert set(HEAVY) & loaded_after(code, *names) == set()
+
+
+def test_listing_what_there_is_loads_no_heavy_library() -> None:
+    code = "import json, sys; from benchrunner.command_line.main import main; main(['list'])"
+    assert set(HEAVY) & loaded_after(code) == set()

@@ -1,13 +1,14 @@
-"""Versions of plugins that are part of the identity of fits."""
+"""Suppliers of tasks, and their versions, which are part of the identity of fits."""
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from benchrunner import Metric, Split, Workspace, hookimpl
+from benchrunner import Metric, Split, TextTable, Workspace, hookimpl
 from benchrunner.plugins import registry
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.distributions import installed_version, source_hash
@@ -198,3 +199,39 @@ def test_a_library_is_looked_up_once_for_all_fits(monkeypatch: pytest.MonkeyPatc
     task = plugins.tasks.find("mood")
     assert plugins.suppliers_of(task) == plugins.suppliers_of(task)
     assert asked and len(asked) == len(set(asked)), "to look one up is to read what every distribution says of itself"
+
+
+def test_an_edited_source_is_another_version_of_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hashed(name: str) -> str:
+        module = ModuleType(name)
+        module.__file__ = str(tmp_path / "brought" / f"{name.rpartition('.')[2]}.py")
+        return source_hash(module)
+
+    (tmp_path / "brought").mkdir()
+    (tmp_path / "brought" / "__init__.py").write_text("")
+    (tmp_path / "brought" / "plugin.py").write_text("a = 1\n")
+    (tmp_path / "brought" / "model.py").write_text("b = 1\n")
+    package = ModuleType("brought")
+    package.__file__, package.__path__ = str(tmp_path / "brought" / "__init__.py"), [str(tmp_path / "brought")]
+    monkeypatch.setitem(sys.modules, "brought", package)
+    before = hashed("brought.plugin")
+    assert hashed("brought.plugin") == before
+    (tmp_path / "brought" / "model.py").write_text("b = 2\n")
+    assert hashed("brought.plugin") != before, "a module beside the plugin's own is part of it"
+
+
+def test_a_task_with_parts_of_two_plugins_has_both_as_suppliers() -> None:
+    lender, borrower = ModuleType("lender"), ModuleType("borrower")
+
+    class Borrowed(TextTable):
+        """Of the lender's package."""
+
+    Borrowed.__module__ = "lender.sources"
+    splits = {"train": Split("train", (Borrowed("a.tsv", {"a": "a", "label": "label"}),))}
+    task = replace(mood(), name="borrower/mood", splits=splits)
+    lender.register_tasks = hookimpl(lambda: [replace(mood(), name="lender/mood")])  # type: ignore[attr-defined]
+    borrower.register_tasks = hookimpl(lambda: [task])  # type: ignore[attr-defined]
+    found = discover(extra=[("lender", lender), ("borrower", borrower)], installed=False)
+    assert not found.set_aside
+    assert [one.name for one in found.suppliers_of(found.tasks.find("borrower/mood"))] == ["borrower", "lender"]
+    assert [one.name for one in found.suppliers_of(found.tasks.find("lender/mood"))] == ["lender"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner.results import Executor, Fit, Runner, compared, discover, run_study
-from inline import own, plugin, runner
+from benchrunner.results import Executor, Fit, Runner, compared, run_study
+from inline import own_and, plugin, runner
 from moody import Moody, fine_tuned, with_method
 
 
@@ -50,7 +50,7 @@ def test_a_failing_observer_is_reported_once_and_stops_nothing(
         ("bad", plugin(before_fit=before_fit, on_progress=on_progress, after_fit=after_fit)),
         ("good", plugin(after_fit=lambda fit: told.append(fit.id))),
     ]
-    made = Runner(discover(extra=[("own", own()), *others], installed=False), made.workspace)
+    made = Runner(own_and(*others), made.workspace)
     fit = fine_tuned(made)
     assert told == [fit.id]
     said = capsys.readouterr().err.splitlines()

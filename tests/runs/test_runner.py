@@ -13,9 +13,9 @@ import inline
 from benchrunner import Classify, Metric, Workspace
 from benchrunner.engine import Job, Method, Outcome
 from benchrunner.errors import FitError, RequestError
-from benchrunner.results import Computing, Runner, discover
+from benchrunner.results import Computing, Runner
 from benchrunner.runs.predicting import predict
-from inline import QUICK, files, mood, own, runner
+from inline import QUICK, files, mood, own_and, runner
 from moody import Moody, fine_tuned, with_method
 
 
@@ -132,7 +132,7 @@ def test_a_fit_of_another_problem_is_not_run_under_its_name(tmp_path: Path) -> N
 def test_an_unusable_device_is_refused_before_recording_anything(tmp_path: Path) -> None:
     files(1, tmp_path / "data")
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
-    made = Runner(discover(extra=[("own", own())], installed=False), workspace, Computing("nonsense"))
+    made = Runner(own_and(), workspace, Computing("nonsense"))
     fit = made.planner.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK)
     with pytest.raises(RequestError, match="Device 'nonsense' cannot be used"):
         made.run(fit)

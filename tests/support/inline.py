@@ -128,6 +128,11 @@ def own(**hooks: Any) -> SimpleNamespace:
     return plugin(**(offers | hooks))
 
 
+def own_and(*others: tuple[str, object]) -> Plugins:
+    """That plugin and others, each with its name; no first-party plugin."""
+    return discover(extra=[("own", own()), *others], installed=False)
+
+
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
     first_party = [AUDIT, BOARD, CALIBRATION, METHODS, KIT, REPORT, RUNS, SHARE, STUDIES, SUBMIT]
