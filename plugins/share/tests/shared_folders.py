@@ -53,6 +53,14 @@ class SharedFolder:
         change(value)
         (self.path / name).write_text(json.dumps(value))
 
+    def edit_answers(self, change: Callable[[list[str]], object]) -> None:
+        """Change the lines of the selected fit's answers, and hide the change from the list of files."""
+        path = self.path / f"predictions/{self.selected()[1]}.answers.jsonl"
+        lines = path.read_text().splitlines()
+        change(lines)
+        path.write_text("".join(f"{line}\n" for line in lines))
+        self.deceive()
+
     def deceive(self) -> None:
         """Make everything agree with the edited study: write the files that follow from it, and the list of files."""
         for name, text in derived_files(self.read("study.json")).items():

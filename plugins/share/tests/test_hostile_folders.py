@@ -1,0 +1,120 @@
+"""Received folders that are malformed or hostile: each is refused in a sentence, and nothing outside of it is read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shared_folders import SharedFolder
+
+from benchrunner import RequestError
+
+
+def test_links_are_not_followed(folder: SharedFolder, tmp_path: Path) -> None:
+    _, prediction = folder.selected()
+    path = folder.path / f"predictions/{prediction}.answers.jsonl"
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    (folder.path / "loop").symlink_to(folder.path)
+    text = folder.differences()
+    assert f"'predictions/{prediction}.answers.jsonl' is a symbolic link, and is not read." in text
+    assert "'loop' is a symbolic link, and is not read." in text
+    assert f"'predictions/{prediction}.answers.jsonl' is missing." in text
+
+
+def test_huge_files_are_not_read(folder: SharedFolder) -> None:
+    """The files are sparse: reading one of them as a whole would need 8 GiB."""
+    fit, prediction = folder.selected()
+    for name in (f"fits/{fit}.json", f"predictions/{prediction}.answers.jsonl"):
+        with (folder.path / name).open("wb") as file:
+            file.truncate(2**33 if name.startswith("fits") else 2**23)
+    (folder.path / "manifest.json").write_text('{"files": {}}')
+    text = folder.differences()
+    assert f"'fits/{fit}.json' is larger than 64 MiB, and is not read." in text
+
+
+def test_a_huge_line_is_not_read(folder: SharedFolder) -> None:
+    folder.edit_answers(lambda lines: lines.__setitem__(0, " " * 2**23))
+    assert "line 1: longer than 4 MiB, and is not read." in folder.differences()
+
+
+BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
+    "no result": lambda study: study.update(result={}),
+    "a result of numbers": lambda study: study.update(result=[1, 2]),
+    "no tasks": lambda study: study["result"].update(cells=[]),
+    "another task": lambda study: study["result"]["cells"][0].update(task="mine/other"),
+    "no data": lambda study: study.pop("data"),
+    "a path for an id": lambda study: study["result"]["cells"][0]["candidates"][0]["fits"].__setitem__(
+        0, "../../secret"
+    ),
+    "no format": lambda study: study.pop("format"),
+    "a later format": lambda study: study.update(format=2),
+    "a date that is none": lambda study: study.update(answered="now"),
+    "an unknown field": lambda study: study["result"]["cells"][0]["candidates"][0]["recipe"].update(evil=1),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_study_that_is_not_understood_is_refused(name: str, folder: SharedFolder) -> None:
+    folder.edit("study.json", BROKEN[name])
+    with pytest.raises(RequestError, match=r"received: "):
+        folder.verification()
+
+
+def deep(depth: int) -> str:
+    """Return brackets inside brackets."""
+    return "[" * depth + "]" * depth
+
+
+@pytest.mark.parametrize("depth", [110, 900, 100_000])
+def test_deep_values_are_refused_in_one_sentence(depth: int, folder: SharedFolder) -> None:
+    """Python parses the second depth, but cannot copy it or write it again."""
+    fit, _ = folder.selected()
+    path = folder.path / "fits" / f"{fit}.json"
+    data = folder.read(f"fits/{fit}.json")
+    data["fit"]["problem"] = {"deep": "HERE"}
+    path.write_text(json.dumps(data).replace('"HERE"', deep(depth)))
+    assert f"'fits/{fit}.json': lists and objects are nested more than 100 deep." in folder.differences()
+    text = (folder.path / "study.json").read_text()
+    (folder.path / "study.json").write_text(text.replace('"url": null', f'"url": {deep(depth)}'))
+    with pytest.raises(RequestError, match=r"'study.json': lists and objects are nested more than 100 deep"):
+        folder.verification()
+
+
+def test_a_path_for_a_prediction_is_never_opened(folder: SharedFolder, tmp_path: Path) -> None:
+    (tmp_path / "secret.json").write_text("{}")
+    fit, _ = folder.selected()
+    folder.edit("study.json", lambda study: study["predictions"][fit]["mine/mood"].update(dev="../../secret"))
+    assert "is not an id of 16 hexadecimal digits" in folder.differences()
+
+
+VALUES = (None, True, -1, 0.123, 1e308, 10**30, "", "../..", [], {}, [1], {"a": 1}, "0123456789abcdef")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_edits_end_in_a_sentence(seed: int, folder: SharedFolder) -> None:
+    """A value of any kind in any place differs, is refused, or is one that nobody can prove; nothing fails."""
+    draw = random.Random(seed)
+    fit, prediction = folder.selected()
+    for name in draw.sample(["study.json", "study.json", f"fits/{fit}.json", f"predictions/{prediction}.json"], 2):
+        data = folder.read(name)
+        place: Any = data
+        while isinstance(place, dict | list) and place:
+            holder, key = place, draw.choice(list(place) if isinstance(place, dict) else range(len(place)))
+            place = holder[key]
+        holder[key] = draw.choice(VALUES)
+        (folder.path / name).write_text(json.dumps(data))
+        with contextlib.suppress(Exception):
+            folder.deceive()
+    with contextlib.suppress(RequestError):
+        folder.verification()
+
+
+def test_other_folders_are_refused(original: SharedFolder, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"is not a folder of 'benchrunner share': 'study.json' is missing"):
+        SharedFolder(tmp_path, original.runner).verification()
