@@ -1,73 +1,26 @@
-"""What a report shows: figures of the result, rows where backbones differ, costs, and why something is absent."""
+"""A report as a page: the figures, marks, costs, table and title of its result, and the command that writes it."""
 
 from __future__ import annotations
 
 import html
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
-from sklearn.metrics import confusion_matrix
+from small_studies import KINDS, NAMES, small
 
-import finished_studies
-from benchrunner import Metric, PublishedRow
+from benchrunner import PublishedRow
 from benchrunner.command_line.main import main
-from benchrunner.results import (
-    AnsweredRows,
-    CellResult,
-    Grid,
-    Prediction,
-    Record,
-    Result,
-    Runner,
-    Study,
-    compared,
-    comparison,
-    read_study,
-    run_study,
-)
+from benchrunner.results import CellResult, Prediction, Record, Result, Runner, Study, comparison, read_study
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.studies.study import Column, System
-from benchrunner_report.disagreement import disagreement
-from benchrunner_report.drawings.charts import cards
-from benchrunner_report.drawings.study_charts import study_cards
-from benchrunner_report.drawings.svg import Scale, element, marker, style
-from benchrunner_report.fit_figures import GridPoint
 from benchrunner_report.gathering import Report, gather
-from benchrunner_report.grading import graded
 from benchrunner_report.rendering import rendered, write_report
 from benchrunner_report.table import table_of
-from benchrunner_report.visible_text import visible
-from finished_studies import finish, task
-
-NAMES = ("made/good", "made/poor")
-KINDS = ("classify", "regress", "choose", "tag", "span")
-
-
-def small(folder: Path, kinds: tuple[str, ...] = KINDS, names: tuple[str, ...] = NAMES) -> tuple[Result, Runner]:
-    """Finish a study of some backbones on a task of each kind."""
-    tasks = tuple(task(f"made/{kind}", kind) for kind in kinds)
-    made = finished_studies.runner(folder, tasks, names)
-    study = compared(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2))
-    finish(study, made, dict(zip(names, (0.8, 0.5, 0.6), strict=False)))
-    return run_study(study, made, keep_as="kept"), made
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Runner]:
-    return small(tmp_path_factory.mktemp("study"))
-
-
-@pytest.fixture(scope="module")
-def report(study: tuple[Result, Runner]) -> Report:
-    return gather(*study)
 
 
 def embedded(page: str) -> dict[str, Any]:
@@ -91,50 +44,6 @@ def test_the_headline_has_the_means_of_the_result(study: tuple[Result, Runner], 
             assert f'<span class="score">{100 * mean:.1f}</span>' in page
 
 
-def test_differing_rows_are_those_of_the_rows_of_the_result(study: tuple[Result, Runner], report: Report) -> None:
-    for part in report.differing:
-        frame = study[0].rows(part.task)
-        right = [frame[f"{name} right"] > 0.5 for name in NAMES]
-        differing = frame[right[0] != right[1]]
-        assert [row["d"] for row in part.rows] == sorted((row["d"] for row in part.rows), reverse=True)
-        if part.unit:
-            continue
-        assert {row["n"] for row in part.rows} == set(differing["row"])
-        assert part.differing == len(differing) and part.total == len(frame)
-        assert part.agreement is not None
-        (_, first), (_, second) = part.agreement.lines
-        assert (first[0].value, second[0].value) == (right[0].sum(), right[1].sum())
-        assert (first[2].value, second[1].value) == ((right[0] & ~right[1]).sum(), (right[1] & ~right[0]).sum())
-
-
-def test_rows_of_numbers_differ_by_their_distance_from_gold(study: tuple[Result, Runner], report: Report) -> None:
-    [part] = [part for part in report.differing if part.unit]
-    frame = study[0].rows("made/regress")
-    distances = {}
-    for name in NAMES:
-        of_seeds = [abs(frame[f"{name} seed {seed}"] - frame["gold"]) for seed in (0, 1, 2)]
-        distances[name] = sum(of_seeds) / 3
-    difference = abs(distances["made/good"] - distances["made/poor"])
-    assert (part.task, part.unit, part.differing) == ("made/regress", "from gold", (difference > 1e-9).sum())
-    assert part.rows[0]["n"] == difference.idxmax()
-    [of_seed_0, *_] = frame.loc[difference.idxmax(), ["made/good seed 0"]]
-    assert f"{of_seed_0:.2f}" in [answer for answer, _, _ in part.rows[0]["a"][0]]
-
-
-def test_grades_between_right_and_wrong_are_compared(study: tuple[Result, Runner]) -> None:
-    """Half of the right words are better than none, though both answers are wrong."""
-    half = Metric("f1", lambda gold, answers: 0.0, per_row=lambda gold, answer: 0.5 * (answer == "half"))
-    result, _ = study
-    rows = AnsweredRows.kept(result.cells[:2], "dev")
-    answers = {"made/good": (["half"] * 60,), "made/poor": (["none"] * 60,)}
-    rows = replace(rows, task=replace(rows.task, metrics=(half,)), answers=answers, gold=["whole"] * 60)
-    rows.__dict__["rule"] = replace(rows.rule, _least=[1.0] * 60)
-    grading = graded(rows)
-    part = disagreement(rows, grading)
-    assert (grading.unit, grading.mean("made/good"), grading.mean("made/poor")) == ("f1", 50.0, 0.0)
-    assert part.differing == 60 and part.rows[0]["a"] == [[["half", 1, 50.0]], [["none", 1, 0.0]]]
-
-
 def test_three_systems_have_marks_of_the_best(tmp_path: Path) -> None:
     names = ("made/good", "made/poor", "made/poorest")
     made, runner = small(tmp_path, ("classify",), names)
@@ -147,44 +56,6 @@ def test_three_systems_have_marks_of_the_best(tmp_path: Path) -> None:
     assert page.count('<td class="n best">') == len(best) > 0
     for line in comparison.Marks.of(made).legend():
         assert f"<li>{html.escape(line)}</li>" in page
-
-
-def test_answers_of_all_restarts_are_counted(report: Report) -> None:
-    for part in report.differing:
-        for row in part.rows:
-            assert [sum(count for _, count, _ in given) for given in row["a"]] == [3, 3]
-
-
-def test_confusion_matrices_are_those_of_scikit_learn(study: tuple[Result, Runner], report: Report) -> None:
-    sections = {section.task.name: section for section in report.sections}
-    assert not sections["made/regress"].confusions and not sections["made/span"].confusions
-    for name in ("made/classify", "made/choose", "made/tag"):
-        frame = study[0].rows(name)
-        for matrix in sections[name].confusions:
-            gold, answers = [], []
-            for seed in (0, 1, 2):
-                gold += frame["gold"].tolist()
-                answers += frame[f"{matrix.title} seed {seed}"].tolist()
-            if name == "made/tag":
-                gold, answers = list(chain.from_iterable(gold)), list(chain.from_iterable(answers))
-            labels = [int(label) for label in matrix.columns] if name == "made/choose" else list(matrix.columns)
-            wanted = confusion_matrix(gold, answers, labels=labels) / 3
-            counts = [[entry.value for entry in entries] for _, entries in matrix.lines]
-            assert np.allclose(counts, wanted) and [label for label, _ in matrix.lines] == list(matrix.columns)
-
-
-def test_slices_average_to_the_mean_grade(study: tuple[Result, Runner], report: Report) -> None:
-    for section in report.sections:
-        frame = study[0].rows(section.task.name)
-        for slices in filter(None, (section.by_length, section.by_label)):
-            assert sum(part.rows for part in slices) == 60
-            for name in NAMES:
-                mean = sum(part.rows * part.means[name] for part in slices) / 60
-                if section.graded == "mean distance from gold":
-                    distances = [abs(frame[f"{name} seed {seed}"] - frame["gold"]).mean() for seed in (0, 1, 2)]
-                    assert mean == pytest.approx(sum(distances) / 3)
-                else:
-                    assert mean == pytest.approx(100 * frame[f"{name} right"].mean())
 
 
 def test_costs_add_up_all_fits_of_a_cell(study: tuple[Result, Runner], report: Report) -> None:
@@ -223,50 +94,6 @@ def test_a_report_shows_the_predictions_that_were_scored(tmp_path: Path) -> None
         write_prediction(home, prediction, Record(prediction.id, "done"), answer_lines(["no"]))
     assert gather(read_study("kept", made), made) == scored
     assert scored.differing and not scored.sections[0].absent
-
-
-def test_rows_beyond_the_limit_are_counted(study: tuple[Result, Runner]) -> None:
-    result, _ = study
-    rows = AnsweredRows.kept(result.cells[:2], "dev")
-    grading = graded(rows)
-    whole, part = disagreement(rows, grading), disagreement(rows, grading, most_bytes=3_000)
-    assert 0 < len(part.rows) < len(whole.rows) == whole.differing
-    assert part.rows == whole.rows[: len(part.rows)]
-    assert f"{whole.differing - len(part.rows)} left out" in part.shown and "left out" not in whole.shown
-
-
-def test_rows_of_places_are_shown(study: tuple[Result, Runner]) -> None:
-    """Tasks about marked words keep numbers beside their texts."""
-    result, _ = study
-    rows = AnsweredRows.kept(result.cells[:2], "dev")
-    table = rows.rows.table
-    places = pa.array([[[0, 1], [2, 3]]] * len(table))
-    marked = replace(rows, rows=replace(rows.rows, table=table.append_column("places", places)))
-    assert "0. [0, 1]\n1. [2, 3]" in disagreement(marked, graded(marked)).rows[0]["t"]
-
-
-def test_one_backbone_shows_the_rows_it_gets_wrong(tmp_path: Path) -> None:
-    result, made = small(tmp_path, ("classify",), NAMES[1:])
-    report = gather(result, made)
-    [part] = report.differing
-    frame = result.rows()
-    assert {row["n"] for row in part.rows} == set(frame[frame["made/poor right"] <= 0.5]["row"])
-    assert "Rows answered wrong" in rendered(report)
-
-
-def test_changed_data_leaves_out_single_rows(tmp_path: Path) -> None:
-    small(tmp_path, ("classify",))
-    changed = finished_studies.runner(tmp_path, (task("made/classify", rows=50),), NAMES)
-    report = gather(read_study("kept", changed), changed)
-    assert "changed" in report.sections[0].absent and report.differing == []
-    assert "Single rows cannot be shown" in rendered(report)
-
-
-def test_a_removed_log_leaves_out_learning_curves(tmp_path: Path) -> None:
-    result, made = small(tmp_path, ("classify",))
-    for log in made.workspace.runs.glob("*/log.jsonl"):
-        log.unlink()
-    assert gather(result, made).sections[0].curves == ()
 
 
 def test_the_command_writes_a_kept_study(
@@ -324,87 +151,6 @@ def test_the_table_is_the_layout_of_the_terminal(tmp_path: Path) -> None:
             wanted += line.cells
         assert sorted(" ".join(texts).split()) == sorted(" ".join(wanted).split())
     assert [row.name for row in table_of(comparison.layout(result, comparison.NOTHING_PUBLISHED)).last] == ["majority"]
-
-
-def test_each_column_has_its_own_differences(tmp_path: Path) -> None:
-    """Two splits of a task have the same title."""
-    names = ("made/good", "made/poor", "made/poorest")
-    result, _ = small(tmp_path, ("classify", "choose"), names)
-    columns = [replace(column, label="same") for column in result.study.columns]
-    study = replace(result.study, columns=tuple(columns))
-    [card] = [card for card in study_cards(replace(result, study=study)) if card.title.startswith("Differences")]
-    assert len(card.drawings) == 2 and all("made/poorest" in drawing for drawing in card.drawings)
-
-
-def test_equal_values_are_said_in_words(study: tuple[Result, Runner], report: Report) -> None:
-    """Rounding makes values differ by 1e-14."""
-    section = report.sections[0]
-    column = section.column
-    equal = {(name, column): [0.98, 0.98 + 1e-14] for name in NAMES}
-    result = replace(study[0], given_statistics=replace(study[0].statistics, trials=equal))
-    [card] = [card for card in cards(replace(section, result=result)) if card.title == "Expected best"]
-    assert not card.drawings and "all grid points of a system have the same score" in card.words
-
-
-@pytest.mark.parametrize(("lengths", "drawn"), [((1, 2), 0), ((3, 1, 2), 1)])
-def test_three_lengths_of_training_make_a_curve(report: Report, lengths: Sequence[int], drawn: int) -> None:
-    grid = []
-    for name in NAMES:
-        for epochs in lengths:
-            at_chosen = GridPoint(name, f"epochs {epochs}", (10.0 * epochs,), epochs == 2, epochs, True)
-            elsewhere = GridPoint(name, f"epochs {epochs}, lr 1", (99.0,), False, epochs, False)
-            grid += [at_chosen, elsewhere]
-    found = [card for card in cards(replace(report.sections[0], grid=tuple(grid))) if card.title == "Dev by epochs"]
-    assert len(found) == drawn
-    for card in found:
-        assert "made/poor: 10 at 1 to 30 at 3" in "".join(card.drawings)
-
-
-def test_curves_are_means_at_equal_steps(tmp_path: Path) -> None:
-    """The last line of a log, of step 295, is left out: the others are ten steps apart."""
-    result, made = small(tmp_path, ("classify",))
-    logs = [made.folder(fit).log for fit in result.cells[0].restarts]
-    for place, log in enumerate(logs):
-        steps = [*range(10, 291, 10), 295]
-        lines = [json.dumps({"step": step, "loss": step / 100 + place}) for step in steps]
-        log.write_text("\n".join(lines) + "\n")
-    curve = gather(result, made).sections[0].curves[0]
-    assert curve.restarts == 3
-    assert list(curve.points) == [(step, pytest.approx(step / 100 + 1)) for step in range(10, 291, 10)]
-
-
-def test_absent_rows_are_told_with_their_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small(tmp_path, ("classify",))
-    changed = finished_studies.runner(tmp_path, (task("made/classify", rows=50),), NAMES)
-    words = ["report", "kept", "--out", str(tmp_path / "out.html"), "--runs", str(tmp_path / "runs")]
-    assert main(words, plugins=changed.plugins) == 0
-    said = capsys.readouterr().err
-    assert "benchrunner: The report shows no rows of made/classify" in said and "changed since the fit" in said
-    assert "The report shows no rows of made/classify" in (tmp_path / "out.html").read_text()
-
-
-def test_thirty_six_series_differ_in_colour_or_shape() -> None:
-    styles = {style(series) for series in range(36)}
-    drawn = {marker(0, 0, series) for series in range(36)}
-    assert len(styles) == len(drawn) == 36
-
-
-def test_characters_that_hide_or_turn_text_become_visible() -> None:
-    assert visible("a\u202eb\x00c\u200bd\u2028") == "a⟨U+202E⟩b⟨U+0000⟩c⟨U+200B⟩d⟨U+2028⟩"
-    assert visible("שלום 👩\u200d🔬\n") == "שלום 👩\u200d🔬\n"
-
-
-def test_long_text_is_cut_and_counted() -> None:
-    assert visible("x" * 1_500) == "x" * 1_200 + " … [300 more characters]"
-
-
-def test_attributes_and_texts_of_drawings_are_escaped() -> None:
-    assert element("text", "<b>", class_='a"b') == '<text class="a&#34;b">&lt;b&gt;</text>'
-
-
-def test_ticks_are_round_and_within_the_scale() -> None:
-    assert list(Scale(0.0, 100.0, 0, 1).ticks()) == [0, 20, 40, 60, 80, 100]
-    assert list(Scale(-0.3, 0.31, 0, 1).ticks(4)) == [-0.2, 0, 0.2]
 
 
 def test_a_study_file_shows_its_table_and_curves(study: tuple[Result, Runner]) -> None:

@@ -1,0 +1,87 @@
+"""Drawings of a report: curves of training and tuning, differences of each column, marks, scales and escaped texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from small_studies import NAMES, small
+
+from benchrunner.results import Result, Runner
+from benchrunner_report.drawings.charts import cards
+from benchrunner_report.drawings.study_charts import study_cards
+from benchrunner_report.drawings.svg import Scale, element, marker, style
+from benchrunner_report.fit_figures import GridPoint
+from benchrunner_report.gathering import Report, gather
+
+
+def test_a_removed_log_leaves_out_learning_curves(tmp_path: Path) -> None:
+    result, made = small(tmp_path, ("classify",))
+    for log in made.workspace.runs.glob("*/log.jsonl"):
+        log.unlink()
+    assert gather(result, made).sections[0].curves == ()
+
+
+def test_each_column_has_its_own_differences(tmp_path: Path) -> None:
+    """Two splits of a task have the same title."""
+    names = ("made/good", "made/poor", "made/poorest")
+    result, _ = small(tmp_path, ("classify", "choose"), names)
+    columns = [replace(column, label="same") for column in result.study.columns]
+    study = replace(result.study, columns=tuple(columns))
+    [card] = [card for card in study_cards(replace(result, study=study)) if card.title.startswith("Differences")]
+    assert len(card.drawings) == 2 and all("made/poorest" in drawing for drawing in card.drawings)
+
+
+def test_equal_values_are_said_in_words(study: tuple[Result, Runner], report: Report) -> None:
+    """Rounding makes values differ by 1e-14."""
+    section = report.sections[0]
+    column = section.column
+    equal = {(name, column): [0.98, 0.98 + 1e-14] for name in NAMES}
+    result = replace(study[0], given_statistics=replace(study[0].statistics, trials=equal))
+    [card] = [card for card in cards(replace(section, result=result)) if card.title == "Expected best"]
+    assert not card.drawings and "all grid points of a system have the same score" in card.words
+
+
+@pytest.mark.parametrize(("lengths", "drawn"), [((1, 2), 0), ((3, 1, 2), 1)])
+def test_three_lengths_of_training_make_a_curve(report: Report, lengths: Sequence[int], drawn: int) -> None:
+    grid = []
+    for name in NAMES:
+        for epochs in lengths:
+            at_chosen = GridPoint(name, f"epochs {epochs}", (10.0 * epochs,), epochs == 2, epochs, True)
+            elsewhere = GridPoint(name, f"epochs {epochs}, lr 1", (99.0,), False, epochs, False)
+            grid += [at_chosen, elsewhere]
+    found = [card for card in cards(replace(report.sections[0], grid=tuple(grid))) if card.title == "Dev by epochs"]
+    assert len(found) == drawn
+    for card in found:
+        assert "made/poor: 10 at 1 to 30 at 3" in "".join(card.drawings)
+
+
+def test_curves_are_means_at_equal_steps(tmp_path: Path) -> None:
+    """The last line of a log, of step 295, is left out: the others are ten steps apart."""
+    result, made = small(tmp_path, ("classify",))
+    logs = [made.folder(fit).log for fit in result.cells[0].restarts]
+    for place, log in enumerate(logs):
+        steps = [*range(10, 291, 10), 295]
+        lines = [json.dumps({"step": step, "loss": step / 100 + place}) for step in steps]
+        log.write_text("\n".join(lines) + "\n")
+    curve = gather(result, made).sections[0].curves[0]
+    assert curve.restarts == 3
+    assert list(curve.points) == [(step, pytest.approx(step / 100 + 1)) for step in range(10, 291, 10)]
+
+
+def test_thirty_six_series_differ_in_colour_or_shape() -> None:
+    styles = {style(series) for series in range(36)}
+    drawn = {marker(0, 0, series) for series in range(36)}
+    assert len(styles) == len(drawn) == 36
+
+
+def test_attributes_and_texts_of_drawings_are_escaped() -> None:
+    assert element("text", "<b>", class_='a"b') == '<text class="a&#34;b">&lt;b&gt;</text>'
+
+
+def test_ticks_are_round_and_within_the_scale() -> None:
+    assert list(Scale(0.0, 100.0, 0, 1).ticks()) == [0, 20, 40, 60, 80, 100]
+    assert list(Scale(-0.3, 0.31, 0, 1).ticks(4)) == [-0.2, 0, 0.2]
