@@ -161,25 +161,17 @@ def test_names_that_do_not_print_are_refused(name: str, folder: SharedFolder) ->
 
 def test_a_fit_that_is_its_own_majority_ends(folder: SharedFolder) -> None:
     fit, _ = folder.selected()
-    folder.edit("study.json", lambda study: study["majority"][fit].update({"mine/mood": fit}))
-    folder.deceive()
-    assert f"the fit {fit} is not that of a majority answer" in folder.differences()
+    differences = folder.deceptive_differences(lambda study: study["majority"][fit].update({"mine/mood": fit}))
+    assert f"the fit {fit} is not that of a majority answer" in differences
 
 
 def test_leaving_the_majority_out_hides_no_flag(folder: SharedFolder) -> None:
     fit, _ = folder.selected()
-    folder.edit("study.json", lambda study: study["majority"].pop(fit))
-    folder.deceive()
-    assert f"study.json does not say with which majority answer the fit {fit} is compared" in folder.differences()
+    differences = folder.deceptive_differences(lambda study: study["majority"].pop(fit))
+    assert f"study.json does not say with which majority answer the fit {fit} is compared" in differences
 
 
 def test_left_out_fits_are_said_to_be_missing(folder: SharedFolder) -> None:
     """The fits of the other grid point change no figure, and nobody can prove that they were made."""
-
-    def leave_out(study: dict[str, Any]) -> None:
-        study["result"]["cells"][0]["candidates"].pop(0)
-
-    folder.edit("study.json", leave_out)
-    folder.deceive()
-    text = folder.differences()
-    assert "words on mine/mood (chancy), warnings" in text
+    differences = folder.deceptive_differences(lambda study: study["result"]["cells"][0]["candidates"].pop(0))
+    assert "words on mine/mood (chancy), warnings" in differences

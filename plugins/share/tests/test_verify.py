@@ -89,9 +89,7 @@ LIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 def test_a_lie_in_the_study_is_found(name: str, folder: SharedFolder) -> None:
     """Everything else in the folder agrees with the lie."""
     change, sentence = LIES[name]
-    folder.edit("study.json", change)
-    folder.deceive()
-    assert sentence in folder.differences()
+    assert sentence in folder.deceptive_differences(change)
 
 
 def test_a_claimed_score_of_another_split_is_found(folder: SharedFolder) -> None:
@@ -101,9 +99,7 @@ def test_a_claimed_score_of_another_split_is_found(folder: SharedFolder) -> None
         study["data"]["mine/mood"]["test"] = study["data"]["mine/mood"]["dev"]
         study["tasks"]["mine/mood"]["splits"]["test"] = {"role": "test", "hub": None}
 
-    folder.edit("study.json", claim)
-    folder.deceive()
-    assert "test accuracy: in the folder, but not computed here" in folder.differences()
+    assert "test accuracy: in the folder, but not computed here" in folder.deceptive_differences(claim)
 
 
 def test_a_changed_score_of_a_prediction_is_found(folder: SharedFolder) -> None:
