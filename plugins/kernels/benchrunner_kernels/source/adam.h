@@ -15,9 +15,9 @@ struct AdamW {
   float *weight, *mean, *square;
   Brain* copy;  // may be null
   int64_t size;
-  float divisor;          // of the gradient
-  float kept;             // share of the weight that decay leaves
-  float of_mean, of_square;  // shares of the old moments that stay: beta1 and beta2
+  float divisor;  // of the gradient
+  float kept;  // share of the weight that decay leaves
+  float for_mean, of_square, for_square;  // 1 - beta1, beta2 and 1 - beta2, subtracted in double precision
   float rate, root, epsilon;  // the change is rate * mean / (sqrt(square) / root + epsilon)
 
   bool run(int64_t task) const {
@@ -37,8 +37,8 @@ struct AdamW {
       const Floats slope = load_some(gradient + at, left) * inverse;
       Floats m = load_some(mean + at, left);
       Floats v = load_some(square + at, left);
-      m = m + (slope - m) * (1 - of_mean);
-      v = v * of_square + slope * slope * (1 - of_square);
+      m = m + (slope - m) * for_mean;
+      v = v * of_square + slope * slope * for_square;
       Floats deviation;
       for (int lane = 0; lane < W; lane++) deviation[lane] = std::sqrt(v[lane]);
       const Floats w = load_some(weight + at, left) * kept - m / (deviation * scale + epsilon) * rate;

@@ -44,10 +44,9 @@
   }                                                                                                                  \
   EXPORTED int NAMED(adamw, LEVEL, TYPE)(                                                                            \
       const T* gradient, float* weight, float* mean, float* square, Brain* copy, int64_t size, double divisor,       \
-      double kept, double of_mean, double of_square, double rate, double root, double epsilon, Begin begin,          \
-      int threads) {                                                                                                 \
-    AdamW<T> problem{gradient, weight, mean, square, copy, size, float(divisor), float(kept), float(of_mean),        \
-                     float(of_square), float(rate), float(root), float(epsilon)};                                    \
+      double kept, double beta1, double beta2, double rate, double root, double epsilon, Begin begin, int threads) { \
+    AdamW<T> problem{gradient, weight, mean, square, copy, size, float(divisor), float(kept), float(1 - beta1),      \
+                     float(beta2), float(1 - beta2), float(rate), float(root), float(epsilon)};                      \
     return run(problem, (size + PART - 1) / PART, size, begin, threads);                                             \
   }                                                                                                                  \
   EXPORTED int NAMED(squares, LEVEL, TYPE)(const T* x, int64_t size, float* sums, Begin begin, int threads) {        \
