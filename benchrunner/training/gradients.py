@@ -5,9 +5,9 @@ waits for the host. A graph reads and writes fixed places in memory: batches are
 are added up in tensors that stay, and random numbers are drawn by generators that are seeded before each replay.
 
 `Captured` computes every batch in a fixed shape, whether by a graph or not, with the same kernels and random numbers.
-Which batches are computed by a graph, for example after a resumption, therefore makes no difference. No GPU has run
-this code yet: it is tested on the CPU with stand-ins for the graph. They cannot tell whether CUDA records every kernel,
-whether a library chooses the same kernels in a recording, how much memory the graphs take, and how much time they save.
+Which batches are computed by a graph, for example after a resumption, therefore makes no difference. Fits on an H200
+used this code, and docs/speed.md has their speed. Tests have stand-ins for the graph, on the CPU: they cannot tell
+whether CUDA records every kernel, and whether a library chooses the same kernels in a recording.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ class Work:
     halves: HalfWeights | None = None
 
     def add(self, batch: FlatBatch, divisor: float | Tensor) -> Tensor:
-        """Compute the loss of a batch, divided by `divisor`; add up its gradients in the weights; return the loss."""
+        """Compute the loss of a batch, divided by `divisor`; add up its gradients; return the loss.
+
+        The weights get the gradients, or their copies in `halves`: see `HalfWeights.gradients`.
+        """
         with ExitStack() as contexts:
             contexts.enter_context(precise(self.device, self.precision))
             if self.halves is not None:
