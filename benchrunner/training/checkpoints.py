@@ -145,4 +145,6 @@ def _fault(
         for part in parts:
             if tensors[f"{part}/{name}"].shape != weight.shape:
                 return f"the state of {name} has another shape than the weight"
+        if tensors.get(f"step/{name}", torch.zeros(())).shape:
+            return f"the number of steps of {name} is not one number"
     return ""

@@ -197,7 +197,10 @@ class Optimizer:
             weights = [weight for weight in group.weights if weight in gradients]
             if not weights:  # these weights and their moments stay as they are
                 continue
-            torch._foreach_add_([self._moments[weight].step for weight in weights], 1)
+            taken = [self._moments[weight].step for weight in weights]
+            torch._foreach_add_(taken, 1)
+            if not self._recipe.bias_correction:  # `numbers` takes back the correction of this step
+                torch._foreach_copy_(taken, [torch.full_like(taken[0], step + 1)] * len(taken))
             numbers = self._adam.numbers(step + 1, lr * group.rate, group.decay)
             if self._halves is not None:
                 weights = self._change_halves(self._halves, weights, gradients, numbers, excess)
@@ -235,6 +238,7 @@ class Optimizer:
             if moments := self._moments.get(weight):
                 yield f"exp_avg/{name}", moments.mean
                 yield f"exp_avg_sq/{name}", moments.square
+                yield f"step/{name}", moments.step
 
     def restore(self, tensors: Mapping[str, Tensor], step: int) -> None:
         """Put back the weights and moments that `state` gave after `step` optimizer steps."""
@@ -244,5 +248,5 @@ class Optimizer:
             if f"exp_avg/{name}" in tensors:  # else the weight had no gradient, for example an unused pooler's
                 mean = tensors[f"exp_avg/{name}"].to(weight.device)
                 square = tensors[f"exp_avg_sq/{name}"].to(weight.device)
-                steps = torch.tensor(float(step), device=weight.device)
-                self._moments[weight] = _Moments(mean, square, steps)
+                taken = tensors.get(f"step/{name}", torch.tensor(float(step)))  # ZeRO counts the steps of all weights
+                self._moments[weight] = _Moments(mean, square, taken.to(weight.device))

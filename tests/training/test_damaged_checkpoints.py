@@ -59,6 +59,9 @@ DAMAGES: dict[str, Damage] = {
     "swapped moments": rewritten(swapped, sealed=False),
     "no weight, sealed": rewritten(lambda facts, tensors: tensors.pop("weight/head.output.bias"), sealed=True),  # type: ignore[arg-type, return-value]
     "no moment, sealed": rewritten(lambda facts, tensors: tensors.pop("exp_avg/head.output.bias"), sealed=True),  # type: ignore[arg-type, return-value]
+    "several steps, sealed": rewritten(
+        lambda facts, tensors: tensors.update({"step/head.output.bias": torch.ones(2)}), sealed=True
+    ),
     "another shape, sealed": rewritten(
         lambda facts, tensors: tensors.update({"weight/head.output.bias": torch.zeros(5)}), sealed=True
     ),

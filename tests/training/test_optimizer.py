@@ -98,6 +98,31 @@ def test_the_bits_are_those_of_torch(recipe: Recipe) -> None:
         assert torch.equal(weight, expected)
 
 
+@pytest.mark.parametrize("bias_correction", [True, False])
+def test_weights_that_miss_steps_go_on_from_a_state_alike(bias_correction: bool) -> None:
+    """Without correction, a weight that missed steps has the rate of the others."""
+    recipe = Recipe(clip=0.0, weight_decay=0.0, bias_correction=bias_correction)
+    whole, resumed = (Optimizer({"pair": Pair()}, recipe) for _ in range(2))
+    expected, mean, square, taken = Pair().dense.weight.detach().double(), 0.0, 0.0, 0
+    for step, [gradient, *_] in enumerate(gradients(8)):
+        if step == 5:
+            resumed.restore({name: tensor.clone() for name, tensor in whole.state()}, step)
+        for optimizer in (whole, resumed) if step >= 5 else (whole,):
+            optimizer.clear()
+            if step % 3 != 1:
+                optimizer.named["pair.dense.weight"].grad = gradient.clone()
+            optimizer.step(step, 0.01)
+        if step % 3 != 1:
+            taken += 1
+            mean = 0.9 * mean + 0.1 * gradient.double()
+            square = 0.999 * square + 0.001 * gradient.double() ** 2
+            of_mean, of_square = (1 - 0.9**taken, 1 - 0.999**taken) if bias_correction else (1, 1)
+            expected = expected - 0.01 * (mean / of_mean) / ((square / of_square) ** 0.5 + recipe.epsilon)
+    weight = whole.named["pair.dense.weight"]
+    torch.testing.assert_close(weight.detach(), expected.float(), rtol=1e-5, atol=1e-6)
+    assert torch.equal(resumed.named["pair.dense.weight"], weight)
+
+
 def test_training_does_not_import_the_compiler_of_torch() -> None:
     code = """
 import sys, torch

@@ -243,7 +243,7 @@ def test_a_killed_fit_goes_on_exactly_from_what_is_trained(method: str, names: S
         kept = set(file.keys())
     weights = {f"extension.{name.format(at)}" for at in range(2) for name in names}
     weights |= {"head.output.weight", "head.output.bias"}
-    assert kept == {f"{kind}/{name}" for kind in ("weight", "exp_avg", "exp_avg_sq") for name in weights}
+    assert kept == {f"{kind}/{name}" for kind in ("weight", "exp_avg", "exp_avg_sq", "step") for name in weights}
     assert killed.run(fit).status == "done"
     left = {path.name: path.read_bytes() for path in killed.folder(fit).model.glob("*.safetensors")}
     assert left == expected
