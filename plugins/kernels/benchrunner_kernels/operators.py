@@ -103,7 +103,7 @@ def adamw(
     gradient: Tensor,
     mean: Tensor,
     square: Tensor,
-    copy: Tensor | None,
+    copy: Tensor,
     *,
     step: int,
     divisor: float,
@@ -113,7 +113,7 @@ def adamw(
     eps: float,
     weight_decay: float,
 ) -> None:
-    """Take a step of AdamW: see `Kernels.adamw`. `copy` may be None."""
+    """Take a step of AdamW: see `Kernels.adamw`."""
     of_mean = 1 - beta1**step
     of_root = (1 - beta2**step) ** 0.5
     tensors = (gradient.contiguous(), weight, mean, square, copy)

@@ -1,5 +1,5 @@
-// AdamW (Loshchilov and Hutter 2019) over one weight, and the squares that gradients are clipped by. A weight may have a
-// copy in bf16, which is written in the same pass; its gradient may then be in bf16, too.
+// AdamW (Loshchilov and Hutter 2019) over one weight, and the squares that gradients are clipped by. The weight has a
+// copy in bf16, which is written in the same pass; its gradient is in fp32 or in bf16.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ template <class T>
 struct AdamW {
   const T* gradient;
   float *weight, *mean, *square;
-  Brain* copy;  // may be null
+  Brain* copy;
   int64_t size;
   float divisor;  // of the gradient
   float kept;  // share of the weight that decay leaves
@@ -21,15 +21,7 @@ struct AdamW {
   float rate, root, epsilon;  // the change is rate * mean / (sqrt(square) / root + epsilon)
 
   bool run(int64_t task) const {
-    if (copy)
-      change<true>(task * PART);
-    else
-      change<false>(task * PART);
-    return true;
-  }
-
-  template <bool COPIED>
-  void change(int64_t begin) const {
+    const int64_t begin = task * PART;
     const int64_t stop = begin + PART < size ? begin + PART : size;
     const Floats inverse = all(1 / divisor), scale = all(1 / root);
     for (int64_t at = begin; at < stop; at += W) {
@@ -45,8 +37,9 @@ struct AdamW {
       store_some(mean + at, m, left);
       store_some(square + at, v, left);
       store_some(weight + at, w, left);
-      if (COPIED) store_some(copy + at, w, left);
+      store_some(copy + at, w, left);
     }
+    return true;
   }
 };
 
