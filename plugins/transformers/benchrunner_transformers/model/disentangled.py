@@ -41,10 +41,9 @@ class AllSequences:
 
     @cached_property
     def _sources(self) -> torch.Tensor:
-        """The token of each place: int (N * longest,). In the padding, it is a token of another sequence."""
-        starts = self.batch.starts
-        places = starts[:-1, None] + torch.arange(self.longest, dtype=starts.dtype, device=starts.device)
-        return places.clamp(max=len(self.batch.tokens) - 1).flatten()
+        """The token of each place: int (N * longest,). In the padding, it is the first token of the batch."""
+        tokens = torch.arange(len(self.batch.tokens), device=self.batch.tokens.device)
+        return self.batch.padded(tokens, 0).flatten()
 
     @cached_property
     def _places(self) -> torch.Tensor:
@@ -56,8 +55,7 @@ class AllSequences:
 
     @cached_property
     def _mask(self) -> torch.Tensor:
-        lengths = self.batch.starts.diff()
-        return (torch.arange(self.longest, device=lengths.device) < lengths[:, None]).long()
+        return self.batch.padded(torch.ones_like(self.batch.tokens), 0)
 
     def pad(self, values: torch.Tensor, filling: float) -> torch.Tensor:
         """Turn values per token into a padded batch: (T, ...) -> (N, longest, ...). `mask` hides the padding."""
