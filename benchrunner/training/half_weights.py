@@ -60,9 +60,13 @@ class HalfWeights:
         """Return the gradients of weights, in bf16 where one batch alone gave the gradient of a copy."""
         if any(weight.grad is not None for weight in self._copies):
             self.fold()
-        found = {weight: self._copies.get(weight, weight).grad for weight in weights}
-        found |= {weight: weight.grad for weight, gradient in found.items() if gradient is None}
-        return {weight: gradient for weight, gradient in found.items() if gradient is not None}
+        found = {}
+        for weight in weights:
+            copy = self._copies.get(weight)
+            gradient = weight.grad if copy is None or copy.grad is None else copy.grad
+            if gradient is not None:
+                found[weight] = gradient
+        return found
 
     def measured(self, gradient: Tensor) -> Tensor:
         """Return a tensor with the norm of a gradient: torch would round the norm of one in bf16."""
