@@ -128,7 +128,7 @@ class KeptAnswers:
         return self._majority[key]
 
     def _found_majority(self, planned: Fit, task: Task, splits: Sequence[str]) -> Fit:
-        """Return a fit of the majority answer that has answered all splits: the planned fit, or an older one."""
+        """Return a fit of the majority answer with answers to all splits: if none has, the planned one answers now."""
         if self._kept_majority is None:
             self._kept_majority = list(predicting.majority_fits(self._runner.workspace.runs))
         for fit in (planned, *self._kept_majority):
