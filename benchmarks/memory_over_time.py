@@ -7,6 +7,7 @@ A command whose memory grows with each step is found by it. The first tenths hav
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -25,6 +26,8 @@ def private(process: int) -> float:
 def main() -> None:
     if sys.argv[1:2] != ["--"] or not sys.argv[2:]:
         raise SystemExit(__doc__)
+    if shutil.which(sys.argv[2]) is None:
+        raise SystemExit(f"there is no command {sys.argv[2]}")
     began = time.monotonic()
     command = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL)
     seen: list[tuple[float, float]] = []
