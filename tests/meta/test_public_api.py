@@ -59,7 +59,7 @@ def test_a_stub_exports_what_it_imports(surface: ModuleType) -> None:
 
 
 def imported_names(path: Path) -> set[tuple[str, str]]:
-    """The modules of the core and of plugins/submit that a file imports, each with the names it takes from them."""
+    """The modules of the core and of plugins/benchrunner_submit that a file imports, each with the names it takes from them."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     plain = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]

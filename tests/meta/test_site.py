@@ -55,9 +55,9 @@ def test_links_of_the_repository_lead_into_the_site() -> None:
         "Read `docs/compare.md`, `LICENSE.md`.\n\n```sh\ncat `docs/compare.md`\n```\n", Page("index.md")
     )
     assert readme == "Read [`docs/compare.md`](compare.md), `LICENSE.md`.\n\n```sh\ncat `docs/compare.md`\n```\n"
-    page = on_page_markdown("[a](../plugins/conll/README.md#data) [b](#b) [c](names.md)", Page("plugins/sources.md"))
+    page = on_page_markdown("[a](../plugins/benchrunner_conll/README.md#data) [b](#b) [c](names.md)", Page("plugins/sources.md"))
     assert page.endswith("[b](#b) [c](names.md)")
-    page = on_page_markdown("[a](../plugins/conll/README.md#data)", Page("results.md"))
+    page = on_page_markdown("[a](../plugins/benchrunner_conll/README.md#data)", Page("results.md"))
     assert page == "[a](distributions/conll.md#data)"
     page = on_page_markdown(
         "[x](https://benchrunner.github.io/benchrunner/plugins/names.html)", Page("distributions/kit.md")

@@ -80,7 +80,7 @@ def test_a_new_version_is_written_everywhere() -> None:
     texts = dict(released("0.7.1"))
     assert 'version = "0.7.1"' in texts[ROOT / "plugins" / "glue" / "pyproject.toml"]
     assert '"benchrunner-report>=0.7,<0.8"' in texts[ROOT / "plugins" / "share" / "pyproject.toml"]
-    assert '"{name}>=0.7,<0.8"' in texts[ROOT / "plugins/kit/benchrunner_kit/scaffolds/writing.py"]
+    assert '"{name}>=0.7,<0.8"' in texts[ROOT / "plugins/benchrunner_kit/scaffolds/writing.py"]
     old = re.compile(rf'version(__)?( =|:) "?{project(ROOT)["version"]}\b')
     assert not [path for path, text in texts.items() if old.search(text)]
 

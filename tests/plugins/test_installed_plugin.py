@@ -54,7 +54,7 @@ def test_the_whole_way(home: Path) -> None:
     from benchrunner.results import discover
 
     if "bert/random-tiny" not in discover().backbones:
-        pytest.skip("needs a plugin with a backbone, such as plugins/bert")
+        pytest.skip("needs a plugin with a backbone, such as plugins/benchrunner_bert")
     found = json.loads(benchrunner(home, "data", "status", "news", "--data", "data", "--json"))
     assert [row["notes"] for row in found] == [
         [f"{rows} {role} rows, where the official count is {official:,}"]

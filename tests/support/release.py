@@ -42,7 +42,7 @@ def released(version: str) -> Iterator[tuple[Path, str]]:
     for name, pattern, line in (
         ("benchrunner/__init__.py", r"^__version__ = .*$", f'__version__ = "{version}"'),
         ("CITATION.cff", r"^version: .*$", f"version: {version}"),
-        ("plugins/kit/benchrunner_kit/scaffolds/writing.py", r"(?<=\{name\})>=[^\"]*", series(version)),
+        ("plugins/benchrunner_kit/scaffolds/writing.py", r"(?<=\{name\})>=[^\"]*", series(version)),
     ):
         text = (ROOT / name).read_text(encoding="utf-8")
         yield ROOT / name, re.sub(pattern, line, text, flags=re.MULTILINE)

@@ -24,8 +24,8 @@ REFERENCES = {
     "benchrunner": ROOT / "benchrunner/__init__.pyi",
     "engine": ROOT / "benchrunner/engine.pyi",
     "results": ROOT / "benchrunner/results.pyi",
-    "submit": ROOT / "plugins/submit/benchrunner_submit/__init__.pyi",
-    "testing": ROOT / "plugins/kit/benchrunner_kit/testing/__init__.py",
+    "submit": ROOT / "plugins/benchrunner_submit/__init__.pyi",
+    "testing": ROOT / "plugins/benchrunner_kit/testing/__init__.py",
 }
 """Page of public names -> the file that imports them."""
 _TITLES = {"submit": "benchrunner_submit", "testing": "benchrunner_kit.testing", "benchrunner": "benchrunner"}
