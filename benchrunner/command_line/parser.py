@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias, final
 
 from benchrunner.console.printing import printable
 from benchrunner.plugin_code import PluginCode
-from benchrunner.plugins.distributions import absent_plugin_of, advice_on_absent_plugins
+from benchrunner.plugins.entry_points import note_on_choice
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 """The collection that commands are added to: `register_commands` hands it to plugins."""
@@ -127,11 +127,8 @@ class Parser(argparse.ArgumentParser):
         listed = f" Choose from {', '.join(choices)}."
         if isinstance(action, argparse._SubParsersAction):
             kind = str(action.metavar).lower()
-            plugin = absent_plugin_of(str(value)) if kind == "command" else ""
-            advice = f" It comes with {plugin}." if plugin else close or listed
-            if kind == "command" and advice != close:
-                advice += f" {advice_on_absent_plugins()}".rstrip()
-            raise argparse.ArgumentError(None, f"there is no {kind} '{value}'.{advice}")
+            note = f" {note_on_choice()}".rstrip()
+            raise argparse.ArgumentError(None, f"there is no {kind} '{value}'.{close or listed}{note}")
         raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
 
 
