@@ -39,7 +39,7 @@ class Computing(Declared):
     devices: int = parameter(
         1,
         "devices that compute the steps of one fit together, the first of which is --device: GPUs, or processes that "
-        "share the cores of a CPU; needs benchrunner-devices",
+        "share the cores of a CPU",
         at_least=1,
         at_most=1_024,
         option="devices-per-fit",
@@ -47,7 +47,7 @@ class Computing(Declared):
     zero: int = parameter(
         0,
         "DeepSpeed's ZeRO stage, for a model whose training does not fit a device: 1 shares Adam's moments among the "
-        "devices of a fit, 2 the gradients too, 3 the weights too; needs benchrunner-devices",
+        "devices of a fit, 2 the gradients too, 3 the weights too",
         choices=(0, 1, 2, 3),
     )
     offload: bool = parameter(False, "keep Adam's moments in the memory of the CPU, at ZeRO's stages 1 to 3")

@@ -30,7 +30,8 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
     plugins.add_core(core)
     with Loading() as loading:
         points = entry_points(partial(_fail, plugins)) if installed else []
-        check_choice(point.name for point in points)
+        if installed:
+            check_choice(point.name for point in points)
         for point in points:
             if is_wanted(point.name) and not missing_libraries(point):
                 try:

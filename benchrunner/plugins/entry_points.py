@@ -15,7 +15,7 @@ GROUP = DISTRIBUTION
 CORE = "core"
 """Name of the core's own entry point."""
 CHOICE = "BENCHRUNNER_PLUGINS"
-"""Environment variable that chooses plugins: `glue,bert` means these alone, `no:ray,no:slurm` all but these."""
+"""Environment variable that chooses plugins: `mine,other` means these alone, `no:ray,no:slurm` all but these."""
 
 
 def core_entry_point() -> metadata.EntryPoint:
@@ -77,12 +77,14 @@ def note_on_choice() -> str:
 
 def note_on_libraries() -> str:
     """Say which plugins lack a library, and how to install it; an empty text if none does."""
-    names, extras = [], []
+    names, extras = list[str](), dict[str, list[str]]()
     for point in entry_points():
-        if missing_libraries(point):
+        if point.dist is not None and missing_libraries(point):
             names.append(point.name)
-            extras += point.extras
+            extras.setdefault(point.dist.name, []).extend(point.extras)
     if not names:
         return ""
-    brings = f"\"pip install '{DISTRIBUTION}[{','.join(sorted(set(extras)))}]'\" brings them."
-    return f"Not used, because their libraries are not installed: {', '.join(names)}; {brings}"
+    wanted = " ".join(f"'{name}[{','.join(own)}]'" for name, own in extras.items())
+    return (
+        f'Not used, because their libraries are not installed: {", ".join(names)}; "pip install {wanted}" brings them.'
+    )

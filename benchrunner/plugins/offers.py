@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
-from benchrunner.errors import RequestError, UnknownName, closest_names
+from benchrunner.errors import RequestError, UnknownName
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.entry_points import note_on_choice, note_on_libraries
 
@@ -154,7 +154,7 @@ class Offers(Mapping[str, V]):
 
 def unknown_name(kind: str, name: str, known: Collection[str], advice: str = "") -> UnknownName:
     """Make the error for a name that no plugin offers; it also says which plugins are not used that may offer it."""
-    libraries = note_on_libraries() if kind in LARGE_KINDS and not closest_names(name, known) else ""
+    libraries = note_on_libraries() if kind in LARGE_KINDS else ""
     return UnknownName(kind, name, known, " ".join(filter(None, (advice, note_on_choice(), libraries))))
 
 

@@ -59,7 +59,7 @@ def run_study(
     """
     limit = check_looks(study, budget)
     if with_costs and not runner.plugins.hook.measure_costs.get_hookimpls():
-        raise RequestError("No plugin measures costs (--cost): 'pip install benchrunner-speed' brings one.")
+        raise RequestError("No plugin measures costs (--cost): the plugin 'speed' does.")
     show = in_notebook() if show_progress is None else show_progress
     runners = LimitedRunners(runner)
     builders = _checked(study, runners)
@@ -113,9 +113,7 @@ def _checked(study: Study, runners: LimitedRunners) -> list[Callable[[bool], Non
     check_data(study, runners)
     builders: list[Callable[[bool], None]] = runner.plugins.hook.prepare_study(study=study, runner=runner)
     if study.commands and not builders:
-        raise RequestError(
-            f"{study.name}: no plugin builds its backbones: 'pip install benchrunner-studies' brings one."
-        )
+        raise RequestError(f"{study.name}: no plugin builds its backbones: the plugin 'studies' does.")
     _check_backbones(study, runner, before_commands=True)
     return builders
 

@@ -18,6 +18,7 @@ import benchrunner_kit.testing
 import benchrunner_submit
 from benchrunner.errors import BenchrunnerError
 from benchrunner_kit.testing import tiny_family
+from distributions import modules_of
 from inline import ROWS, files, plugins
 
 PACKAGE = Path(benchrunner.__file__).parent
@@ -59,7 +60,7 @@ def test_a_stub_exports_what_it_imports(surface: ModuleType) -> None:
 
 
 def imported_names(path: Path) -> set[tuple[str, str]]:
-    """The modules of the core and of plugins/benchrunner_submit that a file imports, each with the names it takes from them."""
+    """The modules of the core and of the plugin submit that a file imports, each with the names it takes from them."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     plain = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
@@ -73,7 +74,7 @@ def test_first_party_plugins_use_the_public_surface_only() -> None:
     outside = {
         f"{path.relative_to(ROOT)}: {module} {name}"
         for folder in (*ROOT.glob("plugins/*/benchrunner_*"), *ROOT.glob("leaderboards/benchrunner_*"))
-        for path in folder.rglob("*.py")
+        for path in modules_of(folder)
         for module, name in imported_names(path) - public
         if module.split(".")[0] != folder.name
     }

@@ -77,9 +77,7 @@ def test_a_data_file_of_a_package_is_part_of_its_version(tmp_path: Path, monkeyp
     assert source_hash(plugin) in versions, "a fit does not depend on these"
 
 
-def test_the_tests_and_the_read_me_of_a_package_are_no_part_of_its_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tests_and_a_read_me_are_no_part_of_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plugin = module_of(tmp_path, "tested_k", monkeypatch, **{"tested_k/__init__": "", "tested_k/model/__init__": ""})
     before = source_hash(plugin)
     for name in ("tested_k/tests/test_it.py", "tested_k/README.md"):

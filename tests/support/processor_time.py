@@ -1,4 +1,4 @@
-"""Processor time of tests by folder, below the summary of a run; BENCHRUNNER_TEST_TIMES names a file for the time of each test."""
+"""Processor time of tests by folder, below a run's summary; BENCHRUNNER_TEST_TIMES names a file for each test's."""
 
 from __future__ import annotations
 

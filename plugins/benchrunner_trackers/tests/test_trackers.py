@@ -32,7 +32,7 @@ Curves = dict[str, list[tuple[int, float]]]
 
 
 def needs(library: str) -> pytest.MarkDecorator:
-    reason = f"{library} is not installed: pip install 'benchrunner-trackers[{library}]'"
+    reason = f"{library} is not installed: pip install 'benchrunner[trackers]'"
     return pytest.mark.skipif(importlib.util.find_spec(library) is None, reason=reason)
 
 

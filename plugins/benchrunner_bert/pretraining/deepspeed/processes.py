@@ -75,9 +75,7 @@ def _deepspeed() -> Any:
         import deepspeed
         from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
     except ImportError as error:
-        raise RequestError(
-            f"Pre-training needs DeepSpeed ({error}): install benchrunner-bert with its extra 'pretrain'."
-        ) from None
+        raise RequestError(f"Pre-training needs DeepSpeed ({error}): pip install 'benchrunner[pretrain]'.") from None
     logger = logging.getLogger("DeepSpeed")
     logger.setLevel(logging.ERROR)  # only now: the import sets it, and lets standard output have all messages
     for handler in logger.handlers:
