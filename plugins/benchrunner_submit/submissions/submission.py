@@ -23,7 +23,7 @@ from benchrunner.results import (
     watched,
 )
 from benchrunner_submit.submission_files.checking import find_faults
-from benchrunner_submit.submission_files.manifests import Manifest, Marks
+from benchrunner_submit.submission_files.manifests import Manifest
 from benchrunner_submit.submission_files.writing import submission_path, turn_at, write_with_manifest
 from benchrunner_submit.submissions import gaps, submission_figures
 from benchrunner_submit.submissions.submission_answers import answers, ensembles_of, selected, together
@@ -98,14 +98,14 @@ def write_submission(
     select_on_half = options.select_on_half or False
     if ensemble and select_on_half:
         runner = cells.LimitedRunners(runner).of(cells.Fitting(select_on_half=True))
-    check_source(backbone, ensemble, options, executor)
+    _check_source(backbone, ensemble, options, executor)
     board.check_takes_files()
     submission_path(board, path)  # a place that cannot be written to is an error before the data are read
     asked = None if tasks is None else [task.name for task in tasks]
     fitted = [find_run(runner.workspace.runs, run).fit().task for run in ensemble]
     board = board.with_tasks([*(asked or ()), *fitted])
     ensembles = ensembles_of(board, ensemble, runner)
-    missing = gaps_of(board, asked, ensembles, runner)
+    missing = _gaps_of(board, asked, ensembles, runner)
     settled = gaps.settle(board, missing, runner, fill=fill, partial=partial)
     part = settled.board
     path = submission_path(part, path)
@@ -122,8 +122,8 @@ def write_submission(
         scores = scores_of_result(result)
     given = answers(part, source, settled.filled, runner)
     values = {pair: _with_dev(pair[0], value, scores, options) for pair, value in given.items()}
-    marks, is_official = Marks(missing=settled.left_out), runner.workspace.settings.official_counts
-    manifest, faults = written_and_checked(part, path, values, marks, has_official_rows=is_official)
+    is_official = runner.workspace.settings.official_counts
+    manifest, faults = _written_and_checked(part, path, values, settled.left_out, has_official_rows=is_official)
     published = published or comparison.choose_published(runner.plugins.leaderboards.values())
     figures = dev_figures(settled.tasks, scores, published)
     return Submission(board, path, manifest, faults, result, figures, select_on_half)
@@ -139,8 +139,13 @@ def _with_dev(task: str, value: Answers, scores: Mapping[Term, Score], options: 
     return replace(value, dev=dev, limit_dev=limit_dev, select_on_half=select_on_half)
 
 
-def written_and_checked(
-    board: Leaderboard, path: Path, values: Mapping[Pair, Answers], marks: Marks, *, has_official_rows: bool
+def _written_and_checked(
+    board: Leaderboard,
+    path: Path,
+    values: Mapping[Pair, Answers],
+    missing: Mapping[str, str],
+    *,
+    has_official_rows: bool,
 ) -> tuple[Manifest, tuple[str, ...]]:
     """Write a submission with its manifest; return the manifest, and the faults that the leaderboard would find."""
     tables = {pair: value.table for pair, value in values.items() if value.table is not None}
@@ -149,7 +154,7 @@ def written_and_checked(
         for item in board.files:
             counts[item.name] = len(values[item.pair].values)
     with output_places.file_for(path) as file, turn_at(file):
-        manifest = write_with_manifest(board, values, file, counts=counts, marks=marks)
+        manifest = write_with_manifest(board, values, file, counts=counts, missing=missing)
         checked_by = None if has_official_rows else manifest
         faults = tuple(find_faults(board, file, manifest=checked_by, tables=tables))
     return manifest, faults
@@ -164,7 +169,7 @@ def _dev_scores(task: str, scores: Mapping[Term, Score]) -> dict[str, float]:
     return values
 
 
-def check_source(
+def _check_source(
     backbone: str | None, ensemble: Sequence[str], options: StudyOptions, executor: Executor | None
 ) -> None:
     """Raise a `RequestError` unless a backbone or runs are given; runs take no options that say how to fit."""
@@ -184,7 +189,7 @@ def check_source(
         )
 
 
-def gaps_of(
+def _gaps_of(
     board: Leaderboard, asked: Collection[str] | None, ensembles: Mapping[str, Sequence[str]], runner: Runner
 ) -> dict[Pair, str]:
     """Map what cannot be answered to the reason; `asked` are the tasks that the user names, None for all."""

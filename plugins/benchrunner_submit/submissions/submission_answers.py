@@ -37,7 +37,7 @@ def selected(board: Leaderboard, fitted: Sequence[CellResult], runner: Runner) -
         if any(file.extra_figure for file in board.files_of(task.name)):
             more = predicting.extra_figures(fit, rows, runner)
         answers = Answers(predict(fit, split, runner).answers, rows.table, more, fit.id, fit.method)
-        return with_origin(answers, [fit])
+        return _with_origin(answers, [fit])
 
     return given
 
@@ -62,12 +62,12 @@ def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> AnswerSo
         method = "ensemble" if len(references) > 1 else "finished run"
         fits = [find_run(runner.workspace.runs, reference).fit() for reference in references]
         values = Answers(answered.answers, answered.rows.table, answered.extra_figures, answered.by, method)
-        return with_origin(values, fits)
+        return _with_origin(values, fits)
 
     return given
 
 
-def with_origin(values: Answers, fits: Sequence[Fit]) -> Answers:
+def _with_origin(values: Answers, fits: Sequence[Fit]) -> Answers:
     """Add the backbones of the fits that answered, and the fewest training rows that any of them was limited to."""
     backbones: dict[str, None] = {}
     limits = []
