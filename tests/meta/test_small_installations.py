@@ -37,7 +37,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
         (["score", "rte", "answers.tsv"], 2, ["there is no command 'score'. It comes with benchrunner-submit."]),
         (["predict", "abc"], 2, ["there is no command 'predict'. It comes with benchrunner-submit."]),
         (["export", "abc", "out"], 2, ["there is no command 'export'. It comes with benchrunner-runs."]),
-        (["runs", "du"], 2, ["there is no command 'runs'. It comes with benchrunner-runs."]),
+        (["runs", "prune"], 2, ["there is no command 'runs'. It comes with benchrunner-runs."]),
         (["run", "glue/rte", "--backbone", "bert"], 2, ["There is no task 'glue/rte'."]),
     ],
 )
