@@ -56,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     options, output = command_line.options, command_line.output
     board = arguments.plugins.leaderboards.find(arguments.board)
+    if arguments.published is not None and arguments.backbone is None:
+        raise RequestError("Finished runs have no table that --published could stand in: leave it out.")
     published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
     runner = options.runner(arguments)
     runs, select_on_half = _runs(arguments, board, runner.workspace.runs)
@@ -75,22 +77,22 @@ def run(arguments: argparse.Namespace) -> int:
             options=chosen,
             executor=options.executor(arguments),
             show_progress=not arguments.quiet,
-            on_result=partial(_print_result, arguments),
-            published=published,
+            on_result=partial(_print_result, arguments, published),
         )
     if arguments.json:
-        output.print_json(submission)
+        output.print_json(submission.as_json(published))
     else:
-        _print(submission, published)
+        _print(submission)
     return output.FAILED if submission.faults else output.DONE
 
 
-def _print_result(arguments: argparse.Namespace, result: Result) -> None:
+def _print_result(arguments: argparse.Namespace, published: comparison.PublishedChoice, result: Result) -> None:
     """Print the table of the fits that answer, unless standard output is for JSON."""
     from benchrunner.results import comparison
 
     if not arguments.json:
-        command_line.output.print_result(result, shown=comparison.Shown(every_note=arguments.notes))
+        shown = comparison.Shown(every_note=arguments.notes)
+        command_line.output.print_result(result, published=published, shown=shown)
 
 
 def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> tuple[list[str], bool | None]:
@@ -119,16 +121,9 @@ def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> tupl
     return study.runs_for(tasks, arguments.of), study.select_on_half
 
 
-def _print(submission: Submission, published: comparison.PublishedChoice) -> None:
+def _print(submission: Submission) -> None:
     from benchrunner_submit.submission_files.manifests import manifest_path
-    from benchrunner_submit.submissions import submission_figures
 
-    figures = submission.figures
-    if published.requested or any(figure.published for figure in figures):
-        notes = list(submission_figures.footnotes(figures, published))
-        if submission.select_on_half:
-            notes.insert(0, submission_figures.HELD_OUT_NOTE)
-        command_line.output.print_table(submission_figures.as_table(figures), notes, title=submission_figures.TITLE)
     board = submission.board
     for file in submission.manifest.filled:
         print_line(f"  {file.file} is filled: {file.filled}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import Answers, Leaderboard, Pair, RequestError, Score, Task, Term
+from benchrunner import Answers, Leaderboard, Pair, RequestError, Task
 from benchrunner.results import (
     Executor,
     Fit,
@@ -25,9 +25,15 @@ from benchrunner.results import (
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import Manifest
 from benchrunner_submit.submission_files.writing import submission_path, turn_at, write_with_manifest
-from benchrunner_submit.submissions import gaps, submission_figures
-from benchrunner_submit.submissions.submission_answers import answers, ensembles_of, selected, together
-from benchrunner_submit.submissions.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
+from benchrunner_submit.submissions import gaps
+from benchrunner_submit.submissions.submission_answers import (
+    answers,
+    ensembles_of,
+    scores_of_result,
+    scores_of_runs,
+    selected,
+    together,
+)
 
 _WITHOUT_FITTING = ("precision", "keep", "select_on_half")
 """Options that may be given for finished runs, which are not fitted again."""
@@ -47,22 +53,16 @@ class Submission:
     """Result of `find_faults`: empty if the leaderboard would accept the submission."""
     result: Result | None = None
     """The study whose selected fits answer; None if finished runs or the majority answer."""
-    figures: tuple[DevFigure, ...] = ()
-    """Figures on dev of the fits or runs that answer, each with the published figures that measure the same."""
-    select_on_half: bool = False
-    """Whether the figures on dev are of the half of its rows that did not select."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the submission, and the result of its study, as JSON values."""
+    def as_json(self, published: comparison.PublishedChoice = comparison.NOTHING_PUBLISHED) -> dict[str, Any]:
+        """Return the submission, and the result of its study beside published figures, as JSON values."""
         return {
             "board": self.board.name,
             "url": self.board.url,
             "path": self.path,
             "manifest": self.manifest.content(),
             "faults": self.faults,
-            "result": None if self.result is None else comparison.as_json(self.result),
-            "select_on_half": self.select_on_half,
-            **submission_figures.as_json(self.figures),
+            "result": None if self.result is None else comparison.as_json(self.result, published),
         }
 
 
@@ -80,7 +80,6 @@ def write_submission(
     executor: Executor | None = None,
     show_progress: bool = False,
     on_result: Callable[[Result], object] = lambda result: None,
-    published: comparison.PublishedChoice | None = None,
 ) -> Submission:
     """Fit what is not fitted, answer every test split, and write the archive or folder with its manifest.
 
@@ -90,13 +89,11 @@ def write_submission(
     and where no file would hold answers of a model, a `RequestError` lists them before anything is fitted.
     Without `official_counts` in the workspace's settings, files have as many rows as their splits, as demo data needs.
     `path` is the archive, or a folder that gets an archive with the board's usual name. `on_result` is called with the
-    study's result before the test splits are answered. `published` are the published figures that stand beside the
-    figures on dev; None means those that the leaderboards show by default. Where half of dev selected the finished
-    runs, `options` say so with `select_on_half`: figures on dev are then of the other half.
+    study's result before the test splits are answered. Where half of dev selected the finished runs, `options` say so
+    with `select_on_half`: the scores on dev in the manifest are then of the other half.
     """
     options = options or StudyOptions()
-    select_on_half = options.select_on_half or False
-    if ensemble and select_on_half:
+    if ensemble and options.select_on_half:
         runner = cells.LimitedRunners(runner).of(cells.Fitting(select_on_half=True))
     _check_source(backbone, ensemble, options, executor)
     board.check_takes_files()
@@ -121,19 +118,16 @@ def write_submission(
         source = selected(part, result.cells, runner)
         scores = scores_of_result(result)
     given = answers(part, source, settled.filled, runner)
-    values = {pair: _with_dev(pair[0], value, scores, options) for pair, value in given.items()}
+    values = {pair: _with_dev(value, scores.get(pair[0], {}), options) for pair, value in given.items()}
     is_official = runner.workspace.settings.official_counts
     manifest, faults = _written_and_checked(part, path, values, settled.left_out, has_official_rows=is_official)
-    published = published or comparison.choose_published(runner.plugins.leaderboards.values())
-    figures = dev_figures(settled.tasks, scores, published)
-    return Submission(board, path, manifest, faults, result, figures, select_on_half)
+    return Submission(board, path, manifest, faults, result)
 
 
-def _with_dev(task: str, value: Answers, scores: Mapping[Term, Score], options: StudyOptions) -> Answers:
+def _with_dev(value: Answers, dev: Mapping[str, float], options: StudyOptions) -> Answers:
     """Return answers with the scores on dev of what gave them, and how dev was limited; filled-in answers have none."""
     if value.filled:
         return value
-    dev = _dev_scores(task, scores)
     limit_dev = options.limit_dev if value.fit else None
     select_on_half = (options.select_on_half or False) and bool(dev)
     return replace(value, dev=dev, limit_dev=limit_dev, select_on_half=select_on_half)
@@ -158,15 +152,6 @@ def _written_and_checked(
         checked_by = None if has_official_rows else manifest
         faults = tuple(find_faults(board, file, manifest=checked_by, tables=tables))
     return manifest, faults
-
-
-def _dev_scores(task: str, scores: Mapping[Term, Score]) -> dict[str, float]:
-    """Return the scores of a task on dev by split and metric, as the manifest has them."""
-    values = {}
-    for term, score in scores.items():
-        if term.task == task and score.value is not None:
-            values[f"{term.split} {term.metric}"] = score.value
-    return values
 
 
 def _check_source(

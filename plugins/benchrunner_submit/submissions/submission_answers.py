@@ -1,4 +1,4 @@
-"""Answers of fits to the splits that a leaderboard wants."""
+"""Answers of fits to the splits that a leaderboard wants, and the scores on dev of what answers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchrunner import Answers, Leaderboard, Pair, RequestError, Task
-from benchrunner.results import CellResult, Fit, Runner, answer, cells, find_run, predict, predicting
+from benchrunner import Answers, BenchrunnerError, Leaderboard, Pair, RequestError, Task
+from benchrunner.results import CellResult, Fit, Result, Runner, answer, cells, find_run, predict, predicting
 
 AnswerSource = Callable[[Task, str], Answers]
 """Gives the answers to a task's split: from the fits of a study, or from an ensemble."""
 Collected = dict[Pair, Answers]
 """The answers to each split that a leaderboard wants."""
+DevScores = dict[str, dict[str, float]]
+"""Task -> split and metric, such as "dev accuracy" -> score. Scores that cannot be computed are absent."""
 
 
 def answers(board: Leaderboard, source: AnswerSource, filled: Mapping[Pair, Answers], runner: Runner) -> Collected:
@@ -77,3 +79,29 @@ def _with_origin(values: Answers, fits: Sequence[Fit]) -> Answers:
         if fit.recipe.limit_train is not None:
             limits.append(fit.recipe.limit_train)
     return replace(values, backbone=", ".join(backbones), limit_train=min(limits, default=None))
+
+
+def scores_of_result(result: Result) -> DevScores:
+    """Return the dev scores of the fits that a study selected."""
+    scores = DevScores()
+    for cell in result.cells:
+        for term, figure in cell.figures.items():
+            if term.split in cell.cell.task.named("dev") and figure.best.value is not None:
+                scores.setdefault(term.task, {})[f"{term.split} {term.metric}"] = figure.best.value
+    return scores
+
+
+def scores_of_runs(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> DevScores:
+    """Return the dev scores of finished runs; the runs of one task answer together."""
+    scores = DevScores()
+    for name, references in ensembles.items():
+        scores[name] = {}
+        for split in runner.plugins.tasks.find(name).named("dev"):
+            try:
+                of_split = answer(references, runner, split=split).scores
+            except BenchrunnerError:  # the submission does not need them
+                continue
+            for metric, score in of_split.items():
+                if score.value is not None:
+                    scores[name][f"{split} {metric}"] = score.value
+    return scores
