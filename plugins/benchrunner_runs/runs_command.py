@@ -19,7 +19,6 @@ from benchrunner_runs.summaries import RunSummary, chosen_runs, list_runs, recip
 
 if TYPE_CHECKING:
     from benchrunner import Task
-    from benchrunner.results import Plugins
     from benchrunner_runs.details import RunDetails
     from benchrunner_runs.removal import Removal
 
@@ -120,8 +119,7 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
         return
     shown = chosen if arguments.all else chosen[:NEWEST]
     ids = short_ids(run.id for run in summaries)
-    rows = _rows(shown, arguments.plugins)
-    _print_rows(_HEADER, [(ids[run.id], *row) for run, row in zip(shown, rows, strict=True)])
+    _print_rows(_HEADER, [(ids[run.id], *_row(run, arguments.plugins.tasks)) for run in shown])
     if len(shown) < len(chosen):
         notes.append(f"and {len(chosen) - len(shown):,} more: --all lists them; --task, --backbone and --status choose")
     for note in (*notes, _sum(chosen, runs)):
@@ -147,27 +145,15 @@ _RIGHT = {4, 6}
 """Columns that are aligned at the right."""
 
 
-def _scales(task: Task) -> dict[str, float]:
-    return {metric.name: metric.scale for metric in task.metrics}
-
-
-def _rows(chosen: Sequence[RunSummary], plugins: Plugins) -> list[tuple[str, ...]]:
-    """Return the cells of runs, without their ids. Without runs no task is loaded."""
-    usual = dict[str, float]()
-    for task in plugins.tasks.values() if chosen else ():
-        usual |= _scales(task)
-    return [_row(run, plugins.tasks, usual) for run in chosen]
-
-
-def _row(run: RunSummary, tasks: Mapping[str, Task], usual: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the cells of a run without its id. Unknown tasks have the `usual` scale of the name of their metric."""
+def _row(run: RunSummary, tasks: Mapping[str, Task]) -> tuple[str, ...]:
+    """Return the cells of a run without its id. Scores of unknown tasks are shown in percent."""
     from benchrunner import Metric
 
     score = run.status
     if run.score is not None:
-        own = _scales(tasks[run.task]) if run.task in tasks else usual
-        scale = own.get(run.metric, Metric.scale)
-        score = f"{run.score * scale:.1f} {run.metric}"
+        metrics = tasks[run.task].metrics if run.task in tasks else ()
+        scales = {metric.name: metric.scale for metric in metrics}
+        score = f"{run.score * scales.get(run.metric, Metric.scale):.1f} {run.metric}"
     size = size_text(run.sizes.total)
     return (run.task, run.backbone or "-", recipe_text(run), score, _minute(run.date), size)
 
