@@ -20,8 +20,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         dest="data",
         type=Path,
         metavar="FILE",
-        help="with 'task': write no package but NAME.toml beside this file of CSV, TSV, JSON lines or Parquet, and "
-        "guess what it asks",
+        help="with 'task': write no package but NAME.toml beside this table (CSV, TSV, JSON lines, Parquet), whose "
+        "texts and labels are guessed",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write, which must not exist (default: NAME)")
     command_line.options.add_json(parser, "print the folder and its files as JSON")
@@ -53,20 +53,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write_task_file(arguments: argparse.Namespace) -> int:
     """Guess a task from a data file and write its TOML file; print what was guessed."""
-    from benchrunner_kit.guessing import guessed, write_task_file
+    from benchrunner_files.guessing import guessed
 
     if arguments.kind != "task":
         raise RequestError(f"--from is for a task: 'benchrunner new task --from {arguments.data}'.")
+    if arguments.out is not None:
+        raise RequestError("The task file stands beside its data: leave --out out, and give a NAME.")
     guess = guessed(arguments.data)
-    path = write_task_file(guess, arguments.data, arguments.name, arguments.out)
+    path = guess.write(arguments.data, arguments.name)
     if arguments.json:
-        command_line.output.print_json({"file": path, "guessed": guess.said, "unsure": guess.unsure})
+        command_line.output.print_json({"file": path, "text": guess.text, "notes": guess.notes})
         return command_line.output.DONE
-    print_line(f"{path} is a task. Guessed from {arguments.data}:")
-    for line in guess.said:
+    print_line(f"{path} is a task, guessed from {arguments.data}:")
+    for line in guess.text.splitlines():
         print_line(f"  {line}")
-    for line in guess.unsure:
-        print_line(f"  look at this: {line}")
-    backbone = "B" if "dev" in guess.tables["splits"] else "B --folds 5"
+    for note in guess.notes:
+        print_line(f"look at this: {note}")
+    backbone = "B" if "dev" in guess.keys["splits"] else "B --folds 5"
     print_line(f"Try it: benchrunner run {shlex.quote(str(path))} --backbone {backbone}")
     return command_line.output.DONE

@@ -1,4 +1,4 @@
-"""Runs for benchrunner: what a runs folder holds, listed, shown, compared, exported and removed."""
+"""Runs for benchrunner: what a runs folder holds, listed, shown, exported and removed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from benchrunner import Commands, hookimpl
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "list, show, compare and remove the fits in the runs folder"
+    about = "list, show and remove the fits in the runs folder"
     cli.add_parser("runs", help=about, module="benchrunner_runs.runs_command")
     about = "write a finished fit as a checkpoint that other libraries load"
     cli.add_parser("export", help=about, module="benchrunner_runs.export_command")

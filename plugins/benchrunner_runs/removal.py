@@ -9,7 +9,7 @@ from typing import final
 
 from benchrunner import RequestError
 from benchrunner.results import find_run, kept_studies, remove_leftovers
-from benchrunner_runs.sizes import Sizes, sizes_of, sum_of
+from benchrunner_runs.sizes import sizes_of
 
 KEEP = ("selected", "none")
 """Values of `keep` of `prune_runs`."""
@@ -56,12 +56,12 @@ def remove_runs(runs: Path, references: Sequence[str], *, force: bool = False, d
     busy = [folder.path.name for folder in folders if folder.is_in_use]
     if busy:
         raise RequestError(f"Another process works on the run {', '.join(busy)}. Nothing was removed.")
-    sizes = sum_of(sizes_of(folder.path) for folder in folders)
+    size = sum(sizes_of(folder.path).total for folder in folders)
     if not dry_run:
         for folder in folders:
             if not folder.remove():
                 raise RequestError(f"Another process began to work on the run {folder.path.name}: try again later.")
-    return Removal(tuple(folder.path.name for folder in folders), sizes.total)
+    return Removal(tuple(folder.path.name for folder in folders), size)
 
 
 def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> Removal:
@@ -114,9 +114,3 @@ def _has_backbone(path: Path) -> bool:
         return bool(find_run(path.parent, str(path)).fit().backbone)
     except RequestError:
         return False
-
-
-def disk_usage(runs: Path) -> tuple[dict[str, Sizes], Removal]:
-    """Return the size of each run, and what `prune_runs` would remove."""
-    sizes = {path.parent.name: sizes_of(path.parent) for path in sorted(runs.glob("[!.]*/fit.json"))}
-    return sizes, prune_runs(runs, dry_run=True)

@@ -1,4 +1,4 @@
-"""Command `runs`: list what is in the runs folder, look at runs, compare two of them, and remove what is not needed.
+"""Command `runs`: list what is in the runs folder, look at runs, and remove what is not needed.
 
 What only other actions than the list need is imported by them: the list is short work.
 """
@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from benchrunner import RequestError, UnknownName, print_line, print_note, printable
 from benchrunner.results import command_line
-from benchrunner_runs.sizes import size_text, sum_of
+from benchrunner_runs.sizes import size_text
 from benchrunner_runs.summaries import RunSummary, chosen_runs, list_runs, recipe_text, short_ids, sorted_runs
 
 if TYPE_CHECKING:
     from benchrunner import Task
-    from benchrunner.results import Plugins
     from benchrunner_runs.details import RunDetails
     from benchrunner_runs.removal import Removal
 
@@ -50,9 +49,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     _add_listing(add("list", "a line for each fit (default)", _list))
     show = add("show", "everything about a fit: identity, numerics, scores, sizes; of a kept study, its table", _show)
     show.add_argument("id", metavar="RUN", help=f"{RUN}; or the name of a kept study")
-    diff = add("diff", "what differs between two fits", _diff)
-    diff.add_argument("id", metavar="RUN", help=RUN)
-    diff.add_argument("other", metavar="OTHER", help="the run to compare with")
     remove = add("rm", "remove whole runs", _remove)
     remove.add_argument("ids", nargs="+", metavar="RUN", help=RUN)
     _add_dry_run(remove)
@@ -67,7 +63,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="keep the weights that a kept study selected (default), or none",
     )
     _add_dry_run(prune)
-    add("du", "sizes of weights, outputs, predictions and records", _usage)
     add("studies", "the kept studies", _studies)
 
 
@@ -124,8 +119,7 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
         return
     shown = chosen if arguments.all else chosen[:NEWEST]
     ids = short_ids(run.id for run in summaries)
-    rows = _rows(shown, arguments.plugins)
-    _print_rows(_HEADER, [(ids[run.id], *row) for run, row in zip(shown, rows, strict=True)])
+    _print_rows(_HEADER, [(ids[run.id], *_row(run, arguments.plugins.tasks)) for run in shown])
     if len(shown) < len(chosen):
         notes.append(f"and {len(chosen) - len(shown):,} more: --all lists them; --task, --backbone and --status choose")
     for note in (*notes, _sum(chosen, runs)):
@@ -151,27 +145,15 @@ _RIGHT = {4, 6}
 """Columns that are aligned at the right."""
 
 
-def _scales(task: Task) -> dict[str, float]:
-    return {metric.name: metric.scale for metric in task.metrics}
-
-
-def _rows(chosen: Sequence[RunSummary], plugins: Plugins) -> list[tuple[str, ...]]:
-    """Return the cells of runs, without their ids. Without runs no task is loaded."""
-    usual = dict[str, float]()
-    for task in plugins.tasks.values() if chosen else ():
-        usual |= _scales(task)
-    return [_row(run, plugins.tasks, usual) for run in chosen]
-
-
-def _row(run: RunSummary, tasks: Mapping[str, Task], usual: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the cells of a run without its id. Unknown tasks have the `usual` scale of the name of their metric."""
+def _row(run: RunSummary, tasks: Mapping[str, Task]) -> tuple[str, ...]:
+    """Return the cells of a run without its id. Scores of unknown tasks are shown in percent."""
     from benchrunner import Metric
 
     score = run.status
     if run.score is not None:
-        own = _scales(tasks[run.task]) if run.task in tasks else usual
-        scale = own.get(run.metric, Metric.scale)
-        score = f"{run.score * scale:.1f} {run.metric}"
+        metrics = tasks[run.task].metrics if run.task in tasks else ()
+        scales = {metric.name: metric.scale for metric in metrics}
+        score = f"{run.score * scales.get(run.metric, Metric.scale):.1f} {run.metric}"
     size = size_text(run.sizes.total)
     return (run.task, run.backbone or "-", recipe_text(run), score, _minute(run.date), size)
 
@@ -270,29 +252,6 @@ def _joined(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
-def _diff(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner_runs.details import diff_runs
-
-    difference = diff_runs(runs, arguments.id, arguments.other)
-    if arguments.json:
-        command_line.output.print_json(difference)
-        return
-    titles = {
-        "names, which are not part of the identity": difference.names,
-        "identity (what was asked)": difference.identity,
-        "numerics (how it was computed)": difference.numerics,
-        "outcome": difference.outcome,
-    }
-    print_line(f"{difference.left} | {difference.right}")
-    for title, values in titles.items():
-        print_line(title + ("" if values else ": nothing differs"))
-        rows = list[tuple[str, str]]()
-        for name, pair in values.items():
-            texts = ["-" if value is None else str(value) for value in pair]
-            rows.append((name, " | ".join(texts)))
-        command_line.output.print_columns(rows)
-
-
 def _remove(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner_runs.removal import remove_runs
 
@@ -317,21 +276,6 @@ def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -
     print_line(f"{len(removal.removed):,} {what}, {size_text(removal.bytes)}, {verb}")
     if removal.in_use:
         print_note(f"left alone, because another process works on them: {', '.join(removal.in_use)}")
-
-
-def _usage(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner_runs.removal import disk_usage
-
-    sizes, removal = disk_usage(runs)
-    total = sum_of(sizes.values())
-    if arguments.json:
-        command_line.output.print_json({"folder": runs, "total": total, "prunable": removal, "runs": sizes})
-        return
-    command_line.output.print_columns((kind, size_text(size)) for kind, size in total.of_kinds.items())
-    print_line(f"{len(sizes):,} run(s) in {runs}, {size_text(total.total)}")
-    print_line(
-        f"'benchrunner runs prune' would remove the weights of {len(removal.removed)}: {size_text(removal.bytes)}"
-    )
 
 
 def _studies(arguments: argparse.Namespace, runs: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -22,9 +22,9 @@ OTHER = "records"
 @final
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of a run folder, or of several."""
+    """Bytes of a run folder."""
 
-    of_kinds: Mapping[str, int] = field(default_factory=dict)
+    of_kinds: Mapping[str, int]
     """Bytes of `weights`, `checkpoints`, `outputs`, `predictions` and `records`."""
 
     @property
@@ -57,15 +57,6 @@ def sizes_of(folder: str | Path) -> Sizes:
 def sizes_of_files(files: Files) -> Sizes:
     """Add the sizes of files. Files that vanish meanwhile count nothing."""
     return Sizes({kind: sum(map(_size, entries)) for kind, entries in files.items()})
-
-
-def sum_of(sizes: Iterable[Sizes]) -> Sizes:
-    """Add the sizes of several runs."""
-    total = dict.fromkeys((*KINDS.values(), OTHER), 0)
-    for part in sizes:
-        for kind, size in part.of_kinds.items():
-            total[kind] += size
-    return Sizes(total)
 
 
 def size_text(size: int) -> str:

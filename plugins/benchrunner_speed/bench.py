@@ -14,7 +14,6 @@ from torch import nn
 
 from benchrunner import Recipe
 from benchrunner.engine import Dropout, Encoder, Features, FlatBatch, collate, flushed_denormals, optimizer, rounding
-from benchrunner_speed.energy import counters, joules
 from benchrunner_speed.peak_memory import peak_bytes
 
 if TYPE_CHECKING:
@@ -91,11 +90,6 @@ class Bench:
         """Return the seconds of one training step of the encoder and a linear head: the mean of some steps."""
         with flushed_denormals():
             return self._timed(lambda: self._step(sequences, length), passes)
-
-    def energy(self, sequences: int, length: int, passes: int) -> float:
-        """Return the joules of one forward pass: the mean of some passes."""
-        work: Callable[[], float] = lambda: self.predict(sequences, length, passes)  # noqa: E731
-        return joules(work, counters()) / passes
 
     def peak(self) -> int:
         """Return the most bytes that this process has had in memory."""

@@ -45,10 +45,6 @@ class Estimate:
         ends = sorted((function(self.low), function(self.high)))
         return Estimate(function(self.value), *ends)
 
-    def overlaps(self, other: Estimate) -> bool:
-        """Whether the intervals have a value in common."""
-        return self.low <= other.high and other.low <= self.high
-
 
 def coverage(count: int, rank: int) -> float:
     """Return how often the interval from the value of this rank, from below, to that from above has the median."""

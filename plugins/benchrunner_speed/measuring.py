@@ -9,7 +9,6 @@ from typing import Literal, final
 
 from benchrunner import Recipe
 from benchrunner_speed.bench import Facts
-from benchrunner_speed.energy import absence
 from benchrunner_speed.intervals import Estimate, verdict
 from benchrunner_speed.machine import Machine, machine_of
 from benchrunner_speed.settings import SpeedSettings
@@ -28,8 +27,6 @@ class Timing:
     length: int
     batch: int
     seconds: tuple[float, ...]
-    energy: float | None = None
-    """Joules of a pass; None where they are not measured."""
 
     @property
     def latency(self) -> Estimate:
@@ -100,8 +97,8 @@ def measure(
         if settings.training and times_training:
             shapes += _training_shapes(workers, footprints, settings)
         timings = _in_turns(workers, shapes, settings.repeats, note)
-    without_energy = absence() if device == "cpu" else "energy is absent: it is measured for processors only"
-    notes += [text for text in (without_energy, machine.busy_note) if text]
+    if machine.busy_note:
+        notes.append(machine.busy_note)
     verdicts = tuple(_verdicts(timings, settings))
     return Measurement(machine, settings, tuple(footprints), tuple(timings), tuple(notes), verdicts)
 
@@ -198,10 +195,7 @@ def _in_turns(
             seconds[shape].append(workers[shape.system].ask(*asked))
     timings = []
     for shape, values in seconds.items():
-        energy = None
-        if shape.kind == "predict" and not absence():
-            energy = workers[shape.system].ask("energy", shape.batch, shape.length, shape.passes)
-        timings.append(Timing(shape.system, shape.kind, shape.length, shape.batch, tuple(values), energy))
+        timings.append(Timing(shape.system, shape.kind, shape.length, shape.batch, tuple(values)))
     return timings
 
 

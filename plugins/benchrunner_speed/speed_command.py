@@ -12,7 +12,7 @@ from benchrunner_speed.settings import SpeedSettings
 
 if TYPE_CHECKING:
     from benchrunner_speed.intervals import Estimate
-    from benchrunner_speed.measuring import Measurement, Timing
+    from benchrunner_speed.measuring import Measurement
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -111,14 +111,12 @@ def _needs(measured: Measurement) -> Iterator[tuple[str, ...]]:
 
 
 def _speeds(measured: Measurement) -> Iterator[tuple[str, ...]]:
-    shows_energy = any(timing.energy is not None for timing in measured.timings)
-    yield "backbone", "tokens", "batch", "latency, ms [95 %]", "tokens/s [95 %]", *(["J/token"] * shows_energy)
+    yield "backbone", "tokens", "batch", "latency, ms [95 %]", "tokens/s [95 %]"
     for timing in measured.timings:
         name = f"{timing.system}, training" if timing.kind == "train" else timing.system
         shape = (f"{timing.length:,}", f"{timing.batch:,}")
         milliseconds = timing.latency.mapped(lambda seconds: 1000 * seconds)
-        shown = (_text(milliseconds, _digits), _text(timing.rate, comparison.prefixed))
-        yield name, *shape, *shown, *([_energy(timing)] * shows_energy)
+        yield name, *shape, _text(milliseconds, _digits), _text(timing.rate, comparison.prefixed)
 
 
 def _text(estimate: Estimate, written: Callable[[float], str]) -> str:
@@ -128,7 +126,3 @@ def _text(estimate: Estimate, written: Callable[[float], str]) -> str:
 def _digits(value: float) -> str:
     """Write a number with three digits, or all digits before the point."""
     return f"{value:,.0f}" if value >= 99.95 else f"{value:#.3g}"
-
-
-def _energy(timing: Timing) -> str:
-    return "-" if timing.energy is None else f"{timing.energy / timing.batch / timing.length:.3g}"

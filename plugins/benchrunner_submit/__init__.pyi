@@ -23,7 +23,6 @@ from benchrunner_submit.prediction_files import (
 from benchrunner_submit.submission_files.checking import find_faults as find_faults
 from benchrunner_submit.submission_files.manifests import Manifest as Manifest, read_manifest as read_manifest
 from benchrunner_submit.submission_files.writing import write_answers as write_answers
-from benchrunner_submit.submissions.rehearsal import Rehearsal as Rehearsal, rehearse_submission as rehearse_submission
 from benchrunner_submit.submissions.submission import Submission as Submission, write_submission as write_submission
 from benchrunner_submit.submissions.submission_check import (
     CheckedSubmission as CheckedSubmission,

@@ -12,9 +12,8 @@ from benchrunner.results import command_line, output_places
 
 if TYPE_CHECKING:
     from benchrunner import Leaderboard
-    from benchrunner.results import Result, Runner, StudyOptions, comparison
+    from benchrunner.results import Result, comparison
     from benchrunner_submit.submission_files.manifests import Manifest
-    from benchrunner_submit.submissions.rehearsal import Rehearsal
     from benchrunner_submit.submissions.submission import Submission
 
 
@@ -40,12 +39,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "the archive and the manifest say so",
     )
     parser.add_argument(
-        "--rehearse",
-        action="store_true",
-        help="try everything on a few rows, of --data or generated, in minutes: fits, answers, files, check; the "
-        "archive is marked, so that nobody hands it in",
-    )
-    parser.add_argument(
         "--out", type=Path, default=Path(), metavar="PATH", help="the archive, or a folder for it (default: .)"
     )
     parser.add_argument("--notes", action="store_true", help="print all notes on the fits, not one of each kind")
@@ -62,14 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     options, output = command_line.options, command_line.output
     board = arguments.plugins.leaderboards.find(arguments.board)
+    if arguments.published is not None and arguments.backbone is None:
+        raise RequestError("Finished runs have no table that --published could stand in: leave it out.")
     published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
     runner = options.runner(arguments)
     runs = _runs(arguments, board, runner.workspace.runs)
     chosen = options.study_options(arguments)
     if chosen.folds is not None:
         raise RequestError("A submission is answered by a fit to all rows: leave --folds out.")
-    if arguments.rehearse:
-        return _rehearsed(arguments, board, runner, chosen)
     with output.reserved_for_json(arguments.json):
         submission = write_submission(
             board,
@@ -83,66 +76,22 @@ def run(arguments: argparse.Namespace) -> int:
             options=chosen,
             executor=options.executor(arguments),
             show_progress=not arguments.quiet,
-            on_result=partial(_print_result, arguments),
-            published=published,
+            on_result=partial(_print_result, arguments, published),
         )
     if arguments.json:
-        output.print_json(submission)
+        output.print_json(submission.as_json(published))
     else:
-        _print(submission, published)
+        _print(submission)
     return output.FAILED if submission.faults else output.DONE
 
 
-def _print_result(arguments: argparse.Namespace, result: Result) -> None:
+def _print_result(arguments: argparse.Namespace, published: comparison.PublishedChoice, result: Result) -> None:
     """Print the table of the fits that answer, unless standard output is for JSON."""
     from benchrunner.results import comparison
 
     if not arguments.json:
-        command_line.output.print_result(result, shown=comparison.Shown(every_note=arguments.notes))
-
-
-def _rehearsed(arguments: argparse.Namespace, board: Leaderboard, runner: Runner, chosen: StudyOptions) -> int:
-    """Write a rehearsal; exit code 1 if the leaderboard or missing data would stop the real submission."""
-    from benchrunner_submit.submissions.rehearsal import rehearse_submission
-
-    options, output = command_line.options, command_line.output
-    if arguments.backbone is None:
-        raise RequestError("Finished runs need no rehearsal, since nothing is fitted: leave --rehearse out.")
-    for name in ("fill", "partial"):
-        if getattr(arguments, name):
-            raise RequestError(f"A rehearsal leaves out what is missing, and says so: leave --{name} out.")
-    with output.reserved_for_json(arguments.json):
-        rehearsal = rehearse_submission(
-            board,
-            arguments.out,
-            runner,
-            backbone=arguments.backbone,
-            tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
-            options=chosen,
-            executor=options.executor(arguments),
-            show_progress=not arguments.quiet,
-        )
-    if arguments.json:
-        output.print_json(rehearsal)
-    else:
-        _print_rehearsal(rehearsal)
-    return output.FAILED if rehearsal.faults or rehearsal.stops else output.DONE
-
-
-def _print_rehearsal(rehearsal: Rehearsal) -> None:
-    count, board = len(rehearsal.manifest.files), rehearsal.board
-    for fault in rehearsal.faults:
-        print_line(fault)
-    if not rehearsal.faults:
-        files = "1 file has" if count == 1 else f"{count} files have"
-        print_line(f"{rehearsal.path}: {files} the form that {board.title} asks for, but for the number of rows.")
-    print_line(f"It is a rehearsal, which must not be handed in: {rehearsal.manifest.marks.rehearsal}.")
-    if rehearsal.stops:
-        print_line("This would stop the real submission:")
-        for stop in rehearsal.stops:
-            print_line(f"  - {stop}")
-    if board.note:
-        print_line(board.note)
+        shown = comparison.Shown(every_note=arguments.notes)
+        command_line.output.print_result(result, published=published, shown=shown)
 
 
 def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list[str]:
@@ -168,14 +117,9 @@ def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list
     return study.runs_for(tasks, arguments.of)
 
 
-def _print(submission: Submission, published: comparison.PublishedChoice) -> None:
+def _print(submission: Submission) -> None:
     from benchrunner_submit.submission_files.manifests import manifest_path
-    from benchrunner_submit.submissions import submission_figures
 
-    figures = submission.figures
-    if published.requested or any(figure.published for figure in figures):
-        notes = list(submission_figures.footnotes(figures, published))
-        command_line.output.print_table(submission_figures.as_table(figures), notes, title=submission_figures.TITLE)
     board = submission.board
     for file in submission.manifest.filled:
         print_line(f"  {file.file} is filled: {file.filled}")
@@ -195,6 +139,6 @@ def _print(submission: Submission, published: comparison.PublishedChoice) -> Non
 
 def _verdict(manifest: Manifest) -> str:
     """Say of a submission without faults whether all of it is there, and answered by models of all rows."""
-    if manifest.marks.missing:
+    if manifest.missing:
         return "holds what there is for"
     return "has every file, but read the remarks above before you hand it in to" if manifest.remarks else "is ready for"

@@ -98,20 +98,15 @@ def test_a_board_that_takes_no_files_is_listed_and_refuses_files(shell: Shell) -
     assert shell("demo", "--out", "demo", "--device", "cpu", "--jobs", "1", "--quiet")[1].count("3. Wrote") == 1
 
 
-def test_submit_shows_dev_beside_published_test_figures(shell: Shell) -> None:
+def test_submit_shows_published_figures_in_its_table(shell: Shell) -> None:
     published_shell(shell)
     submit = ("submit", "moods", "--backbone", "words", *shell.folders(), *QUIET)
     out = shell.done(*submit)
-    before, after = out.split("your figures on dev, and published figures on dev and test\n")
-    assert "published" not in before and "[95 %]" in before  # of all restarts, before the test rows are answered
-    lines = [line.split("│")[1:-1] for line in after.splitlines() if "Mercury" in line and "│" in line]
-    assert [list(map(str.strip, line)) for line in lines] == [
-        ["Mercury", "", "81.5", "80.5"],
-        ["Mercury", "", "11.1", "-"],
-    ]
-    assert "published test figures are of other rows than ours, which are of dev" in after
-    assert after.index("published: Mercury (dev and test): Nobody 2019, Table 1\n") < after.index("is ready for moods")
-    assert "published" not in shell(*submit, "--published", "none")[1]
+    assert "Mercury" in out and out.index("[95 %]") < out.index("is ready for moods")
+    assert "published test figures are of other rows than ours, which are of dev" in out
+    assert "Mercury" not in shell(*submit, "--published", "none")[1]
     assert "no published system 'nobody'" in shell.refused(*submit, "--published", "nobody")
-    [*_, last] = json.loads(shell(*submit, "--published", "all", "--json")[1])["published"]
-    assert (last["system"], last["kind"], last["figure"]) == ("Barometer", "test", 33.3)
+    result = json.loads(shell(*submit, "--published", "all", "--json")[1])["result"]
+    assert {row["system"] for row in result["published"]} == {"Mercury", "Barometer"}
+    runs = ("--ensemble", result["cells"][0]["selected"], "--published", "all")
+    assert "Finished runs have no table" in shell.refused("submit", "moods", *runs, *shell.folders())

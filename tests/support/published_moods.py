@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from benchrunner import Average, Leaderboard, PublishedColumn, PublishedRow, Suite, Term
-from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.results import comparison
+from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from inline import board
 
 TERM = Term("mine/mood", "dev", "accuracy")
@@ -33,4 +32,4 @@ def published_board() -> Leaderboard:
 
 def choice(*names: str) -> PublishedChoice:
     """Choose published figures of the board by the names of systems."""
-    return comparison.choose_published([published_board()], names or None)
+    return choose_published([published_board()], names or None)

@@ -1,15 +1,14 @@
 """Comparisons: the table of a study with published figures beside ours, its legend and its conclusion in words."""
 
 from benchrunner.fits.cost import Cost, prefixed
-from benchrunner.leaderboards.published_choice import PublishedChoice, captions, choose_published
+from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.formats import as_text
 from benchrunner.studies.comparison.json_values import as_json, series
-from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout, score_text
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.comparison.table import Layout, Line, Shown
-from benchrunner.studies.study import row_name
 
 __all__ = [
     "NOTHING_PUBLISHED",
@@ -21,13 +20,9 @@ __all__ = [
     "Shown",
     "as_json",
     "as_text",
-    "captions",
-    "choose_published",
     "conclusions",
     "layout",
     "prefixed",
     "remarks",
-    "row_name",
-    "score_text",
     "series",
 ]

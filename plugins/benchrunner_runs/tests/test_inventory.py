@@ -1,4 +1,4 @@
-"""The inventory of a runs folder: summaries, details, differences, and the time that thousands of runs take."""
+"""The inventory of a runs folder: summaries, details, and the time that thousands of runs take."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 from benchrunner import Recipe, UnknownName
 from benchrunner.io.json_form import as_json
 from benchrunner.io.locks import held
-from benchrunner_runs.details import diff_runs, run_details
+from benchrunner_runs.details import run_details
 from benchrunner_runs.sizes import size_text, sizes_of
 from benchrunner_runs.summaries import RunSummary, chosen_runs, list_runs, recipe_text, sorted_runs
 from inline import plugins
@@ -136,24 +136,6 @@ def test_details_name_everything_in_the_folder(tmp_path: Path) -> None:
         ("test", []),
     ]
     assert json.loads(json.dumps(as_json(details)))["fit"]["task"] == "mine/mood"
-
-
-def test_a_difference_tells_identity_from_numerics_and_names(tmp_path: Path) -> None:
-    left = made_run(tmp_path, score=0.5)
-    right = made_run(
-        tmp_path, score=0.75, seed=1, recipe=Recipe(lr=3e-5, sample="stratified", limit_train=8), backbone="b"
-    )
-    difference = diff_runs(tmp_path, left, right)
-    assert difference.names == {"backbone": ("words", "b")}
-    assert difference.identity == {
-        "recipe.lr": (5e-5, 3e-5),
-        "recipe.limit_train": (None, 8),
-        "recipe.sample": ("first", "stratified"),
-        "seed": (0, 1),
-    }
-    assert difference.numerics == {"threads": (1, 2)}
-    assert difference.outcome == {"mine/mood dev accuracy": (0.5, 0.75)}
-    assert diff_runs(tmp_path, left, left).identity == {}
 
 
 def test_listing_loads_no_heavy_library(tmp_path: Path) -> None:

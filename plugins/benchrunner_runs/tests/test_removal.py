@@ -12,7 +12,7 @@ from benchrunner.runs.folder import RunFolder
 from benchrunner.studies.cells import Candidate, Fitting, Selection
 from benchrunner.studies.kept.kept_study import FORMAT, KeptCell, KeptStudy
 from benchrunner.studies.study import Column, Study, System
-from benchrunner_runs.removal import disk_usage, prune_runs, remove_runs
+from benchrunner_runs.removal import prune_runs, remove_runs
 from made_runs import made_fit, made_run
 
 
@@ -89,16 +89,6 @@ def test_whole_runs_are_removed_unless_a_study_selected_them(tmp_path: Path) -> 
     assert remove_runs(tmp_path, [restart[:8], restart]).removed == (restart,)
     assert remove_runs(tmp_path, [chosen], force=True).removed == (chosen,)
     assert [path.name for path in tmp_path.iterdir()] == ["studies"]
-
-
-def test_usage_is_the_sum_of_all_runs(tmp_path: Path) -> None:
-    runs = [made_run(tmp_path, seed=seed, weights=100 * (seed + 1)) for seed in range(3)]
-    keep_study(tmp_path, runs[0], runs[0])
-    sizes, removal = disk_usage(tmp_path)
-    assert {run: size.of_kinds["weights"] for run, size in sizes.items()} == dict(
-        zip(runs, (100, 200, 300), strict=True)
-    )
-    assert (removal.bytes, set(removal.removed)) == (500, set(runs[1:]))
 
 
 def test_a_run_without_an_id_of_its_own_is_refused(tmp_path: Path) -> None:

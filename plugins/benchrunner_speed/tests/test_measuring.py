@@ -13,7 +13,7 @@ from benchrunner_kit.testing import TinyEncoder
 from benchrunner_speed import measuring
 from benchrunner_speed.bench import Facts
 from benchrunner_speed.intervals import Estimate
-from benchrunner_speed.measuring import Measurement, Timing, measure
+from benchrunner_speed.measuring import Measurement, measure
 from benchrunner_speed.operations import Operations
 from benchrunner_speed.settings import SpeedSettings
 from benchrunner_speed.worker import Place, started
@@ -46,21 +46,9 @@ def test_the_same_model_twice_has_the_same_facts(twice: Measurement) -> None:
     assert all(sentence.startswith(("16 tokens, ", "training: ")) for sentence in twice.verdicts)
 
 
-@pytest.mark.slow
-def test_the_same_model_twice_has_intervals_that_overlap(twice: Measurement) -> None:
-    """Needs a machine without other work: six rounds are few."""
-    pairs: dict[tuple[str, int, bool], list[Timing]] = {}
-    for timing in twice.timings:
-        pairs.setdefault((timing.kind, timing.length, timing.batch == 1), []).append(timing)
-    for first, *others in pairs.values():
-        for other in others:
-            assert first.rate.overlaps(other.rate)
-
-
 def test_what_stands_beside_the_figures_is_complete(twice: Measurement) -> None:
     assert "1 thread of" in twice.machine.text and "fp32, torch " in twice.machine.text
     assert "one reads at most 64 tokens: nothing at 200 tokens" in twice.notes
-    assert any(note.startswith("energy is absent") for note in twice.notes) or twice.timings[0].energy
     assert {timing.kind for timing in twice.timings} == {"predict", "train"}
     assert all(len(timing.seconds) == 6 and min(timing.seconds) > 0 for timing in twice.timings)
     for footprint in twice.footprints:

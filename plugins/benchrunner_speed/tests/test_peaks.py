@@ -1,8 +1,7 @@
-"""Memory and energy are read from the system as it gives them."""
+"""Peaks of memory are read from the system as it gives them."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from benchrunner import RequestError
 from benchrunner_speed import peak_memory
-from benchrunner_speed.energy import absence, counters, joules
 from benchrunner_speed.peak_memory import STATUS
 
 CODE = """
@@ -32,34 +30,6 @@ def test_the_peak_is_of_the_process_and_not_of_its_parent() -> None:
     before, after = map(int, run.stdout.split())
     assert len(block) > before
     assert 195_000_000 < after - before < 215_000_000  # less, where freed memory is used again
-
-
-def counter(folder: Path, name: str, energy: str) -> Path:
-    package = folder / name
-    package.mkdir(parents=True)
-    (package / "energy_uj").write_text(energy)
-    (package / "max_energy_range_uj").write_text("1000000")
-    return package / "energy_uj"
-
-
-def test_energy_is_that_of_all_processors_across_an_overflow(tmp_path: Path) -> None:
-    first, second = counter(tmp_path, "intel-rapl:0", "100000"), counter(tmp_path, "intel-rapl:1", "900000")
-    counter(tmp_path, "intel-rapl:0:0", "5")
-
-    def work() -> None:
-        first.write_text("350000")
-        second.write_text("150000")
-
-    assert joules(work, counters(tmp_path)) == pytest.approx(0.5)
-    assert absence(tmp_path) == ""
-
-
-def test_absent_energy_has_its_reason(tmp_path: Path) -> None:
-    assert "shows no counters" in absence(tmp_path)
-    file = counter(tmp_path, "intel-rapl:0", "100")
-    file.unlink()
-    assert "by the superuser only" in absence(tmp_path)
-    assert os.fspath(tmp_path) in absence(tmp_path)
 
 
 def test_a_system_that_tells_no_peak_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 
 from benchrunner import BoardFile, Leaderboard, Pair, RequestError, file_faults, quoted
 from benchrunner_submit.submission_files.archives import Entry, Unreadable, is_single, opened
-from benchrunner_submit.submission_files.manifests import REHEARSAL, Manifest, archive_digest
+from benchrunner_submit.submission_files.manifests import Manifest, archive_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_ROWS = 1_000_000
 """Largest number of rows that a manifest may give a file, unless its official number is larger."""
-IS_REHEARSAL = f"{REHEARSAL}: this is a rehearsal. Hand in what 'submit' writes without --rehearse."
-"""The fault of a rehearsal, whatever else is right about it."""
 
 
 def find_faults(
@@ -33,7 +31,7 @@ def find_faults(
     """List the faults of a submission, an archive, a folder or one file of it, in a sentence each.
 
     With a manifest, its row counts replace the official counts, the files that it names as missing are not asked for,
-    a rehearsal is no fault, and the archive must be the one that it describes.
+    and the archive must be the one that it describes.
     `tables` are the rows that the files answer, as far as they are available; `unchecked` names what needs them.
     """
     faults = list[str]()
@@ -43,11 +41,9 @@ def find_faults(
         counts = {} if faults else manifest.counts
     known = None if faults else manifest
     if known is not None:
-        board = replace(board, files=tuple(file for file in board.files if file.name not in known.marks.missing))
+        board = replace(board, files=tuple(file for file in board.files if file.name not in known.missing))
     try:
         with opened(path) as entries:
-            if any(entry.name == REHEARSAL for entry in entries) and not (known and known.marks.rehearsal):
-                faults.append(IS_REHEARSAL)
             assigned, faults_of_names = _assigned(board, path, entries)
             faults += faults_of_names
             for file in board.files:
@@ -172,7 +168,7 @@ def _assigned(board: Leaderboard, path: Path, entries: list[Entry]) -> Assigned:
     """Assign the entries of a submission to the board's files, as far as their names tell."""
     if is_single(path):
         return _assign_single(board, entries[0])
-    return _assign(board, path.name, [entry for entry in entries if entry.name != REHEARSAL])
+    return _assign(board, path.name, entries)
 
 
 def _assign_single(board: Leaderboard, entry: Entry) -> Assigned:

@@ -15,8 +15,6 @@ from benchrunner_submit.submission_files.archives import MAX_BYTES, MAX_FILES
 
 FORMAT = 2
 """Version of the manifest's format."""
-REHEARSAL = "REHEARSAL.txt"
-"""File inside of a rehearsal: no leaderboard has it, so that none takes a rehearsal for a submission."""
 
 
 @final
@@ -49,17 +47,6 @@ class FileOrigin:
 
 @final
 @dataclass(frozen=True)
-class Marks:
-    """What keeps a submission from being whole or real; both are empty for one that is to be handed in."""
-
-    missing: Mapping[str, str] = field(default_factory=dict)
-    """File of the leaderboard that was left out -> the reason."""
-    rehearsal: str = ""
-    """What a rehearsal was made of."""
-
-
-@final
-@dataclass(frozen=True)
 class Manifest:
     """Where the files of an archive come from. It is a file beside the archive, because servers refuse extra files."""
 
@@ -69,7 +56,8 @@ class Manifest:
     files: tuple[FileOrigin, ...]
     date: str
     """When the archive was written, in UTC, such as 2025-01-31T12:00:00+00:00."""
-    marks: Marks = field(default_factory=Marks)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """File of the leaderboard that was left out -> the reason."""
 
     @property
     def has_official_counts(self) -> bool:
@@ -103,12 +91,10 @@ class Manifest:
             "by models that limited dev rows selected": few_dev,
         }
         sentences = list[str]()
-        if self.marks.rehearsal:
-            sentences.append(f"A rehearsal, which must not be handed in: {self.marks.rehearsal}.")
-        if missing := self.marks.missing:
-            verb = "is" if len(missing) == 1 else "are"
-            count = f"{len(missing)} of {len(self.files) + len(missing)} files {verb} missing"
-            sentences.append(f"Incomplete: {count}: {file_faults.first_names(list(missing))}.")
+        if self.missing:
+            verb = "is" if len(self.missing) == 1 else "are"
+            count = f"{len(self.missing)} of {len(self.files) + len(self.missing)} files {verb} missing"
+            sentences.append(f"Incomplete: {count}: {file_faults.first_names(list(self.missing))}.")
         for remark, files in remarks.items():
             if files:
                 share = f"{len(files)} of {len(self.files)} files {'is' if len(files) == 1 else 'are'}"
@@ -120,7 +106,7 @@ class Manifest:
         summary = {
             "official_counts": self.has_official_counts,
             "filled_files": len(self.filled),
-            "missing_files": len(self.marks.missing),
+            "missing_files": len(self.missing),
         }
         return {"format": FORMAT, **summary, "remarks": self.remarks, **decoding.as_json(self)}
 

@@ -9,18 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from benchrunner import Answers, BoardFile, Leaderboard, Pair, RequestError
 from benchrunner.engine import write_atomically, write_folder_atomically, write_json
 from benchrunner.results import output_places
-from benchrunner_submit.submission_files.manifests import (
-    REHEARSAL,
-    FileOrigin,
-    Manifest,
-    Marks,
-    archive_digest,
-    manifest_path,
-)
+from benchrunner_submit.submission_files.manifests import FileOrigin, Manifest, archive_digest, manifest_path
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The first moment that the zip format can store."""
@@ -73,25 +67,23 @@ def write_with_manifest(
     path: Path,
     *,
     counts: Mapping[str, int] | None = None,
-    marks: Marks | None = None,
+    missing: Mapping[str, str] = MappingProxyType({}),
 ) -> Manifest:
     """Write the archive or folder at the path that `submission_path` chose, and its manifest; return the manifest.
 
-    A rehearsal has a file more, so that every server refuses it. Another process may write to the same place: call this
+    `missing` are the files that were left out, with the reasons. Another process may write to the same place: call this
     inside `turn_at`.
     """
     files = _contents(board, answers, counts or {})
-    marks = marks or Marks()
-    packed = {**files, REHEARSAL: f"{marks.rehearsal}\n".encode()} if marks.rehearsal else files
     try:
         manifest_path(path).unlink(missing_ok=True)  # the manifest of an earlier archive must not stay beside this one
         if board.is_folder:
-            write_folder_atomically(path, lambda part: _fill(part, packed))
+            write_folder_atomically(path, lambda part: _fill(part, files))
         else:
-            write_atomically(path, lambda part: _pack(part, packed))
+            write_atomically(path, lambda part: _pack(part, files))
         origins = [_origin(file, answers[file.pair], files[file.name]) for file in board.files]
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        manifest = Manifest(board.name, archive_digest(path), tuple(origins), date, marks)
+        manifest = Manifest(board.name, archive_digest(path), tuple(origins), date, missing)
         write_json(manifest_path(path), manifest.content())
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}.") from None
@@ -137,7 +129,7 @@ def _is_earlier_submission(board: Leaderboard, folder: Path) -> bool:
     if not board.is_folder or not folder.is_dir():
         return False
     names = {file.name for file in folder.iterdir()}
-    return bool(names) and names <= {REHEARSAL, *(file.name for file in board.files)}
+    return bool(names) and names <= {file.name for file in board.files}
 
 
 def _contents(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mapping[str, int]) -> dict[str, bytes]:

@@ -43,16 +43,14 @@ def settle(board: Leaderboard, missing: Gaps, runner: Runner, *, fill: bool, par
 
     With `fill` the majority answers where it can, and with `partial` files are left out.
     """
-    tasks = answered_tasks(board, missing, runner)
+    tasks = _answered_tasks(board, missing, runner)
     filled = dict[Pair, Answers]()
     if fill:
         filled, missing = fill_in(board, missing, runner)
     if missing and not partial:
         raise gaps_refused(board, missing, runner.workspace, filled=fill)
     if runner.workspace.settings.official_counts:
-        wrong = wrong_counts(board, {*filled, *missing}, runner)
-        if wrong:
-            raise wrong_counts_refused(board, wrong)
+        _check_counts(board, {*filled, *missing}, runner)
     left_out = {file.name: missing[file.pair] for file in board.files if file.pair in missing}
     return Settled(without(board, missing), tasks, filled, left_out)
 
@@ -76,7 +74,7 @@ def task_names(board: Leaderboard) -> list[str]:
     return list(dict.fromkeys(task for task, _ in board.wanted))
 
 
-def answered_tasks(board: Leaderboard, missing: Gaps, runner: Runner) -> tuple[Task, ...]:
+def _answered_tasks(board: Leaderboard, missing: Gaps, runner: Runner) -> tuple[Task, ...]:
     """Return the tasks of which a file is answered by a fit; raise a `RequestError` if there are none."""
     names = dict.fromkeys(name for name, split in board.wanted if (name, split) not in missing)
     if not names:
@@ -103,24 +101,22 @@ def without(board: Leaderboard, gaps: Gaps) -> Leaderboard:
     return replace(board, archive=archive, files=tuple(file for file in board.files if file.pair not in gaps))
 
 
-def wrong_counts(board: Leaderboard, unanswered: Collection[Pair], runner: Runner) -> list[str]:
-    """List the test files that do not have as many rows as the board wants; ask before fitting."""
+def _check_counts(board: Leaderboard, unanswered: Collection[Pair], runner: Runner) -> None:
+    """Raise a `RequestError` that lists the test files without as many rows as the board wants; ask before fitting."""
     wrong = []
     for file in board.files:
         if file.pair not in unanswered:
             rows = runner.planner.rows(runner.plugins.tasks.find(file.task), file.split)
             if len(rows) != file.rows:
-                wrong.append(f"{file.name}: {rows.origin} has {len(rows):,} rows; {board.title} wants {file.rows:,}")
-    return wrong
-
-
-def wrong_counts_refused(board: Leaderboard, wrong: Iterable[str]) -> RequestError:
-    """Return the error for test files of a wrong length."""
-    listed = "\n".join(f"  - {line}" for line in wrong)
-    return RequestError(
-        f"{board.title} would refuse answers to these files:\n{listed}\nNothing was fitted. Put the board's own test "
-        "files there. With generated or shortened files, --rehearse tries everything and writes no submission."
-    )
+                wrong.append(
+                    f"  - {file.name}: {rows.origin} has {len(rows):,} rows; {board.title} wants {file.rows:,}"
+                )
+    if wrong:
+        listed = "\n".join(wrong)
+        raise RequestError(
+            f"{board.title} would refuse answers to these files:\n{listed}\nNothing was fitted. Put the board's own "
+            "test files there."
+        )
 
 
 def gaps_refused(
@@ -138,14 +134,13 @@ def gaps_refused(
         advice.append("Or add --partial, which leaves these files out.")
     else:
         advice.append("Or write what there is: --partial leaves the other files out, --fill majority fills them in.")
-    advice.append("--rehearse tries everything on a few rows.")
     listed = _listed(board, gaps, workspace)
     return RequestError(f"{what}:\n{listed}\nNothing was fitted or written. {' '.join(advice)}")
 
 
 def _listed(board: Leaderboard, gaps: Gaps, workspace: Workspace) -> str:
     """List the gaps as lines of an error, and why the hub gave no data, if it did not."""
-    lines = [f"  - {line}" for line in described(board, gaps)]
+    lines = [f"  - {line}" for line in _described(board, gaps)]
     failure = "it is not asked with --offline" if workspace.settings.offline else workspace.hub.known_failure
     if failure and any(reason.startswith(NO_DATA) for reason in gaps.values()):
         lines.append(f"The hub gave no data: {failure}.")
@@ -161,7 +156,7 @@ def _remedies(gaps: Gaps) -> str:
     return " ".join(advice)
 
 
-def described(board: Leaderboard, gaps: Gaps) -> Iterator[str]:
+def _described(board: Leaderboard, gaps: Gaps) -> Iterator[str]:
     """Describe the gaps, a task in a line; a task that is answered in part has a line for each file without answers."""
     for name in task_names(board):
         own = {pair: gaps[pair] for pair in board.wanted if pair[0] == name and pair in gaps}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import Answers, Leaderboard, Pair, RequestError, Score, Task, Term
+from benchrunner import Answers, Leaderboard, Pair, RequestError, Task
 from benchrunner.results import (
     Executor,
     Fit,
@@ -22,11 +22,17 @@ from benchrunner.results import (
     watched,
 )
 from benchrunner_submit.submission_files.checking import find_faults
-from benchrunner_submit.submission_files.manifests import Manifest, Marks
+from benchrunner_submit.submission_files.manifests import Manifest
 from benchrunner_submit.submission_files.writing import submission_path, turn_at, write_with_manifest
-from benchrunner_submit.submissions import gaps, submission_figures
-from benchrunner_submit.submissions.submission_answers import answers, ensembles_of, selected, together
-from benchrunner_submit.submissions.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
+from benchrunner_submit.submissions import gaps
+from benchrunner_submit.submissions.submission_answers import (
+    answers,
+    ensembles_of,
+    scores_of_result,
+    scores_of_runs,
+    selected,
+    together,
+)
 
 _WITHOUT_FITTING = ("precision", "keep")
 """Options that may be given for finished runs, which are not fitted again."""
@@ -46,19 +52,16 @@ class Submission:
     """Result of `find_faults`: empty if the leaderboard would accept the submission."""
     result: Result | None = None
     """The study whose selected fits answer; None if finished runs or the majority answer."""
-    figures: tuple[DevFigure, ...] = ()
-    """Figures on dev of the fits or runs that answer, each with the published figures that measure the same."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the submission, and the result of its study, as JSON values."""
+    def as_json(self, published: comparison.PublishedChoice = comparison.NOTHING_PUBLISHED) -> dict[str, Any]:
+        """Return the submission, and the result of its study beside published figures, as JSON values."""
         return {
             "board": self.board.name,
             "url": self.board.url,
             "path": self.path,
             "manifest": self.manifest.content(),
             "faults": self.faults,
-            "result": None if self.result is None else comparison.as_json(self.result),
-            **submission_figures.as_json(self.figures),
+            "result": None if self.result is None else comparison.as_json(self.result, published),
         }
 
 
@@ -76,7 +79,6 @@ def write_submission(
     executor: Executor | None = None,
     show_progress: bool = False,
     on_result: Callable[[Result], object] = lambda result: None,
-    published: comparison.PublishedChoice | None = None,
 ) -> Submission:
     """Fit what is not fitted, answer every test split, and write the archive or folder with its manifest.
 
@@ -86,18 +88,17 @@ def write_submission(
     and where no file would hold answers of a model, a `RequestError` lists them before anything is fitted.
     Without `official_counts` in the workspace's settings, files have as many rows as their splits, as demo data needs.
     `path` is the archive, or a folder that gets an archive with the board's usual name. `on_result` is called with the
-    study's result before the test splits are answered. `published` are the published figures that stand beside the
-    figures on dev; None means those that the leaderboards show by default.
+    study's result before the test splits are answered.
     """
     options = options or StudyOptions()
-    check_source(backbone, ensemble, options, executor)
+    _check_source(backbone, ensemble, options, executor)
     board.check_takes_files()
     submission_path(board, path)  # a place that cannot be written to is an error before the data are read
     asked = None if tasks is None else [task.name for task in tasks]
     fitted = [find_run(runner.workspace.runs, run).fit().task for run in ensemble]
     board = board.with_tasks([*(asked or ()), *fitted])
     ensembles = ensembles_of(board, ensemble, runner)
-    missing = gaps_of(board, asked, ensembles, runner)
+    missing = _gaps_of(board, asked, ensembles, runner)
     settled = gaps.settle(board, missing, runner, fill=fill, partial=partial)
     part = settled.board
     path = submission_path(part, path)
@@ -113,24 +114,27 @@ def write_submission(
         source = selected(part, result.cells, runner)
         scores = scores_of_result(result)
     given = answers(part, source, settled.filled, runner)
-    values = {pair: _with_dev(pair[0], value, scores, options) for pair, value in given.items()}
-    marks, is_official = Marks(missing=settled.left_out), runner.workspace.settings.official_counts
-    manifest, faults = written_and_checked(part, path, values, marks, has_official_rows=is_official)
-    published = published or comparison.choose_published(runner.plugins.leaderboards.values())
-    figures = dev_figures(settled.tasks, scores, published)
-    return Submission(board, path, manifest, faults, result, figures)
+    values = {pair: _with_dev(value, scores.get(pair[0], {}), options) for pair, value in given.items()}
+    is_official = runner.workspace.settings.official_counts
+    manifest, faults = _written_and_checked(part, path, values, settled.left_out, has_official_rows=is_official)
+    return Submission(board, path, manifest, faults, result)
 
 
-def _with_dev(task: str, value: Answers, scores: Mapping[Term, Score], options: StudyOptions) -> Answers:
+def _with_dev(value: Answers, dev: Mapping[str, float], options: StudyOptions) -> Answers:
     """Return answers with the scores on dev of what gave them, and how dev was limited; filled-in answers have none."""
     if value.filled:
         return value
     limit_dev = options.limit_dev if value.fit else None
-    return replace(value, dev=_dev_scores(task, scores), limit_dev=limit_dev)
+    return replace(value, dev=dev, limit_dev=limit_dev)
 
 
-def written_and_checked(
-    board: Leaderboard, path: Path, values: Mapping[Pair, Answers], marks: Marks, *, has_official_rows: bool
+def _written_and_checked(
+    board: Leaderboard,
+    path: Path,
+    values: Mapping[Pair, Answers],
+    missing: Mapping[str, str],
+    *,
+    has_official_rows: bool,
 ) -> tuple[Manifest, tuple[str, ...]]:
     """Write a submission with its manifest; return the manifest, and the faults that the leaderboard would find."""
     tables = {pair: value.table for pair, value in values.items() if value.table is not None}
@@ -139,22 +143,13 @@ def written_and_checked(
         for item in board.files:
             counts[item.name] = len(values[item.pair].values)
     with output_places.file_for(path) as file, turn_at(file):
-        manifest = write_with_manifest(board, values, file, counts=counts, marks=marks)
+        manifest = write_with_manifest(board, values, file, counts=counts, missing=missing)
         checked_by = None if has_official_rows else manifest
         faults = tuple(find_faults(board, file, manifest=checked_by, tables=tables))
     return manifest, faults
 
 
-def _dev_scores(task: str, scores: Mapping[Term, Score]) -> dict[str, float]:
-    """Return the scores of a task on dev by split and metric, as the manifest has them."""
-    values = {}
-    for term, score in scores.items():
-        if term.task == task and score.value is not None:
-            values[f"{term.split} {term.metric}"] = score.value
-    return values
-
-
-def check_source(
+def _check_source(
     backbone: str | None, ensemble: Sequence[str], options: StudyOptions, executor: Executor | None
 ) -> None:
     """Raise a `RequestError` unless a backbone or runs are given; runs take no options that say how to fit."""
@@ -174,7 +169,7 @@ def check_source(
         )
 
 
-def gaps_of(
+def _gaps_of(
     board: Leaderboard, asked: Collection[str] | None, ensembles: Mapping[str, Sequence[str]], runner: Runner
 ) -> dict[Pair, str]:
     """Map what cannot be answered to the reason; `asked` are the tasks that the user names, None for all."""

@@ -1,4 +1,4 @@
-"""Answers of fits to the splits that a leaderboard wants."""
+"""Answers of fits to the splits that a leaderboard wants, and the scores on dev of what answers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchrunner import Answers, Leaderboard, Pair, RequestError, Task
-from benchrunner.results import CellResult, Fit, Runner, answer, cells, find_run, predict, predicting
+from benchrunner import Answers, BenchrunnerError, Leaderboard, Pair, RequestError, Task
+from benchrunner.results import CellResult, Fit, Result, Runner, answer, cells, find_run, predict, predicting
 
 AnswerSource = Callable[[Task, str], Answers]
 """Gives the answers to a task's split: from the fits of a study, or from an ensemble."""
 Collected = dict[Pair, Answers]
 """The answers to each split that a leaderboard wants."""
+DevScores = dict[str, dict[str, float]]
+"""Task -> split and metric, such as "dev accuracy" -> score. Scores that cannot be computed are absent."""
 
 
 def answers(board: Leaderboard, source: AnswerSource, filled: Mapping[Pair, Answers], runner: Runner) -> Collected:
@@ -37,7 +39,7 @@ def selected(board: Leaderboard, fitted: Sequence[CellResult], runner: Runner) -
         if any(file.extra_figure for file in board.files_of(task.name)):
             more = predicting.extra_figures(fit, rows, runner)
         answers = Answers(predict(fit, split, runner).answers, rows.table, more, fit.id, fit.method)
-        return with_origin(answers, [fit])
+        return _with_origin(answers, [fit])
 
     return given
 
@@ -62,12 +64,12 @@ def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> AnswerSo
         method = "ensemble" if len(references) > 1 else "finished run"
         fits = [find_run(runner.workspace.runs, reference).fit() for reference in references]
         values = Answers(answered.answers, answered.rows.table, answered.extra_figures, answered.by, method)
-        return with_origin(values, fits)
+        return _with_origin(values, fits)
 
     return given
 
 
-def with_origin(values: Answers, fits: Sequence[Fit]) -> Answers:
+def _with_origin(values: Answers, fits: Sequence[Fit]) -> Answers:
     """Add the backbones of the fits that answered, and the fewest training rows that any of them was limited to."""
     backbones: dict[str, None] = {}
     limits = []
@@ -77,3 +79,29 @@ def with_origin(values: Answers, fits: Sequence[Fit]) -> Answers:
         if fit.recipe.limit_train is not None:
             limits.append(fit.recipe.limit_train)
     return replace(values, backbone=", ".join(backbones), limit_train=min(limits, default=None))
+
+
+def scores_of_result(result: Result) -> DevScores:
+    """Return the dev scores of the fits that a study selected."""
+    scores = DevScores()
+    for cell in result.cells:
+        for term, figure in cell.figures.items():
+            if term.split in cell.cell.task.named("dev") and figure.best.value is not None:
+                scores.setdefault(term.task, {})[f"{term.split} {term.metric}"] = figure.best.value
+    return scores
+
+
+def scores_of_runs(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> DevScores:
+    """Return the dev scores of finished runs; the runs of one task answer together."""
+    scores = DevScores()
+    for name, references in ensembles.items():
+        scores[name] = {}
+        for split in runner.plugins.tasks.find(name).named("dev"):
+            try:
+                of_split = answer(references, runner, split=split).scores
+            except BenchrunnerError:  # the submission does not need them
+                continue
+            for metric, score in of_split.items():
+                if score.value is not None:
+                    scores[name][f"{split} {metric}"] = score.value
+    return scores

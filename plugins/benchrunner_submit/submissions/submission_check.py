@@ -20,14 +20,7 @@ from benchrunner import (
 )
 from benchrunner.results import Plugins
 from benchrunner_submit.prediction_files import rows_of
-from benchrunner_submit.submission_files.checking import (
-    IS_REHEARSAL,
-    constant_files,
-    detect,
-    find_faults,
-    held_files,
-    unchecked,
-)
+from benchrunner_submit.submission_files.checking import constant_files, detect, find_faults, held_files, unchecked
 from benchrunner_submit.submission_files.manifests import find_manifest, read_manifest
 
 if TYPE_CHECKING:
@@ -88,8 +81,6 @@ def check_submission(
     elif data is not None:
         tables, not_found = _found_tables(pairs, data, plugins)
     faults = tuple(find_faults(board, path, manifest=manifest, tables=tables))
-    if manifest is not None and manifest.marks.rehearsal and IS_REHEARSAL not in faults:
-        faults = (IS_REHEARSAL, *faults)  # which `find_faults` lets pass while one is written
     return CheckedSubmission(
         board,
         path,
@@ -109,7 +100,7 @@ def _remarks(board: Leaderboard, path: Path, faults: Sequence[str]) -> list[str]
     remarks = [] if manifest is None else manifest.remarks
     if constant:
         each = file_faults.first_names([f"{name} ({quoted(answer, 30)})" for name, answer in constant.items()])
-        wanted = len(board.files) - (0 if manifest is None else len(manifest.marks.missing))
+        wanted = len(board.files) - (0 if manifest is None else len(manifest.missing))
         count = f"{len(constant)} of {wanted} files" if wanted > 1 else "The file"
         verb = "has" if len(constant) == 1 else "have"
         remarks.append(f"{count} {verb} the same answer in every row: {each}.")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import EXACT_MATCH, BoardFile, JsonTable, Leaderboard, RequestError, Span, Split, Task
-from benchrunner.results import Grid, Runner, compared, run_study
+from benchrunner.results import Grid, Runner, StudyOptions, answer, compared, run_study
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner_kit.testing import tiny_family
@@ -42,6 +42,26 @@ def test_compare_and_submit_from_python(tmp_path: Path) -> None:
     assert find_faults(board(), archive) == []
     (origin,) = read_manifest(archive).files
     assert (origin.fit, origin.method, origin.rows) == (selected_fit(first).id, "finetune", 20)
+
+
+def test_the_manifest_has_the_dev_scores_of_an_ensemble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = runner(tmp_path)
+    options = StudyOptions(restarts=2, keep="all")
+    first = write_submission(board(), tmp_path / "a.zip", made, backbone="words", options=options)
+    assert first.result is not None
+    ids = [fit.id for cell in first.result.cells for fit in cell.cell.fits]
+    own = {f"dev {name}": score.value for name, score in answer(ids, made, split="dev").scores.items()}
+    together = write_submission(board(), tmp_path / "b.zip", made, ensemble=ids)
+    assert len(ids) == 2 and together.manifest.files[0].dev == own
+
+    def without_dev(references: list[str], runner: Runner, *, split: str) -> object:
+        if split == "dev":
+            raise RequestError("the weights are gone")
+        return answer(references, runner, split=split)
+
+    monkeypatch.setattr(submission_answers, "answer", without_dev)
+    submission = write_submission(board(), tmp_path / "c.zip", made, ensemble=ids)
+    assert submission.faults == () and submission.manifest.files[0].dev == {}
 
 
 def test_a_refusal_without_data_says_why_the_hub_gave_none(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_submission_with_gaps_is_refused_with_the_remedies(shell: Shell) -> No
     submit = ("submit", "wide", "--backbone", "words", *shell.folders(), "--quiet")
     error = shell.refused(*submit)
     assert "needs every task, and these are missing:\n  - mine/pairs: no data for its split train\n" in error
-    assert all(remedy in error for remedy in ("--data DIR", "--partial", "--fill majority", "--rehearse"))
+    assert all(remedy in error for remedy in ("--data DIR", "--partial", "--fill majority"))
     error = shell.refused(*submit, "--tasks", "mood")
     assert "mine/pairs: not among --tasks\n" in error and "Name all tasks in --tasks" in error
     error = shell.refused("submit", "wide", "--ensemble", shell.fitted(), *shell.folders())
@@ -86,7 +86,7 @@ def test_a_part_of_a_submission_is_marked_as_incomplete(shell: Shell) -> None:
     assert f"{remark}\nwide-partial.zip holds what there is for wide; " in out
     assert zipfile.ZipFile("wide-partial.zip").namelist() == ["texts.tsv"]
     manifest = json.loads((shell.folder / "wide-partial.zip.json").read_text())
-    assert manifest["marks"]["missing"] == {"grades.tsv": "no data for its split train"}
+    assert manifest["missing"] == {"grades.tsv": "no data for its split train"}
     check = ("check", "wide-partial.zip", "--board", "wide")
     code, out, _ = shell(*check)
     assert code == 1 and "grades.tsv is missing; every file must be there." in out
