@@ -13,7 +13,7 @@ from benchrunner_board.joining import Entry
 from benchrunner_board.receiving import Accepted, Refused
 from benchrunner_share.documents.derived_files import derived_files, file_names
 
-METADATA = ("model_cards/", "every_eval_ever/")
+METADATA = ("hub/", "every_eval_ever/")
 """Folders of a shared folder whose files the site has, too."""
 
 

@@ -1,4 +1,4 @@
-"""Sharing for benchrunner: a study as a folder that anybody verifies, with metadata for model cards."""
+"""Sharing for benchrunner: a study as a folder that anybody verifies, with metadata for the hub."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchrunner import hookimpl
 
 @hookimpl
 def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    about = "write a kept study to a folder that anybody verifies, with metadata for model cards; upload it if asked"
+    about = "write a kept study to a folder that anybody verifies, with metadata for the hub; upload it if asked"
     cli.add_parser("share", help=about, module="benchrunner_share.share_command")
     about = "compute every score of a shared folder again from its answers and your data; say what differs"
     cli.add_parser("verify", help=about, module="benchrunner_share.verify_command")

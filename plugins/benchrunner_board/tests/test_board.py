@@ -227,7 +227,7 @@ def test_equal_folders_give_equal_bytes(folders: Folders, site: Path, tmp_path: 
 def test_metadata_is_that_of_the_shared_folders(folders: Folders, site: Path) -> None:
     for path in (folders.results / "folder-0").rglob("*"):
         name = path.relative_to(folders.results)
-        if path.is_file() and name.parts[1] in ("model_cards", "every_eval_ever"):
+        if path.is_file() and name.parts[1] in ("hub", "every_eval_ever"):
             assert (site / "metadata" / name).read_bytes() == path.read_bytes()
     assert list((site / "metadata").rglob("*.json"))
 
