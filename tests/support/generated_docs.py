@@ -18,7 +18,6 @@ import benchrunner
 import benchrunner.engine
 import benchrunner.results
 import benchrunner_audit
-import benchrunner_board
 import benchrunner_calibration
 import benchrunner_kit
 import benchrunner_kit.testing
@@ -58,7 +57,7 @@ def commands() -> str:
     """List the commands of the core and of the plugins that most users install, with their help."""
     extra = [(module.__name__, module) for module in (benchrunner_submit, benchrunner_kit, benchrunner_report)]
     extra += [(module.__name__, module) for module in (benchrunner_share, benchrunner_audit, benchrunner_runs)]
-    extra += [(module.__name__, module) for module in (benchrunner_board, benchrunner_calibration, benchrunner_speed)]
+    extra += [(module.__name__, module) for module in (benchrunner_calibration, benchrunner_speed)]
     extra.append(("benchrunner_protocols", benchrunner_protocols))
     plugins = discover(extra=extra, installed=False)
     [chosen] = [action for action in parser(plugins)._actions if isinstance(action, argparse._SubParsersAction)]

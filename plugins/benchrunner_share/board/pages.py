@@ -11,15 +11,15 @@ from urllib.parse import quote
 from benchrunner import BenchrunnerError, Task
 from benchrunner.engine import first_line
 from benchrunner.results import CellResult, Result, comparison
-from benchrunner_board.board import Board
-from benchrunner_board.differing import Differing, differing_rows
-from benchrunner_board.joining import Entry
 from benchrunner_report.drawings.study_charts import mean_rank_card
 from benchrunner_report.fit_figures import shown_recipe
 from benchrunner_report.gathering import duration
 from benchrunner_report.pages import inside, page_environment
 from benchrunner_report.table import Table, table_of
 from benchrunner_report.visible_text import visible
+from benchrunner_share.board.board import Board
+from benchrunner_share.board.differing import Differing, differing_rows
+from benchrunner_share.board.joining import Entry
 from benchrunner_share.documents import statements
 from benchrunner_share.private_texts import Private
 
@@ -57,7 +57,7 @@ class Pages:
             return visible(private.without_known(text), LONGEST_TEXT)
 
         self._board = board
-        self._environment = page_environment("benchrunner_board", "benchrunner_report", shown=shown)
+        self._environment = page_environment("benchrunner_share.board", "benchrunner_report", shown=shown)
         self._environment.filters |= {"duration": duration, "recipe": shown_recipe, "address": quote}
         self._inside = inside(self._environment, STYLES, SCRIPTS)
         self._marks = comparison.Marks.of(board.result)

@@ -17,9 +17,9 @@ from shared_folders import SharedFolder
 
 from benchrunner import RequestError
 from benchrunner.results import comparison
-from benchrunner_board.building import Built, Wishes, build_board
-from benchrunner_board.joining import entries_of
-from benchrunner_board.receiving import Accepted, received
+from benchrunner_share.board.building import Built, Wishes, build_board
+from benchrunner_share.board.joining import entries_of
+from benchrunner_share.board.receiving import Accepted, received
 from benchrunner_share.private_texts import Private
 from benchrunner_share.verifying.data_checks import own_runners
 from benchrunner_share.verifying.verify import verified_study
@@ -108,7 +108,7 @@ def test_hostile_folders_are_refused_and_stop_nothing(folders: Folders, tmp_path
 def test_names_and_systems_of_a_folder_are_limited(
     limit: str, reason: str, folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"benchrunner_board.receiving.{limit}", 0)
+    monkeypatch.setattr(f"benchrunner_share.board.receiving.{limit}", 0)
     with pytest.raises(RequestError, match=reason):
         build(folders, folders.results, tmp_path / "site")
 
