@@ -6,10 +6,12 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchrunner import hookimpl
+from benchrunner import hookimpl, named_by_stub
 
 if TYPE_CHECKING:
     from benchrunner.results import comparison
+
+__getattr__, __all__ = named_by_stub(__name__, __file__)
 
 
 @hookimpl
