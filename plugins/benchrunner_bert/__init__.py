@@ -6,11 +6,13 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchrunner import hookimpl
+from benchrunner import hookimpl, named_by_stub
 
 if TYPE_CHECKING:
     from benchrunner import NamedRecipe
     from benchrunner.engine import BackboneFamily
+
+__getattr__, __all__ = named_by_stub(__name__, __file__)
 
 
 @hookimpl
