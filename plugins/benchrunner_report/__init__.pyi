@@ -6,5 +6,5 @@ from benchrunner_report.gathering import gather as gather
 from benchrunner_report.grading import graded as graded
 from benchrunner_report.pages import page_environment as page_environment
 from benchrunner_report.rendering import rendered as rendered
-from benchrunner_report.table import Table as Table
+from benchrunner_report.table import StudyTable as StudyTable
 from benchrunner_report.visible_text import visible as visible

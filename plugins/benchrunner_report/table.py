@@ -33,7 +33,7 @@ class Row:
 
 @final
 @dataclass(frozen=True)
-class Table:
+class StudyTable:
     """The table of a study."""
 
     title: str
@@ -47,7 +47,7 @@ class Table:
     """Rows that stay at the end: averages over tasks, or what nothing was fitted for."""
 
     @classmethod
-    def of(cls, layout: comparison.Layout, first: int = 1) -> Table:
+    def of(cls, layout: comparison.Layout, first: int = 1) -> StudyTable:
         """Turn the lines of a layout into rows; lines without a name stand below the figures of the line above them.
 
         The columns from number `first` on stand before the others, after the names of the rows.

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from benchrunner import BenchrunnerError, Task
 from benchrunner.engine import first_line
 from benchrunner.results import CellResult, Result, comparison
-from benchrunner_report import Disagreement, Table, mean_rank_card, page_environment, visible
+from benchrunner_report import Disagreement, StudyTable, mean_rank_card, page_environment, visible
 from benchrunner_share.board.board import Board
 from benchrunner_share.board.differing import differing_rows, given_answers
 from benchrunner_share.board.joining import Entry
@@ -161,12 +161,12 @@ class Pages:
         )
 
 
-def _table(result: Result | None) -> Table | None:
+def _table(result: Result | None) -> StudyTable | None:
     """Return the table of `compare`; mean ranks, averages and costs stand before the tasks, which may be many."""
     if result is None:
         return None
     layout = comparison.layout(result, comparison.NOTHING_PUBLISHED)
-    return Table.of(layout, first=1 + len(result.study.shown_columns()))
+    return StudyTable.of(layout, first=1 + len(result.study.shown_columns()))
 
 
 def _differing(cells: Sequence[CellResult]) -> Disagreement | str:
