@@ -12,6 +12,20 @@ HOMES = (
     *(file.parent for file in sorted(ROOT.glob("plugins/*/pyproject.toml"))),
 )
 """The folder of each distribution, the core's first."""
+CORE = ROOT / "benchrunner"
+KERNELS = ROOT / "plugins" / "kernels"
+PLUGINS = (
+    *sorted(ROOT.glob("plugins/benchrunner_*")),
+    KERNELS / "benchrunner_kernels",
+    ROOT / "leaderboards" / "benchrunner_leaderboards",
+)
+"""The package of each first-party plugin."""
+
+
+def modules_of(package: Path) -> list[Path]:
+    """List the modules of a package, without its tests."""
+    files = sorted(package.rglob("*.py"))
+    return [file for file in files if "tests" not in file.relative_to(package).parts]
 
 
 def settings(home: Path) -> dict[str, Any]:
