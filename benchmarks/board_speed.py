@@ -33,7 +33,7 @@ from benchrunner.results import (
     predicting,
     select,
 )
-from benchrunner_board.building import Built, Wishes, build_board
+from benchrunner_share.board.building import Built, Wishes, build_board
 from benchrunner_share.documents.claims import Claims
 from benchrunner_share.documents.contents import MANIFEST, STUDY, Figures, manifest
 from benchrunner_share.documents.derived_files import derived_files

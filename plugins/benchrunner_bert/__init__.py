@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchrunner import Commands, hookimpl
+from benchrunner import Commands, hookimpl, named_by_stub
 
 if TYPE_CHECKING:
     from benchrunner import NamedRecipe
     from benchrunner.engine import BackboneFamily
+
+__getattr__, __all__ = named_by_stub(__name__, __file__)
 
 
 @hookimpl

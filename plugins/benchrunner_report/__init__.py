@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchrunner import Commands, hookimpl
+from benchrunner import Commands, hookimpl, named_by_stub
 
 if TYPE_CHECKING:
     from benchrunner.results import comparison
+
+__getattr__, __all__ = named_by_stub(__name__, __file__)
 
 
 @hookimpl

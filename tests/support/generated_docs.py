@@ -17,6 +17,7 @@ from types import ModuleType
 import benchrunner
 import benchrunner.engine
 import benchrunner.results
+import benchrunner_bert
 import benchrunner_kit.testing
 import benchrunner_submit
 from benchrunner.command_line.main import parser
@@ -175,15 +176,29 @@ def results() -> str:
 
 def testing() -> str:
     """List what plugin authors can use in their own tests."""
-    names = benchrunner_kit.testing.__all__
-    rows = [(f"`{name}`", documentation(origin("benchrunner_kit.testing", name), name)) for name in names]
-    return table(("name", "what it is"), rows)
+    return _listed(benchrunner_kit.testing)
 
 
 def submissions() -> str:
     """List the names for leaderboards, and for whoever writes, checks and scores files of answers."""
-    names = benchrunner_submit.__all__
-    rows = [(f"`{name}`", documentation(origin("benchrunner_submit", name), name)) for name in names]
+    return _listed(benchrunner_submit)
+
+
+def reports() -> str:
+    """List the names for plugins that write pages about results."""
+    return _listed(benchrunner_report)
+
+
+def models() -> str:
+    """List the names for plugins whose backbone is a BERT."""
+    return _listed(benchrunner_bert)
+
+
+def _listed(public: ModuleType) -> str:
+    """List public names with the first line of their documentation."""
+    rows: list[tuple[str, ...]] = []
+    for name in public.__all__:
+        rows.append((f"`{name}`", documentation(origin(public.__name__, name), name)))
     return table(("name", "what it is"), rows)
 
 
@@ -203,8 +218,10 @@ def _names(public: ModuleType) -> str:
 @functools.cache
 def core_modules() -> dict[str, Path]:
     """List the modules that have public names, or define them, by their dotted names."""
-    kit, submit = Path(benchrunner_kit.__file__).parent, Path(benchrunner_submit.__file__).parent
-    return modules(CORE) | modules(kit) | modules(submit)
+    known = modules(CORE)
+    for plugin in (benchrunner_kit, benchrunner_submit, benchrunner_report, benchrunner_bert):
+        known |= modules(Path(str(plugin.__file__)).parent)
+    return known
 
 
 @functools.cache
@@ -299,7 +316,7 @@ PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
         *(commands, computing, tasks, recipes, columns, options, pretraining, protocols, ray, slurm, speed, hooks),
-        *(surface, engine, results, testing, submissions, packages, roots, drawing),
+        *(surface, engine, results, testing, submissions, reports, models, packages, roots, drawing),
     )
 }
 
