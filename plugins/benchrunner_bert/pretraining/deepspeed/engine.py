@@ -201,21 +201,6 @@ class Engine:
             raise CheckpointError(f"{folder}: DeepSpeed finds no checkpoint there. {_ADVICE}")
         self._link_moments()
 
-    @torch.no_grad()
-    def release(self) -> None:
-        """Take the model out of DeepSpeed, with whole weights in every process. All processes call this together."""
-        whole = dict[nn.Parameter, torch.Tensor]()
-        for weight in self.module.parameters() if self.stage == 3 else ():
-            with self._deepspeed.zero.GatheredParameters([weight]):
-                whole[weight] = weight.detach().clone()
-        self._engine.destroy()
-        for module in self.module.modules():
-            parameters = vars(module).pop("_original_parameters", None)  # DeepSpeed's own gather what is read
-            if parameters is not None:
-                module._parameters = parameters
-        for weight, value in whole.items():
-            weight.data = value
-
     def close(self) -> None:
         """Disconnect from the other processes."""
         if torch.distributed.is_initialized():
