@@ -69,10 +69,6 @@ class Architecture(ABC):
         """
 
     @abstractmethod
-    def described(self, config: Path, tokenizer: BertTokenizer, objective: str, generator: float) -> TrainedModel:
-        """Build the model of a config.json, to load weights into, with a generator of a share of its width."""
-
-    @abstractmethod
     def about(self, config: Path, training: str) -> str:
         """Describe the model of a config.json, and its training, for `benchrunner list`."""
 
@@ -136,17 +132,6 @@ class _Transformer(Architecture):
             return replaced_tokens_flops(config, generator, lengths, predictions)
         return step_flops(config, lengths, predictions, next_sentence=learned.next_sentence)
 
-    def described(self, config: Path, tokenizer: BertTokenizer, objective: str, generator: float) -> TrainedModel:
-        from benchrunner_bert.model import Bert
-        from benchrunner_bert.pretraining.training.model import PretrainingModel
-        from benchrunner_bert.pretraining.training.replaced_tokens import ReplacedTokensModel
-
-        bert = Bert(Configuration.read(config), tokenizer)
-        learned = named(objective)
-        return (
-            ReplacedTokensModel(bert, learned, share=generator) if learned.detects else PretrainingModel(bert, learned)
-        )
-
     def about(self, config: Path, training: str) -> str:
         shape = Configuration.read(config)
         direction = f"; its attention looks {LOOKS[shape.direction]}" if shape.direction != "both" else ""
@@ -194,12 +179,6 @@ class _Elmo(Architecture):
 
         return elmo_step_flops(ElmoConfiguration.of_size(size, vocabulary), lengths, 2 * predictions)
 
-    def described(self, config: Path, tokenizer: BertTokenizer, objective: str, generator: float) -> TrainedModel:
-        from benchrunner_bert.elmo.encoder import Elmo
-        from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel
-
-        return ElmoPretrainingModel(Elmo(ElmoConfiguration.read(config), tokenizer), named(objective))
-
     def about(self, config: Path, training: str) -> str:
         shape = ElmoConfiguration.read(config)
         return f"an ELMo of {shape.layers} LSTM layers, {shape.width} wide in each direction, {training}"
@@ -220,8 +199,3 @@ def of_size(size: str) -> tuple[Architecture, str]:
     if dash and prefix.isalpha():
         raise UnknownName("architecture", prefix, architectures, "The size of a BERT has no prefix, such as small.")
     return _BERT, size
-
-
-def of_config(settings: Mapping[str, Any]) -> Architecture:
-    """Find the architecture of the content of a config.json."""
-    return next((known for known in _PREFIXED if known.prefix == settings.get("model_type")), _BERT)

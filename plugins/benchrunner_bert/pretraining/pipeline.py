@@ -22,12 +22,10 @@ from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.deepspeed.processes import alone
 from benchrunner_bert.pretraining.export.card import Card
-from benchrunner_bert.pretraining.export.conversion import description
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.preparation import Prepared, Report
 from benchrunner_bert.pretraining.request import Request, decisive_facts
 from benchrunner_bert.pretraining.results import Learned
-from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
 from benchrunner_bert.pretraining.training.feed import InstancesByLength
 from benchrunner_bert.pretraining.training.loop import TrainingLoop
 
@@ -100,9 +98,7 @@ class Pipeline:
         model = architecture.fresh(size, vocabulary.tokenizer(), request.settings)
         instances = self._instances(store, vocabulary, request.settings.seed)
         held_out = self._held_out_instances(vocabulary)
-        saved = Checkpoints(request.out / "checkpoints").last()
-        shares = request.plan.shares or (saved is not None and saved.layout is not None)
-        engine = Engine(model, request.settings, options=request.deepspeed_options, shares=shares)
+        engine = Engine(model, request.settings, request.deepspeed_options)
         if not engine.agrees(_fingerprint(store.folder / MANIFEST)):
             raise DataError(f"{store.folder} is not the same on all machines: give each the same files as --corpus.")
 
@@ -122,9 +118,6 @@ class Pipeline:
         def export(step: int) -> None:
             results.export_models(request, model, store.manifest, self._held_out, step, card(step))
 
-        def describe(step: int) -> str:
-            return description(model, vocabulary.path, lowercase=vocabulary.lowercase, card=card(step))
-
         facts = decisive_facts(request, store.manifest.sources, self._held_out)
         return TrainingLoop(
             engine=engine,
@@ -136,7 +129,6 @@ class Pipeline:
             plan=request.plan,
             held_out=held_out,
             export=export,
-            describe=describe,
             report=report,
             kernels=kernels,
         )

@@ -237,17 +237,6 @@ class Plan(Declared):
     held_out_instances: int = parameter(256, "sequences of an evaluation", at_least=1, at_most=10**8)
     log_steps: int = parameter(10, "steps between lines of the log", at_least=1, at_most=10**12)
     export_at: tuple[int, ...] = parameter((), "also keep the models of these steps", int, separator=",")
-    checkpoints: str = parameter(
-        "whole",
-        "whole: a run continues with any number of processes at any stage; deepspeed: each process writes its part, "
-        "which is faster for large models, and a run continues only with the same number and stage",
-        choices=("whole", "deepspeed"),
-    )
-
-    @property
-    def shares(self) -> bool:
-        """Whether checkpoints have DeepSpeed's own format, each process its part."""
-        return self.checkpoints == "deepspeed"
 
 
 def check_shared(batch_size: int, processes: int) -> None:

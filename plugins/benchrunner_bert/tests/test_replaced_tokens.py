@@ -260,16 +260,6 @@ def test_two_processes_give_the_losses_of_one(stage: str, tmp_path: Path) -> Non
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), rel=1e-5)
 
 
-@pytest.mark.slow
-def test_a_checkpoint_of_deepspeed_becomes_the_finished_model(tmp_path: Path) -> None:
-    run(words(tmp_path, "out", *RTD, "--checkpoints", "deepspeed", "--zero", "2", steps=4))
-    run([*words(tmp_path, "out")[:3], "export", str(tmp_path / "out" / "checkpoints"), str(tmp_path / "exported")])
-    exported = load_file(tmp_path / "exported" / "model.safetensors")
-    finished = load_file(tmp_path / "out" / "model" / "model.safetensors")
-    assert exported.keys() == finished.keys()
-    assert all(torch.equal(exported[name], finished[name]) for name in finished)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -92,7 +92,7 @@ def _facts(card: Card, model: TrainedModel) -> Iterator[str]:
         ("input", f"{card.input}: {named(card.input).about}"),
         ("size", model.size),
         ("parameters", f"{trained:,}, heads included"),
-        ("vocabulary", f"{model.config.vocabulary:,} pieces"),
+        ("vocabulary", f"{model.tokenizer.size:,} pieces"),
         ("steps", " + ".join(f"{steps:,} at length {length}" for steps, length in card.phases)),
         ("batch", f"{card.batch_size:,} sequences"),
         ("predicted", f"{card.chosen:.0%} of the tokens" + (f": {shares}" if shares else "")),

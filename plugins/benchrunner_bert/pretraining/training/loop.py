@@ -44,8 +44,6 @@ class TrainingLoop:
     held_out: InstancesByLength | None = None
     export: Callable[[int], None] = lambda step: None
     """Exports the model of a step."""
-    describe: Callable[[int], str] = lambda step: "{}"
-    """Describes the model of a step in DeepSpeed's own files: see `conversion.description`."""
     report: Callable[[int, Mapping[str, Any]], None] = lambda step, figures: None
     """Receives each line of the log."""
     kernels: Any = None
@@ -55,7 +53,7 @@ class TrainingLoop:
         engine = self.engine
         check_shared(self.settings.batch_size, engine.world)
         self.log = self.folder / "log.jsonl"
-        self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep, shares=self.plan.shares)
+        self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep)
         self.feed = Feed(self.settings, self.instances, engine.rank, engine.world)
         self.model.casts_together = engine.stage == 0 and engine.device.type == "cuda"
 
@@ -174,7 +172,7 @@ class TrainingLoop:
     def _save(self, step: int, pending: tuple[float, ...]) -> None:
         if not all(map(math.isfinite, pending)):  # of steps after the last line of the log
             raise self._divergence(step)
-        self.checkpoints.save(step, self.facts, self.engine, lambda: self.describe(step), pending=pending)
+        self.checkpoints.save(step, self.facts, self.engine, pending=pending)
 
     def _write(self, step: int, figures: Mapping[str, Any]) -> None:
         """Write a line of the log; raise a `FitError` if the training has diverged."""

@@ -89,7 +89,6 @@ class ReplacedTokensModel(TrainedBert):
         super().__init__()
         self.bert = bert
         self.objective = objective
-        self.generator_share = share
         self.further_weight = weight
         self.generator = Generator(bert, share)
         self.detector = Detector(bert.config)
