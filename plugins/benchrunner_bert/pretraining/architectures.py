@@ -17,7 +17,6 @@ from benchrunner_bert.pretraining.settings import Settings
 if TYPE_CHECKING:
     import numpy as np
 
-    from benchrunner_bert.pretraining.training.trained_bert import TrainedBert
     from benchrunner_bert.pretraining.training.trained_model import TrainedModel
     from benchrunner_bert.tokenizer import BertTokenizer
 
@@ -97,7 +96,10 @@ class _Transformer(Architecture):
         return dataclasses.replace(config, positions=positions, deviation=settings.deviation)
 
     def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
-        model = self._fresh(self._configuration(size, tokenizer.size, settings), tokenizer, settings)
+        from benchrunner_bert.pretraining.training.model import PretrainingModel
+
+        config = self._configuration(size, tokenizer.size, settings)
+        model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         if settings.positions == "waves":
             model.bert.embeddings.set_sinusoidal_positions()
         model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
@@ -105,31 +107,11 @@ class _Transformer(Architecture):
         model.precision = settings.precision
         return model
 
-    def _fresh(self, config: Configuration, tokenizer: BertTokenizer, settings: Settings) -> TrainedBert:
-        from benchrunner_bert.pretraining.training.model import PretrainingModel
-        from benchrunner_bert.pretraining.training.replaced_tokens import ReplacedTokensModel
-
-        objective = named(settings.objective)
-        if not objective.detects:
-            return PretrainingModel.fresh(config, tokenizer, objective, seed=settings.seed)
-        return ReplacedTokensModel.fresh(
-            config,
-            tokenizer,
-            objective,
-            share=settings.generator,
-            weight=settings.detection_weight,
-            seed=settings.seed,
-        )
-
     def step_flops(self, size: str, vocabulary: int, settings: Settings, lengths: np.ndarray, predictions: int) -> int:
-        from benchrunner_bert.pretraining.training.flops import replaced_tokens_flops, step_flops
-        from benchrunner_bert.pretraining.training.replaced_tokens import generator_configuration
+        from benchrunner_bert.pretraining.training.flops import step_flops
 
         learned = named(settings.objective)
         config = learned.configured(Configuration.of_size(size, vocabulary))
-        if learned.detects:
-            generator = generator_configuration(config, settings.generator)
-            return replaced_tokens_flops(config, generator, lengths, predictions)
         return step_flops(config, lengths, predictions, next_sentence=learned.next_sentence)
 
     def about(self, config: Path, training: str) -> str:

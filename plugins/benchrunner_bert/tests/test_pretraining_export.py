@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from objective_samples import CORPUS, PLAN, PREDICTING, flat, model
+from objective_samples import CORPUS, PLAN, flat, model
 from safetensors.torch import load_file
 from transformers import (
     AutoModel,
@@ -59,7 +59,7 @@ CARD = Card(
 )
 
 
-@pytest.mark.parametrize("objective", PREDICTING)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_files_and_names_are_the_published_ones(objective: str, tmp_path: Path) -> None:
     whole = model(objective)
     export(whole, tmp_path / "out", CARD)
@@ -89,7 +89,7 @@ def test_transformers_loads_and_resaves_every_weight_unchanged(tmp_path: Path) -
     assert len(AutoTokenizer.from_pretrained(tmp_path / "ours")) == 8000
 
 
-@pytest.mark.parametrize("objective", PREDICTING)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_an_exported_model_is_a_backbone_by_its_path(objective: str, tmp_path: Path) -> None:
     whole = model(objective)
     export(whole, tmp_path / "out", CARD)

@@ -119,8 +119,8 @@ class TrainingLoop:
         stop.
         """
         tokens = sum(part.tokens_to_predict for part in parts)
-        further = sum(part.further_predictions(self.model.objective) for part in parts)
-        all_tokens, all_further, stops = self.engine.summed(tokens, further, float(stop_here))
+        pairs = sum(part.next_sentences_to_predict for part in parts)
+        all_tokens, all_pairs, stops = self.engine.summed(tokens, pairs, float(stop_here))
         if not all_tokens:
             raise DataError(f"Step {step + 1} has no token to predict: the vocabulary knows no word of this text.")
         total: Sums | None = None
@@ -128,7 +128,7 @@ class TrainingLoop:
             dropout = Dropout(self.settings.seed, step, self.engine.rank, number)
             sums: Sums = self.engine(self._batch(part, dropout))
             # The loss is the mean over the whole batch, not over this process's part of it.
-            loss = sums.loss(int(all_tokens), int(all_further), self.model.further_weight)
+            loss = sums.loss(int(all_tokens), int(all_pairs))
             self.engine.backward(loss, last=number + 1 == len(parts))
             total = sums.detached() if total is None else total.plus(sums.detached())
         self.engine.step(step, self.settings.lr_at(step))
@@ -152,7 +152,7 @@ class TrainingLoop:
         self.engine.module.eval()
         sums = summed(self.engine, map(self._batch, parts))
         self.engine.module.train()
-        figures = dataclasses.asdict(HeldOut.of(self._over_all_processes(sums), self.model.objective.further))
+        figures = dataclasses.asdict(HeldOut.of(self._over_all_processes(sums)))
         self._write(step, {f"held_out_{name}": value for name, value in figures.items() if value is not None})
 
     def _export(self, step: int) -> None:

@@ -32,8 +32,6 @@ class TrainedModel(nn.Module, ABC):
     """Precision of matrix products: `Settings.precision`."""
     casts_together: bool = False
     """Whether one kernel casts the weights of all layers: see `Encoder.cast_together`. Not at ZeRO's stages 1 to 3."""
-    further_weight: float = 1.0
-    """Weight of the loss of what is predicted beside tokens."""
 
     @property
     @abstractmethod
