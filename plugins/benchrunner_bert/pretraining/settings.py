@@ -198,7 +198,6 @@ class Texts(Declared):
         None,
         "read capital letters as small ones; by default unless a given vocabulary has some",
         bool,
-        opposite="cased",
     )
 
 
