@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.metadata
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ from benchrunner_bert.pretraining.training.loop import TrainingLoop
 
 HELD_OUT_SEED = 1_000_003
 """Seed of held-out instances, whatever the seed of the run, so that the figures of runs can be compared."""
+_VERSIONS = ("torch", "deepspeed", "tokenizers")
+"""Libraries whose versions a model card names."""
 
 
 @final
@@ -93,7 +96,6 @@ class Pipeline:
         request = self.request
         store = prepared.store
         vocabulary = prepared.vocabulary
-        unread = self.unread_documents(prepared)
         architecture, size = architectures.of_size(request.size)
         model = architecture.fresh(size, vocabulary.tokenizer(), request.settings)
         instances = self._instances(store, vocabulary, request.settings.seed)
@@ -103,16 +105,20 @@ class Pipeline:
             raise DataError(f"{store.folder} is not the same on all machines: give each the same files as --corpus.")
 
         def card(step: int) -> Card:
-            guessing = self._guessing_loss(prepared)
-            return results.model_card(
-                request,
-                store.manifest,
-                step,
-                unread=unread,
-                guessing=guessing,
-                denormals=denormals if engine.device.type == "cpu" else "kept",
-                kernels=kernels.name if kernels and kernels.operators and engine.device.type == "cpu" else "torch",
+            losses = results.last_figures(request.out / "log.jsonl")
+            on_cpu = engine.device.type == "cpu"
+            return Card(
+                name=request.model_name,
+                corpus=store.manifest,
+                settings=request.settings,
+                step=step,
+                losses={**losses, "loss of guessing tokens by frequency": self._guessing_loss(prepared)},
+                command=request.command,
+                versions={name: importlib.metadata.version(name) for name in _VERSIONS},
+                denormals=denormals if on_cpu else "kept",
+                kernels=kernels.name if kernels and kernels.operators and on_cpu else "torch",
                 stage=engine.stage,
+                unread_documents=self.unread_documents(prepared),
             )
 
         def export(step: int) -> None:

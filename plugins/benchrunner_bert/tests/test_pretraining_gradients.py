@@ -30,6 +30,7 @@ from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export
 from benchrunner_bert.pretraining.objectives import OBJECTIVES, named
+from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 
@@ -39,7 +40,7 @@ NEAR = 1e-5
 THEIRS = {"mlm+nsp": BertForPreTraining, "mlm": BertForMaskedLM, "ltr": BertLMHeadModel}
 
 
-CARD = Card("test", CORPUS, ((1, 64),), 7, {}, 0.15, {}, 0, "fp32", "none", {})
+CARD = Card("test", CORPUS, Settings(), 1, {}, "none", {})
 
 
 def theirs(whole: PretrainingModel, folder: Path) -> torch.nn.Module:
