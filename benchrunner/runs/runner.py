@@ -118,7 +118,7 @@ class Runner:
     def resolved(self) -> Computing:
         """How fits are computed, on a device that torch has."""
         if self.computing.has_team and self.plugins.team is None:
-            raise RequestError("--devices-per-fit and --zero come with the plugin 'devices'.")
+            raise RequestError("--devices-per-fit comes with the plugin 'devices'.")
         return self.computing.resolved()
 
     @property

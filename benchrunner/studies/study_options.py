@@ -209,9 +209,9 @@ class StudyOptions(Declared):
                 continue
             if name in _DECLARED:
                 own = _DECLARED[name]
-                written = " or ".join(_written(word) for word in (own.option or name, own.opposite) if word)
+                option = _written(own.option or name)
                 raise RequestError(
-                    f"The option {written} is for {own.read_by}: no fit of this study reads it. Leave it out."
+                    f"The option {option} is for {own.read_by}: no fit of this study reads it. Leave it out."
                 )
             method = name.rpartition(".")[0]
             raise RequestError(

@@ -30,7 +30,7 @@ BERT = Protocol(
     missing=(
         "for BERT-LARGE on small data, the paper takes the best of several restarts: --restarts 5 --select best",
         "SQuAD 1.1 with TriviaQA first, and the ensemble",
-        "Adam without bias correction, as in the released code: --paper-adam",
+        "Adam without bias correction, as in the released code: --no-bias-correction",
     ),
     published=("BERT-BASE", "BERT-LARGE"),
 )

@@ -19,6 +19,7 @@ import benchrunner.engine
 import benchrunner.results
 import benchrunner_bert
 import benchrunner_kit.testing
+import benchrunner_report
 import benchrunner_submit
 from benchrunner.command_line.main import parser
 from benchrunner.fits.computing import Computing
