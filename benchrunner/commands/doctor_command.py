@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, FAILED, print_columns, print_json
 from benchrunner.console.printing import print_line
-from benchrunner.features.kernels import described
+from benchrunner.features.kernels import described, gain_of_kernels
 
 if TYPE_CHECKING:
     from benchrunner.plugins.diagnosis import Diagnosis
@@ -48,7 +48,9 @@ def _print(diagnosis: Diagnosis) -> None:
     none = ": none: tasks and backbones come from plugins, so install some"
     print_line("plugins" if diagnosis.plugins else f"plugins{none}")
     print_columns((plugin.name, f"{plugin.distribution} {plugin.version}") for plugin in diagnosis.plugins)
-    if diagnosis.kernels is not None:
+    if diagnosis.kernels is None:
+        print_line(f"kernels: none; {gain_of_kernels(diagnosis.capability)}".rstrip("; "))
+    else:
         print_line(f"kernels: {described(diagnosis.kernels)}")
         for note in diagnosis.kernels.notes:
             print_line(f"      {note}")

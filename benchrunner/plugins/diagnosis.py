@@ -34,6 +34,8 @@ class Diagnosis:
     workspace: Workspace
     kernels: Kernels | None
     """What computes some operators on a CPU in place of torch."""
+    capability: str
+    """The vector units of the processor, as torch names them."""
 
     @property
     def is_sound(self) -> bool:
@@ -69,6 +71,7 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
         absent=f"{note_on_choice()} {note_on_libraries()}".strip(),
         workspace=workspace,
         kernels=plugins.kernels,
+        capability=_capability(),
     )
 
 
@@ -77,6 +80,12 @@ def _version(distribution: str) -> str:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _capability() -> str:
+    import torch
+
+    return torch.backends.cpu.get_cpu_capability()
 
 
 def _devices() -> tuple[str, ...]:

@@ -39,6 +39,8 @@ class Computing:
     """Library -> the versions with which fits were computed."""
     bf16_gain: float = 0.0
     """How many times as fast as in fp32 the processors of long fits compute products in bf16; 0 if none has bf16."""
+    without_kernels: str = ""
+    """Vector units, as torch names them, of a processor that fitted without kernels, which are not installed."""
 
 
 @final
@@ -132,7 +134,7 @@ class Result:
         if self.runner is None:
             return None
         seconds = 0.0
-        gains = list[float]()
+        gains, bare = list[float](), ""
         devices = dict[str, None]()
         versions = dict[str, tuple[str, ...]]()
         for fit in different_fits(result.cell for result in self.cells):
@@ -142,13 +144,15 @@ class Result:
             seconds += record.timings.get("seconds", 0.0)
             gains.append(record.timings.get("bf16_gain", 0.0))
             numerics = record.numerics
+            if self.runner.plugins.kernels is None and numerics.get("kernels") == "torch":
+                bare = str(numerics.get("capability", ""))
             device, name = numerics.get("device"), numerics.get("device_name")
             if device:
                 devices[str(device) if name in (None, "", device) else f"{device} ({name})"] = None
             for library, version in dict(numerics.get("versions") or {}).items():
                 known = versions.get(library, ())
                 versions[library] = known if str(version) in known else (*known, str(version))
-        return Computing(seconds, tuple(devices), versions, max(gains, default=0.0))
+        return Computing(seconds, tuple(devices), versions, max(gains, default=0.0), bare)
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -165,6 +165,15 @@ def test_the_long_csv_has_a_line_for_every_score() -> None:
     assert (marked["restarts"], marked["values"]) == ("3", "0.931 0.931 0.931")
 
 
+def test_a_table_says_what_kernels_would_gain() -> None:
+    said = []
+    for seconds, units in ((59.0, "AVX2"), (60.0, "AVX2"), (60.0, "9.0"), (60.0, "")):
+        made = result()
+        made.__dict__["computing"] = Computing(seconds, ("cpu",), {}, without_kernels=units)
+        said.append("pip install benchrunner-kernels" in "\n".join(remarks(made)))
+    assert said == [False, True, False, False]
+
+
 def test_json_has_statistics_and_machine() -> None:
     made = with_statistics(result(), {"mine/mood": 0.1})
     made.__dict__["computing"] = Computing(3.0, ("cpu",), {})
@@ -172,7 +181,13 @@ def test_json_has_statistics_and_machine() -> None:
     [test] = values["comparisons"]
     assert (test["system"], test["with"], test["task"], test["is_clear"]) == ("b", "a", "mine/mood", True)
     assert values["cells"][0]["scores"][0]["interval_over_examples"] == [0.91, 0.953]
-    assert values["computing"] == {"seconds": 3.0, "devices": ["cpu"], "versions": {}, "bf16_gain": 0.0}
+    assert values["computing"] == {
+        "seconds": 3.0,
+        "devices": ["cpu"],
+        "versions": {},
+        "bf16_gain": 0.0,
+        "without_kernels": "",
+    }
     assert values["conclusion"].startswith("b is better than a (mine/mood +10.0, ")
 
 

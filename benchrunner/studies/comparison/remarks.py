@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from benchrunner.features.kernels import gain_of_kernels
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.methods.method import Method
 from benchrunner.parameters.grids import NamedRecipe
@@ -21,6 +22,8 @@ from benchrunner.studies.study import Study
 
 WORTH_BF16 = 1.2
 """Times that products are as fast in bf16, from which a table says so: they are a part of a step, the rest is casts."""
+WORTH_KERNELS = 60.0
+"""Seconds of fitting from which a table says what compiled kernels would gain."""
 
 
 def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, shown: Shown = EVERYTHING) -> Iterator[str]:
@@ -102,6 +105,9 @@ def caption(result: Result, shown: Shown) -> Iterator[str]:
                 f"this processor computes products in bf16 {facts.bf16_gain:.1f} times as fast as in fp32: the same "
                 "command with --precision bf16 fits anew in less time"
             )
+        gain = gain_of_kernels(facts.without_kernels)
+        if gain and facts.seconds >= WORTH_KERNELS:
+            yield gain
 
 
 def cost_notes(result: Result) -> Iterator[str]:
