@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import DataError
 from benchrunner.io.file_faults import shown, some_names
@@ -33,8 +33,6 @@ class Rows:
     """Remarks for the user, for example which rows were left out; one sentence each."""
     limit: int | None = None
     """Number of rows that were taken of a dev split; None for the whole split."""
-    half: Half | None = None
-    """Which half of other rows of a dev split these are; None for rows that were not halved."""
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -110,6 +108,37 @@ class Rows:
         lines = None if self.lines is None else [self.lines[row] for row in numbers]
         return replace(self, table=self.table.take(numbers), lines=lines)
 
+    def groups(self, columns: Sequence[str]) -> list[str]:
+        """Return for each row what tells its group from others: rows of a group have equal values in these columns.
+
+        A split that lacks a column, whose rows a metric does not score, has groups of one row.
+        """
+        if not set(columns) <= set(self.table.column_names):
+            return [str(row) for row in range(len(self))]
+        return [repr(values) for values in self.table.select(columns).to_pylist()]
+
+    def units(self, kept_together: Iterable[Sequence[str]]) -> list[list[int]]:
+        """Return the numbers of the rows that must stay together: those that are in one group of some of these columns.
+
+        See `groups`.
+        """
+        parents = list(range(len(self)))
+
+        def root(row: int) -> int:
+            while parents[row] != row:
+                parents[row] = parents[parents[row]]  # halves the way for the next search
+                row = parents[row]
+            return row
+
+        for columns in kept_together:
+            first_rows = dict[str, int]()
+            for row, group in enumerate(self.groups(columns)):
+                parents[root(row)] = root(first_rows.setdefault(group, row))
+        units = dict[int, list[int]]()
+        for row in range(len(self)):
+            units.setdefault(root(row), []).append(row)
+        return list(units.values())
+
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the content alone, so that equal rows from a file and from the hub are the same data."""
@@ -119,19 +148,6 @@ class Rows:
     def column_fingerprints(self) -> dict[str, str]:
         """Hash of the content of each column, by its name."""
         return {name: fingerprint(self.table.select([name])) for name in self.table.column_names}
-
-
-@final
-@dataclass(frozen=True)
-class Half:
-    """What half of the rows of a dev split some rows are."""
-
-    name: str
-    """`selecting` or `held-out`, as in `Prediction.half`."""
-    whole: Rows
-    """The rows that were cut in two halves."""
-    numbers: Sequence[int]
-    """The numbers of the rows of the half among these, counted from 0, in ascending order."""
 
 
 def fingerprint(table: pa.Table) -> str:

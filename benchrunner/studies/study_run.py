@@ -264,7 +264,6 @@ def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: Not
     """Predict dev; if that fails, return a record that says so, so that the study goes on."""
     try:
         for split in splits:
-            predictions.predict(fit, split, selecting=True)
             predictions.predict(fit, split)
     except (FitError, RequestError) as error:  # for example, its max_length is too short for a question of dev
         return replace(record, status="diverged" if isinstance(error, Diverged) else "failed", reason=str(error))

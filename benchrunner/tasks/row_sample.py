@@ -50,8 +50,8 @@ def _whole_groups(chosen: Rows, rows: Rows, metric: Metric, sample: str) -> Rows
         raise RequestError(
             f"A stratified sample parts the groups of rows of {metric.name}: leave --sample out, or --limit-dev."
         )
-    sizes = Counter(groups_of_rows(rows, metric.columns))
-    groups = groups_of_rows(chosen, metric.columns)
+    sizes = Counter(rows.groups(metric.columns))
+    groups = chosen.groups(metric.columns)
     counts = Counter(groups)
     kept = [row for row, group in enumerate(groups) if counts[group] == sizes[group]]
     if not kept:
@@ -60,16 +60,6 @@ def _whole_groups(chosen: Rows, rows: Rows, metric: Metric, sample: str) -> Rows
             "--limit-dev."
         )
     return chosen.taken(kept)
-
-
-def groups_of_rows(rows: Rows, columns: Sequence[str]) -> list[str]:
-    """Return for each row what tells its group from others: rows of a group have equal values in these columns.
-
-    A split that lacks a column, whose rows the metric does not score, has groups of one row.
-    """
-    if not set(columns) <= set(rows.table.column_names):
-        return [str(row) for row in range(len(rows))]
-    return [repr(values) for values in rows.table.select(columns).to_pylist()]
 
 
 def limited_rows(

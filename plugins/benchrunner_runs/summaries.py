@@ -144,8 +144,7 @@ def _summary(folder: os.DirEntry[str], tasks: Callable[[str], Task | None]) -> R
 def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -> tuple[str, str, float | None]:
     """Return metric, split and value of the newest prediction of the first dev split; one of all rows comes first.
 
-    The half of dev that selects has no value that is shown. For a task that is not installed, this is the first metric
-    of the newest prediction with scores.
+    For a task that is not installed, this is the first metric of the newest prediction with scores.
     """
     from benchrunner.results import Prediction
 
@@ -161,7 +160,7 @@ def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -
         split = prediction.split
         is_wanted = prediction.task == name and (task is None or split in task.named("dev")[:1])
         order = (prediction.limit_dev is None, _date(home["record.json"]))
-        if not is_wanted or prediction.is_selecting or order <= newest:
+        if not is_wanted or order <= newest:
             continue
         scores = _json(home["record.json"])["scores"]
         if scores:

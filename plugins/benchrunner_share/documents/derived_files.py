@@ -82,7 +82,8 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
         "",
         *_table(scores),
         "",
-        *_about_selection(content),
+        "The mean is over the restarts at the grid point that dev selected. The best restart was chosen on dev",
+        "itself, so that its score is optimistic.",
         "",
         *_about_sealed(content),
         "## What a verification proves",
@@ -99,19 +100,6 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
         "- `manifest.json`: the SHA-256 of every file.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _about_selection(content: Mapping[str, Any]) -> tuple[str, str]:
-    """Say what was selected, in two lines."""
-    if content["selecting"]:
-        return (
-            "The mean is over the restarts at the grid point that one half of dev selected. Scores on dev are of the",
-            "other half.",
-        )
-    return (
-        "The mean is over the restarts at the grid point that dev selected. The best restart was chosen on dev",
-        "itself, so that its score is optimistic.",
-    )
 
 
 def _about_sealed(content: Mapping[str, Any]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from benchrunner_submit.submissions.submission_answers import AnswerSource, answ
 
 ROWS = 32
 """Number of rows of each split that a rehearsal reads: two batches of the usual size."""
-_ALL = ("grid", "seeds", "restarts", "until_clear", "select_on_half", "early_stop", "search", "trials", "start")
+_ALL = ("grid", "seeds", "restarts", "until_clear", "early_stop", "search", "trials", "start")
 """Options that multiply fits, or choose between several."""
 _RUN = "run:"
 

@@ -14,7 +14,6 @@ from benchrunner.results import (
     Result,
     Runner,
     StudyOptions,
-    cells,
     comparison,
     find_run,
     output_places,
@@ -29,7 +28,7 @@ from benchrunner_submit.submissions import gaps, submission_figures
 from benchrunner_submit.submissions.submission_answers import answers, ensembles_of, selected, together
 from benchrunner_submit.submissions.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
 
-_WITHOUT_FITTING = ("precision", "keep", "select_on_half")
+_WITHOUT_FITTING = ("precision", "keep")
 """Options that may be given for finished runs, which are not fitted again."""
 
 
@@ -49,8 +48,6 @@ class Submission:
     """The study whose selected fits answer; None if finished runs or the majority answer."""
     figures: tuple[DevFigure, ...] = ()
     """Figures on dev of the fits or runs that answer, each with the published figures that measure the same."""
-    select_on_half: bool = False
-    """Whether the figures on dev are of the half of its rows that did not select."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the submission, and the result of its study, as JSON values."""
@@ -61,7 +58,6 @@ class Submission:
             "manifest": self.manifest.content(),
             "faults": self.faults,
             "result": None if self.result is None else comparison.as_json(self.result),
-            "select_on_half": self.select_on_half,
             **submission_figures.as_json(self.figures),
         }
 
@@ -91,13 +87,9 @@ def write_submission(
     Without `official_counts` in the workspace's settings, files have as many rows as their splits, as demo data needs.
     `path` is the archive, or a folder that gets an archive with the board's usual name. `on_result` is called with the
     study's result before the test splits are answered. `published` are the published figures that stand beside the
-    figures on dev; None means those that the leaderboards show by default. Where half of dev selected the finished
-    runs, `options` say so with `select_on_half`: figures on dev are then of the other half.
+    figures on dev; None means those that the leaderboards show by default.
     """
     options = options or StudyOptions()
-    select_on_half = options.select_on_half or False
-    if ensemble and select_on_half:
-        runner = cells.LimitedRunners(runner).of(cells.Fitting(select_on_half=True))
     check_source(backbone, ensemble, options, executor)
     board.check_takes_files()
     submission_path(board, path)  # a place that cannot be written to is an error before the data are read
@@ -126,17 +118,15 @@ def write_submission(
     manifest, faults = written_and_checked(part, path, values, marks, has_official_rows=is_official)
     published = published or comparison.choose_published(runner.plugins.leaderboards.values())
     figures = dev_figures(settled.tasks, scores, published)
-    return Submission(board, path, manifest, faults, result, figures, select_on_half)
+    return Submission(board, path, manifest, faults, result, figures)
 
 
 def _with_dev(task: str, value: Answers, scores: Mapping[Term, Score], options: StudyOptions) -> Answers:
     """Return answers with the scores on dev of what gave them, and how dev was limited; filled-in answers have none."""
     if value.filled:
         return value
-    dev = _dev_scores(task, scores)
     limit_dev = options.limit_dev if value.fit else None
-    select_on_half = (options.select_on_half or False) and bool(dev)
-    return replace(value, dev=dev, limit_dev=limit_dev, select_on_half=select_on_half)
+    return replace(value, dev=_dev_scores(task, scores), limit_dev=limit_dev)
 
 
 def written_and_checked(

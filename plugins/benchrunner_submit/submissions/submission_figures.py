@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 TITLE = "your figures on dev, and published figures on dev and test"
-HELD_OUT_NOTE = "your figures on dev are of the half of its rows that did not select (--select-on-half)"
 
 
 @final
