@@ -24,7 +24,7 @@ from benchrunner.command_line.output import (
     print_json,
     reserved_for_json,
 )
-from benchrunner.command_line.parser import Commands, Parser
+from benchrunner.command_line.parser import Parser
 from benchrunner.command_line.registered_commands import add_commands
 from benchrunner.console.printing import print_line, print_note
 from benchrunner.console.standard_streams import prepare_streams
@@ -178,7 +178,7 @@ def parser(plugins: Plugins) -> Parser:
     # Only study files ask for these two: whether a command of theirs is understood, and what it would do.
     command_line.add_argument("--parse-only", action="store_true", help=argparse.SUPPRESS)
     command_line.add_argument("--estimate", dest="only_estimate", action="store_true", help=argparse.SUPPRESS)
-    commands: Commands = command_line.add_subparsers(metavar="COMMAND", required=True, prog=command_line.prog)
+    commands = command_line.add_subparsers(metavar="COMMAND", required=True, prog=command_line.prog)
     add_commands(commands, plugins, prog=command_line.prog)
     if "demo" in commands.choices:
         command_line.epilog = "Start with 'benchrunner demo'."

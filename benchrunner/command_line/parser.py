@@ -8,15 +8,11 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias, final
+from typing import Any, NoReturn, final
 
 from benchrunner.console.printing import printable
 from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.distributions import absent_plugin_of, advice_on_absent_plugins
-
-Commands: TypeAlias = "argparse._SubParsersAction[Any]"
-"""The collection that commands are added to: `register_commands` hands it to plugins."""
-
 
 CLOSE = 0.7
 """Similarity (difflib's ratio) from which a word is suggested: one or two letters are wrong in a word of five."""

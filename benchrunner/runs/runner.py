@@ -238,7 +238,6 @@ class Runner:
         """Write the fit to its folder, run the method, and write the record."""
         method = self.plugins.methods.find(fit.method)
         job = self._prepare(fit, folder, method)
-        self.observers.call("before_fit", fit=fit)
         started = time.monotonic()
         try:
             outcome = _learned(method, job)

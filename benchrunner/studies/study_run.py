@@ -207,8 +207,6 @@ class _Run:
         _prune(self.results.values(), [fit for fit in fits if fit.id not in needed], runner)
         majority = self._score_majority(cells, runner, predictions)
         self._keeper.finished(results, predictions.ids, majority)
-        selected = [result.selected for result in results if result.selected is not None]
-        runner.observers.call("after_study", fits=fits, records=records, selected=selected)
 
     def _score_majority(self, cells: Iterable[Cell], runner: Runner, predictions: NotedPredictions) -> dict[str, Fit]:
         """Score the majority answer on every split that is scored; return its fit for each task.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 if TYPE_CHECKING:
     from benchrunner import NamedRecipe
@@ -31,6 +30,6 @@ def register_recipes() -> Iterator[NamedRecipe]:
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "train a BERT from raw text; the result is a backbone"
     cli.add_parser("pretrain", help=about, module="benchrunner_bert.pretraining.command")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "build the site of a board of your own from shared folders, each of which is verified"
     cli.add_parser("board", help=about, module="benchrunner_board.board_command")

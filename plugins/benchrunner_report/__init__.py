@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 if TYPE_CHECKING:
     from benchrunner.results import comparison
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "write a kept study, or finished runs, as one file of HTML that opens without a network"
     cli.add_parser("report", help=about, module="benchrunner_report.report_command")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "write a kept study to a folder that anybody verifies, with metadata for model cards; upload it if asked"
     cli.add_parser("share", help=about, module="benchrunner_share.share_command")
     about = "compute every score of a shared folder again from its answers and your data; say what differs"
