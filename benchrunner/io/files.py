@@ -19,7 +19,7 @@ from typing import Any
 from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.io.file_faults import quoted
 from benchrunner.io.json_form import as_json
-from benchrunner.io.output_places import file_for, followed, is_stream
+from benchrunner.io.output_places import followed
 from benchrunner.process.platform_facts import current_umask, flush_to_disk
 
 TEXT_LIMIT = 2**31
@@ -42,12 +42,8 @@ def is_disk_full(error: BaseException) -> bool:
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it to `path`, so that it is never half written.
 
-    Where `path` is a link, the file that it leads to is replaced. A device or a FIFO gets the content straight.
+    Where `path` is a link, the file that it leads to is replaced.
     """
-    if is_stream(path):
-        with file_for(path) as file:
-            write(file)
-        return
     path = followed(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = temporary_file(path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import Answers, Leaderboard, RequestError, Task
+from benchrunner import Answers, Leaderboard, Task
 from benchrunner.results import (
     CellResult,
     Executor,
@@ -73,8 +73,6 @@ def rehearse_submission(
     check_source(backbone, (), options, executor)
     board.check_takes_files()
     path = submission_path(board, path)
-    if output_places.is_stream(path):
-        raise RequestError(f"A rehearsal is a file with a name of its own, which {path} cannot have: name a folder.")
     asked = None if tasks is None else [task.name for task in tasks]
     board = board.with_tasks(asked or ())
     if backbone.startswith(_RUN):

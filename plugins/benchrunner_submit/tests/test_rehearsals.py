@@ -66,7 +66,7 @@ def test_what_would_stop_the_real_submission_is_listed(shell: Shell) -> None:
     [
         (["--fill", "majority"], "A rehearsal leaves out what is missing, and says so: leave --fill out."),
         (["--partial"], "leave --partial out."),
-        (["--out", "/dev/null"], "A rehearsal is a file with a name of its own, which /dev/null cannot have"),
+        (["--out", "/dev/null"], "/dev/null cannot be written: this is a pipe or a device; name another place."),
     ],
 )
 def test_what_has_no_meaning_in_a_rehearsal_is_refused(words: list[str], reason: str, shell: Shell) -> None:
