@@ -244,7 +244,7 @@ class _Run:
                 before = len(records)
                 for fit, record in executed(self._executor, fits, runner):
                     is_done = record.status == "done"
-                    watch.finished(fit, record.timings.get("seconds") if is_done else None)
+                    watch.finished(fit)
                     splits = runner.plugins.tasks.find(fit.task).named("dev")
                     records[fit.id] = _predicted(fit, splits, record, predictions) if is_done else record
                 lost = before + len(fits) - len(records)
