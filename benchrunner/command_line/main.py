@@ -35,7 +35,7 @@ from benchrunner.plugins.entry_points import note_on_choice
 from benchrunner.plugins.loading import end_beside_threads
 from benchrunner.plugins.registry import Plugins, SetAside
 from benchrunner.process.interrupts import Stopped, end_with_parent, number_of, stop_on_signals
-from benchrunner.process.platform_facts import home_folder, stop_signals
+from benchrunner.process.platform_facts import STOP_SIGNALS, home_folder
 from benchrunner.workspace import Workspace
 
 
@@ -153,7 +153,7 @@ def _prepare_process() -> None:
 
 def _end_at_signals(code: int) -> None:
     """Let a further request to stop end this process at once, with the exit code of the first."""
-    for number in stop_signals():
+    for number in STOP_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, frame: os._exit(code))
 

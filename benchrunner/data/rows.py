@@ -108,6 +108,37 @@ class Rows:
         lines = None if self.lines is None else [self.lines[row] for row in numbers]
         return replace(self, table=self.table.take(numbers), lines=lines)
 
+    def groups(self, columns: Sequence[str]) -> list[str]:
+        """Return for each row what tells its group from others: rows of a group have equal values in these columns.
+
+        A split that lacks a column, whose rows a metric does not score, has groups of one row.
+        """
+        if not set(columns) <= set(self.table.column_names):
+            return [str(row) for row in range(len(self))]
+        return [repr(values) for values in self.table.select(columns).to_pylist()]
+
+    def units(self, kept_together: Iterable[Sequence[str]]) -> list[list[int]]:
+        """Return the numbers of the rows that must stay together: those that are in one group of some of these columns.
+
+        See `groups`.
+        """
+        parents = list(range(len(self)))
+
+        def root(row: int) -> int:
+            while parents[row] != row:
+                parents[row] = parents[parents[row]]  # halves the way for the next search
+                row = parents[row]
+            return row
+
+        for columns in kept_together:
+            first_rows = dict[str, int]()
+            for row, group in enumerate(self.groups(columns)):
+                parents[root(row)] = root(first_rows.setdefault(group, row))
+        units = dict[int, list[int]]()
+        for row in range(len(self)):
+            units.setdefault(root(row), []).append(row)
+        return list(units.values())
+
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the content alone, so that equal rows from a file and from the hub are the same data."""

@@ -24,7 +24,7 @@ def gain_of_kernels(capability: str) -> str:
     if capability not in _MEASURED:
         return ""
     return (
-        f"'pip install benchrunner-kernels' compiles operators for this processor ({capability}): training steps in fp32 "
+        f"'pip install benchrunner-kernels' compiles operators for this processor ({capability}): steps in fp32 then "
         f"took {_MEASURED[capability]} of the time in measurements"
     )
 

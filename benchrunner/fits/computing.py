@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner.errors import RequestError
 from benchrunner.parameters.declared import Declared, parameter
-from benchrunner.process.platform_facts import available_cores, can_run_workers
+from benchrunner.process.platform_facts import available_cores
 
 if TYPE_CHECKING:
     import torch
@@ -65,8 +65,6 @@ class Computing(Declared):
         """Raise a `RequestError` if this machine has too few devices for so many fits at the same time."""
         if not self.has_team:
             return
-        if not can_run_workers():
-            raise RequestError("On this operating system a fit runs in one process: leave --devices-per-fit out.")
         present, what = 1, f"device of the kind {self.device}"
         if self.device == "cpu":
             present, what = available_cores(), "cores"

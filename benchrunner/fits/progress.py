@@ -100,8 +100,6 @@ class Watch:
             return
         if event.kind == self._counts and event.total:
             self._left.advance(fit, event.done, event.total)
-        elif event.kind != "waiting":
-            self._left.begin(fit)
         name = f"{fit.task} {fit.backbone}"
         for varied in self._varied.get(_cell(fit), ()):
             value = fit.recipe.as_dict().get(varied)
@@ -110,19 +108,18 @@ class Watch:
         text = f"{name}: {event.text or event.kind}" + (f" {event.done:.0f}/{event.total:.0f}" if event.total else "")
         self._show(text, urgent=event.kind in ("waiting", "note"))
 
-    def finished(self, fit: Fit, seconds: float | None = None) -> None:
-        """Count a fit as done. `seconds` are those of its record, and count if the fit was finished before."""
+    def finished(self, fit: Fit) -> None:
+        """Count a fit as done."""
         if fit in self._left:
-            self._left.finish(fit, seconds)
+            self._left.finish(fit)
 
     def _show(self, text: str, *, urgent: bool) -> None:
         is_due = urgent or time.monotonic() - self._last_line > PLAIN_SECONDS
         if self._bar is None and self._notebook_bar is None and not is_due:
             return
         text, seconds, share = printable(text, EVENT_WIDTH), self._left.seconds, self._left.share
-        if not self._left.is_finished:  # a fit is evaluated and saved after its last step: that takes time, too
-            share, seconds = min(share, 0.99), seconds if seconds is not None and round(seconds) > 0 else None
-        left = "" if seconds is None else f"about {_duration(seconds)} left"
+        is_known = seconds is not None and (round(seconds) > 0 or share == 1)
+        left = f"about {_duration(seconds)} left" if seconds is not None and is_known else ""
         if self._bar is not None and self._row is not None:
             words = f"{left}  {text}" if left else text
             self._bar.update(self._row, completed=share, description=words)

@@ -19,8 +19,8 @@ from typing import Any
 from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.io.file_faults import quoted
 from benchrunner.io.json_form import as_json
-from benchrunner.io.output_places import file_for, followed, is_stream
-from benchrunner.process.platform_facts import READ_ONLY, current_umask, flush_to_disk, is_folder_in_the_way
+from benchrunner.io.output_places import followed
+from benchrunner.process.platform_facts import current_umask, flush_to_disk
 
 TEXT_LIMIT = 2**31
 """Size in bytes of the largest text file that is read. Its rows take several times as much in memory."""
@@ -42,12 +42,8 @@ def is_disk_full(error: BaseException) -> bool:
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it to `path`, so that it is never half written.
 
-    Where `path` is a link, the file that it leads to is replaced. A device or a FIFO gets the content straight.
+    Where `path` is a link, the file that it leads to is replaced.
     """
-    if is_stream(path):
-        with file_for(path) as file:
-            write(file)
-        return
     path = followed(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = temporary_file(path)
@@ -91,7 +87,7 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
         try:
             part.replace(path)
         except OSError as error:  # a folder that is there now may be gone again at the next moment
-            if not is_folder_in_the_way(error):
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                 raise
         flush_to_disk(path.parent)
         remove(old)
@@ -131,7 +127,7 @@ def read_regular_file(path: Path | str, limit: int | None = None) -> bytes:
 
 def _content(path: Path | str, size: int, limit: int | None) -> bytes:
     """Read a file of about `size` bytes to its end, or at least one byte beyond the limit."""
-    descriptor = os.open(path, READ_ONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         content = os.read(descriptor, size + 1)
         if len(content) == size:
@@ -254,8 +250,6 @@ def _machine() -> str:
 
 
 def _lives(process: int) -> bool:
-    if os.name != "posix":  # on Windows, os.kill would end the process
-        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -152,7 +152,8 @@ def _encoded(
     texts = [encoder.pieces(table.column(name).to_pylist()) for name in _text_columns(table)]
     marks = np.array(table.column("marks").to_pylist(), dtype=np.int64)  # (rows, marks, 3)
     free = free_pieces(encoder, recipe, pair=len(texts) > 1, least=len(texts))
-    rooms = _rooms(texts, free)
+    # Of a pair that is too long, the longer text is cut first.
+    rooms = texts[0].counts_beside(texts[1], free) if len(texts) > 1 else (np.minimum(texts[0].counts, free),)
     parts = []
     offsets = []  # of each text: the place of each mark in the pieces that are shown
     for number, text in enumerate(texts):
@@ -192,20 +193,6 @@ def _first_pieces(text: Pieces, marks: np.ndarray, number: int) -> np.ndarray:
         if piece < len(spans) and spans[piece, 0] < end:
             first[row, mark] = piece
     return first
-
-
-def _rooms(texts: Sequence[Pieces], free: int) -> list[np.ndarray]:
-    """Return how many pieces of each text are shown. Of a pair that is too long, the longer text is cut first."""
-    import numpy as np
-
-    if len(texts) == 1:
-        return [np.minimum(texts[0].counts, free)]
-    first = texts[0].counts
-    second = texts[1].counts
-    half = free // 2
-    cut = np.where(second <= half, free - second, np.minimum(first, free - half))
-    room = np.where(first + second <= free, first, cut)
-    return [room, np.minimum(second, free - room)]
 
 
 def _begins(counts: np.ndarray, room: np.ndarray, pieces: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, final
 
 from benchrunner.console.standard_streams import prepare_streams
-from benchrunner.process.platform_facts import stop_signals
+from benchrunner.process.platform_facts import STOP_SIGNALS
 
 if TYPE_CHECKING:
     import subprocess
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PIPE = "BENCHRUNNER_STARTED_BY"
 """Environment variable with the number of a pipe's end, which reads as empty once the parent has ended."""
 
-_OF_TERMINALS = [number for number in stop_signals() if number != signal.SIGTERM]
+_OF_TERMINALS = (signal.SIGINT, signal.SIGHUP)
 
 
 @final
@@ -41,15 +41,14 @@ def stop_on_signals() -> None:
     Ignored signals, such as SIGHUP under nohup, stay ignored. Forks of this process, which multiprocessing ends by
     SIGTERM, end at once.
     """
-    for number in stop_signals():
+    for number in STOP_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else _raise)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_end_forks)
+    os.register_at_fork(after_in_child=_end_forks)
 
 
 def _end_forks() -> None:
-    for number in stop_signals():
+    for number in STOP_SIGNALS:
         if signal.getsignal(number) is _raise:
             signal.signal(number, signal.SIG_DFL)
 
@@ -84,7 +83,7 @@ class HeldBack:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            handlers = {number: signal.getsignal(number) for number in stop_signals()}
+            handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
             ours = (signal.default_int_handler, signal.SIG_DFL, _raise)
             self._handlers = {number: handler for number, handler in handlers.items() if handler in ours}
         for number in self._handlers:
@@ -116,13 +115,11 @@ def start_bound(
 ) -> tuple[subprocess.Popen[bytes], int]:
     """Start a benchrunner command that gets SIGTERM when this process ends, even by kill -9.
 
-    Return the process, and a file descriptor to close after the process has ended; -1 where the system has no such
-    pipes. `settings` are those of `subprocess.Popen`.
+    Return the process, and a file descriptor to close after the process has ended. `settings` are those of
+    `subprocess.Popen`.
     """
     import subprocess
 
-    if os.name != "posix":
-        return subprocess.Popen(words, env=env, **settings), -1
     read_end, write_end = os.pipe()
     try:
         process = subprocess.Popen(words, env={**env, _PIPE: str(read_end)}, pass_fds=(read_end,), **settings)

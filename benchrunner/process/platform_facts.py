@@ -1,23 +1,23 @@
-"""What only some operating systems have, with what is used on the others."""
+"""Facts about this process and its machine: cores, memory, folders and signals."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
+import resource
 import signal
 from pathlib import Path
 
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
-READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0)
-"""How `os.open` reads bytes as they are: without a flag of its own, Windows changes line ends."""
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that ask a process to stop: Ctrl-C, a scheduler's SIGTERM, and the end of a terminal."""
 
 
 def available_cores() -> int:
     """Count the cores that this process may use.
 
     Limits are its affinity, the quota of its container (control groups) and OMP_NUM_THREADS. Where the system does not
-    tell the affinity (macOS, Windows), all cores count.
+    tell the affinity (macOS), all cores count.
     """
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
@@ -36,11 +36,6 @@ def available_cores() -> int:
     return max(1, min(limits))
 
 
-def can_run_workers() -> bool:
-    """Whether worker processes can be started. They inherit a connection and a signal mask, which Windows has not."""
-    return hasattr(signal, "pthread_sigmask")
-
-
 def home_folder() -> Path | None:
     """Return the user's home folder; None for a user that the system does not know, if HOME names no folder either.
 
@@ -52,32 +47,18 @@ def home_folder() -> Path | None:
 
 def current_umask() -> int:
     """Return the permissions that new files of this process do not get."""
-    if not hasattr(os, "umask"):
-        return 0
     umask = os.umask(0)
     os.umask(umask)
     return umask
 
 
 def flush_to_disk(path: Path) -> None:
-    """Wait until the contents of a file, or the entries of a folder, are on the disk.
-
-    Windows opens no folders, and flushes only files that are open for writing.
-    """
-    posix = hasattr(os, "O_DIRECTORY")
-    if not posix and path.is_dir():
-        return
-    handle = os.open(path, os.O_RDONLY if posix else os.O_RDWR)
+    """Wait until the contents of a file, or the entries of a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def is_folder_in_the_way(error: OSError) -> bool:
-    """Return whether a folder cannot be renamed because there is one of its new name; Windows then denies access."""
-    denied = () if hasattr(os, "O_DIRECTORY") else (errno.EACCES,)
-    return error.errno in (errno.EEXIST, errno.ENOTEMPTY, *denied)
 
 
 def memory_size() -> int:
@@ -85,21 +66,11 @@ def memory_size() -> int:
 
     Limits are those of the process (`ulimit -v`) and of its container (control groups).
     """
-    sizes = [1 << 62]
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
             sizes.append(int((_CONTROL_GROUPS / name).read_text(encoding="ascii")))
-    with contextlib.suppress(ImportError):  # Windows has no such limits
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        sizes.append(limit if limit != resource.RLIM_INFINITY else sizes[0])
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY:
+        sizes.append(limit)
     return min(sizes)
-
-
-def stop_signals() -> list[signal.Signals]:
-    """List the signals that ask a process to stop: Ctrl-C, a scheduler's SIGTERM, and the end of a terminal."""
-    names = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
-    return [getattr(signal, name) for name in names if hasattr(signal, name)]

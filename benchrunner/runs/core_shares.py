@@ -13,7 +13,7 @@ from typing import Self, final
 
 from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit
-from benchrunner.process.platform_facts import available_cores, can_run_workers, memory_size
+from benchrunner.process.platform_facts import available_cores, memory_size
 
 WORTH_FLOPS = 2e12
 """Least work of all fits together, in floating-point operations, for which worker processes are started: about 40
@@ -72,7 +72,7 @@ def automatic_shares(fits: Sequence[Fit], runner: FitRunner) -> CoreShares | Non
     """Choose the shares of fits on a CPU; None if the fits run one after another in this process, with all cores."""
     cores = available_cores()
     trained = [fit for fit in fits if fit.backbone]
-    can_share = cores > 1 and len(trained) > 1 and can_run_workers() and runner.has_installed_plugins
+    can_share = cores > 1 and len(trained) > 1 and runner.has_installed_plugins
     if not can_share or runner.computing.has_team or runner.computing.resolved().device != "cpu":
         return None
     costs = {fit.id: runner.cost(fit) for fit in trained}

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, final
 
 from benchrunner.console.printing import print_note, value_text
-from benchrunner.errors import PluginError, RequestError
+from benchrunner.errors import PluginError
 from benchrunner.fits.executor import Executor, FitRunner
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import silent
 from benchrunner.parameters.parameter import Parameter
 from benchrunner.plugin_code import PluginCode
-from benchrunner.process.platform_facts import can_run_workers
 from benchrunner.runs.core_shares import CoreShares, automatic_shares, torch_threads
 from benchrunner.runs.folder import RunFolder
 
@@ -45,8 +44,6 @@ class Local(Executor):
     def __init__(self, jobs: int | None = None) -> None:
         if jobs is not None:
             JOBS.checked(jobs, "--jobs")
-            if jobs > 1 and not can_run_workers():
-                raise RequestError("On this operating system fits run one after another: leave --jobs out.")
         self._jobs = jobs
 
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
@@ -65,8 +62,6 @@ class Local(Executor):
         if (shares is None or len(left) < 2) and not runner.workspace.settings.needs_workers:
             yield from _run_here(left, shares, runner)
             return
-        if not can_run_workers():
-            raise RequestError("Trusted code runs in worker processes only, and this operating system has none.")
         from benchrunner.runs.workers import Workers
 
         if shares is None:

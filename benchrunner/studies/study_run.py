@@ -203,11 +203,11 @@ class _Run:
             results.append(replace(select(cell, records, predictions, runner=runner), predictions=kept))
             self.results[cell.key] = results[-1]
         _prune(self.results.values(), [fit for fit in fits if fit.id not in needed], runner)
-        majority = self._score_majority(cells, runner, predictions)
-        self._keeper.finished(results, predictions.ids, majority)
+        self._score_majority(cells, runner, predictions)
+        self._keeper.finished(results, predictions.ids, self.baseline)
 
-    def _score_majority(self, cells: Iterable[Cell], runner: Runner, predictions: NotedPredictions) -> dict[str, Fit]:
-        """Score the majority answer on every split that is scored; return its fit for each task.
+    def _score_majority(self, cells: Iterable[Cell], runner: Runner, predictions: NotedPredictions) -> None:
+        """Score the majority answer on every split that is scored.
 
         It learns from the training rows of the task's first grid point, of those with most rows.
         """
@@ -221,7 +221,6 @@ class _Run:
                 scores = predictions.predict(majority[task.name], split).record.scores
                 for name, score in scores.items():
                     self.baseline.setdefault(Term(task.name, split, name), score)
-        return majority
 
     def _records(
         self, rungs: Rungs, runner: Runner, predictions: NotedPredictions, needed: Collection[str]
@@ -242,7 +241,7 @@ class _Run:
                 before = len(records)
                 for fit, record in executed(self._executor, fits, runner):
                     is_done = record.status == "done"
-                    watch.finished(fit, record.timings.get("seconds") if is_done else None)
+                    watch.finished(fit)
                     splits = runner.plugins.tasks.find(fit.task).named("dev")
                     records[fit.id] = _predicted(fit, splits, record, predictions) if is_done else record
                 lost = before + len(fits) - len(records)

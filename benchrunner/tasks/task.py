@@ -18,7 +18,6 @@ from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.problems.problem import Problem
-from benchrunner.tasks.row_sample import undivided_units
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -277,7 +276,7 @@ class Task:
         kept_together = {metric.columns for metric in self.metrics if metric.of_groups}
         if self.clusters in rows.table.column_names:
             kept_together.add((self.clusters,))
-        units = undivided_units(rows, kept_together)
+        units = rows.units(kept_together)
         if len(units) < count:
             raise RequestError(
                 f"{self.name}: {rows.origin} has {len(units):,} row(s), or groups of rows that belong together, too "

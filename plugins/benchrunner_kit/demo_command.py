@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _default_jobs() -> int:
     """Run at most two fits at the same time: more would take more memory than a demo should."""
-    return min(2, platform_facts.available_cores()) if platform_facts.can_run_workers() else 1
+    return min(2, platform_facts.available_cores())
 
 
 def run(arguments: argparse.Namespace) -> int:

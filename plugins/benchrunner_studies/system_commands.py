@@ -100,13 +100,12 @@ def run_command(
             env=_environment(workspace),
             stdout=output,
             stderr=output,
-            process_group=_own_group(),
+            process_group=0,  # a new group, so that Ctrl-C does not reach the process twice
         )
-        if pipe >= 0:
-            stack.callback(os.close, pipe)
+        stack.callback(os.close, pipe)
         wait_passing_signals(process)
         code = process.returncode
-        if code in {value for number in platform_facts.stop_signals() for value in (-number, 128 + number)}:
+        if code in {value for number in platform_facts.STOP_SIGNALS for value in (-number, 128 + number)}:
             raise interrupts.interrupt_by(abs(code) % 128)
         if code and not isinstance(output, int):
             output.seek(0)
@@ -125,11 +124,10 @@ def wait_passing_signals(process: subprocess.Popen[bytes]) -> None:
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        if os.name == "posix":  # on Windows, Ctrl-C reaches every process of the console
-            process.send_signal(number)
+        process.send_signal(number)
 
     before = {}
-    for number in platform_facts.stop_signals():
+    for number in platform_facts.STOP_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             before[number] = signal.signal(number, pass_on)
     try:
@@ -139,11 +137,6 @@ def wait_passing_signals(process: subprocess.Popen[bytes]) -> None:
             signal.signal(number, handler)
     if received:
         raise interrupts.interrupt_by(received[0])
-
-
-def _own_group() -> int | None:
-    """Return the value for `process_group` that starts a new group, so that Ctrl-C does not reach a process twice."""
-    return 0 if os.name == "posix" else None
 
 
 def _environment(workspace: Workspace) -> dict[str, str]:

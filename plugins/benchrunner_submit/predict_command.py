@@ -101,9 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         command_line.output.print_json({**texts.as_json(), "files": paths})
     elif paths:
         for path in paths:
-            # Standard output may be the place of the answers: nothing else is written there.
-            tell = print_note if output_places.is_stream(path) else print_line
-            tell(f"{len(answered.answers)} answers in {path}")
+            print_line(f"{len(answered.answers)} answers in {path}")
     else:
         print_data(text)
     return command_line.output.DONE

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner import RequestError, print_line
-from benchrunner.results import command_line, output_places
+from benchrunner.results import command_line
 
 if TYPE_CHECKING:
     from benchrunner import Leaderboard
@@ -127,8 +127,6 @@ def _print(submission: Submission) -> None:
         print_line(fault)
     if not submission.faults:
         manifest = f"{manifest_path(submission.path)} says where each file came from"
-        if output_places.is_stream(submission.path):
-            manifest = "its manifest was not written, since it needs a file for its neighbour"
         for remark in submission.manifest.remarks:
             print_line(remark)
         print_line(f"{submission.path} {_verdict(submission.manifest)} {board.name}; {manifest}.")

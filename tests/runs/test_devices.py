@@ -108,13 +108,6 @@ def test_other_numbers_of_gpus_than_of_devices_are_refused(devices: int, asked: 
         Computing("cuda", devices=devices).gpus(asked)
 
 
-def test_one_process_is_all_that_some_systems_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchrunner.fits.computing.can_run_workers", lambda: False)
-    Computing("cpu").check_devices()
-    with pytest.raises(RequestError, match=r"a fit runs in one process: leave --devices-per-fit out\."):
-        Computing("cpu", devices=2).check_devices()
-
-
 @pytest.mark.parametrize("count", ["0", "2.5", "1025"])
 def test_a_wrong_number_of_devices_is_refused(count: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "mine/mood", "--backbone", "words", "--devices-per-fit", count]

@@ -60,7 +60,7 @@ def test_a_pipe_in_the_place_of_a_study_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "runs" / "studies" / "first.json"
     path.parent.mkdir(parents=True)
     os.mkfifo(path)
-    with pytest.raises(DamagedFile, match=r"first\.json: this is a pipe or a device where a file belongs"):
+    with pytest.raises(RequestError, match=r"first\.json cannot be written: this is a pipe or a device"):
         run_study(small(made), made, keep_as="first")
 
 

@@ -12,11 +12,11 @@ from typing import final
 
 from benchrunner.errors import RequestError
 from benchrunner.fits.cost import Cost
-from benchrunner.fits.fit import Fit
 from benchrunner.io.decoding import from_json
 from benchrunner.io.identity import identity
 from benchrunner.io.json_form import as_json, fields_json
 from benchrunner.io.seals import write_sealed
+from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import CUT
 from benchrunner.studies.cells import Cell, CellResult, Figure
@@ -24,7 +24,6 @@ from benchrunner.studies.kept.kept_study import (
     FORMAT,
     KeptCell,
     KeptFigure,
-    KeptMajority,
     KeptStudy,
     find_study,
     kept_studies,
@@ -32,6 +31,7 @@ from benchrunner.studies.kept.kept_study import (
 )
 from benchrunner.studies.kept.noted_predictions import PredictionIds
 from benchrunner.studies.study import Place, Study
+from benchrunner.tasks.task import Term
 
 LONGEST_NAME = 100
 """Characters of a study's name, so that every file system takes its file."""
@@ -105,18 +105,15 @@ class StudyKeeper:
     def _write(self) -> None:
         write_sealed(self._path, fields_json(self.kept, defaults=False))
 
-    def finished(self, results: Iterable[CellResult], ids: PredictionIds, majority: Mapping[str, Fit]) -> None:
-        """Add the outcome of planned cells. The file is not written yet."""
+    def finished(self, results: Iterable[CellResult], ids: PredictionIds, baseline: Mapping[Term, Score]) -> None:
+        """Add the outcome of planned cells, and the scores of majority answers. The file is not written yet."""
         known = {cell.key: cell for cell in self.kept.cells}
         outcomes = []
         for result in results:
             planned = known[result.cell.system, result.cell.columns]
             outcomes.append(planned.with_outcome(result, ids))
         self._replace(outcomes)
-        answers = dict(self.kept.majority)
-        for task, fit in majority.items():
-            answers.setdefault(task, KeptMajority(fit, ids.of_fit(fit)))
-        self.kept = replace(self.kept, majority=answers)
+        self.kept = replace(self.kept, baseline=tuple(baseline.items()))
 
     def complete(self, others: Mapping[Place, Figure]) -> None:
         """Write that every fit is finished, with the figures that do not follow from the fits' scores."""

@@ -18,7 +18,7 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.cells import Candidate, Cell, CellResult, LimitedRunners
 from benchrunner.studies.comparison.formats import as_page
-from benchrunner.studies.kept.kept_study import KeptStudy, find_study
+from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
@@ -57,23 +57,10 @@ def read_study(name: str, runner: Runner) -> Result:
         cells=tuple(cell for cell in cells if cell.columns),
         stages=tuple(cell for cell in cells if not cell.columns),
     )
-    baseline = _kept_baseline(kept, study, runner)
     submissions = kept.submit_commands(runner.plugins)
-    return Result(study, tuple(results), baseline, name, runner, kept.others, submissions, kept.costs, as_page)
-
-
-def _kept_baseline(kept: KeptStudy, study: Study, runner: Runner) -> dict[Term, Score]:
-    """Return the scores of the majority answers of a kept study; absent ones where a run was removed."""
-    absent = Score(None, "the run of the majority answer was removed, or is not finished")
-    baseline: dict[Term, Score] = {}
-    for task in {cell.task.name: cell.task for cell in study.every_cell}.values():
-        fit = None
-        ids = PredictionIds()
-        if task.name in kept.majority:
-            fit, ids = kept.majority[task.name].fit, kept.majority[task.name].prediction_ids
-        predictions = KeptPredictions(runner, ids)
-        baseline |= _majority_scores(task, study.scored_splits(task), fit, predictions, absent)
-    return baseline
+    return Result(
+        study, tuple(results), dict(kept.baseline), name, runner, kept.others, submissions, kept.costs, as_page
+    )
 
 
 def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
@@ -107,10 +94,9 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
         results.append(_cell_result(cell, predictions, runner, {}))
     data = {fit.data for fit in fits.values()}
     majority = {fit.task: fit for fit in majority_fits(runner.workspace.runs) if fit.data in data}
-    absent = Score(None, "no run of the majority answer is kept")
     baseline: dict[Term, Score] = {}
     for task in study.tasks:
-        baseline |= _majority_scores(task, task.named("dev"), majority.get(task.name), predictions, absent)
+        baseline |= _majority_scores(task, majority.get(task.name), predictions)
     return Result(study, tuple(results), baseline, runner=runner, html=as_page)
 
 
@@ -145,12 +131,11 @@ def _with_predictions(fit: Fit, record: Record, task: Task, predictions: KeptPre
     return record
 
 
-def _majority_scores(
-    task: Task, splits: Iterable[str], fit: Fit | None, predictions: KeptPredictions, absent: Score
-) -> dict[Term, Score]:
-    """Return the scores of the fit of the majority answer; `absent` where its predictions are not kept."""
+def _majority_scores(task: Task, fit: Fit | None, predictions: KeptPredictions) -> dict[Term, Score]:
+    """Return the scores of the fit of the majority answer on dev; absent ones where its predictions are not kept."""
+    absent = Score(None, "no run of the majority answer is kept")
     scored = {}
-    for split in splits:
+    for split in task.named("dev"):
         scores: Mapping[str, Score] = {metric.name: absent for metric in task.metrics}
         if fit is not None and predictions.has(fit, split):
             scores = predictions.predict(fit, split).record.scores  # none where the rows have no labels

@@ -9,16 +9,17 @@ from typing import Any, final
 
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.fits.cost import Cost
-from benchrunner.fits.fit import Fit
 from benchrunner.io.decoding import from_json
 from benchrunner.io.json_form import WHEN_GIVEN
 from benchrunner.io.seals import read_sealed
+from benchrunner.metrics import Score
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import OTHER_RUNS
 from benchrunner.studies.cells import Candidate, Cell, CellKey, CellResult, Figure, Fitting, Selection
 from benchrunner.studies.kept.noted_predictions import Key, PredictionIds
 from benchrunner.studies.significance.contrasts import spelled_names
 from benchrunner.studies.study import Place, Study
+from benchrunner.tasks.task import Term
 
 FORMAT = 1
 """Format of the file. A reader refuses files of a later format."""
@@ -137,23 +138,6 @@ def _by_fit(values: Mapping[Key, str], cell: Cell) -> dict[str, dict[str, str]]:
 
 @final
 @dataclass(frozen=True)
-class KeptMajority:
-    """The fit of a task's majority answer, with the ids of its predictions by split."""
-
-    fit: Fit
-    predictions: Mapping[str, str]
-
-    @property
-    def prediction_ids(self) -> PredictionIds:
-        """The ids of the majority's predictions, by fit and split."""
-        ids = PredictionIds()
-        for split, prediction in self.predictions.items():
-            ids.found[self.fit.id, self.fit.task, split] = prediction
-        return ids
-
-
-@final
-@dataclass(frozen=True)
 class KeptFigure:
     """A figure that does not follow from the scores of fits."""
 
@@ -181,8 +165,8 @@ class KeptStudy:
     """The study without its cells, which stand beside it."""
     cells: tuple[KeptCell, ...]
     """The cells of first tasks, then those of the columns."""
-    majority: Mapping[str, KeptMajority] = field(default_factory=dict)
-    """Task -> its majority answer."""
+    baseline: tuple[tuple[Term, Score], ...] = ()
+    """Scores of the majority answers of the waves that are finished."""
     figures: tuple[KeptFigure, ...] = ()
     costs: tuple[Cost, ...] = ()
     """What the systems cost, as it was measured last."""

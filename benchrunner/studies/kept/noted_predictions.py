@@ -27,14 +27,6 @@ class PredictionIds:
     failed: dict[Key, str] = field(default_factory=dict)
     """Reasons why there is no prediction."""
 
-    def of_fit(self, fit: Fit) -> dict[str, str]:
-        """Map the splits that a fit answered to the ids of the predictions."""
-        predictions = {}
-        for (fit_id, task, split), prediction in self.found.items():
-            if (fit_id, task) == (fit.id, fit.task):
-                predictions[split] = prediction
-        return predictions
-
 
 @final
 class NotedPredictions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import zipfile
@@ -43,14 +44,12 @@ def write_answers(
 def turn_at(path: Path) -> Iterator[None]:
     """Let only one process at a time write a submission, with its manifest, at a path; no file is left for this.
 
-    It takes less than a second: where the system or the file system has no such locks, nobody waits.
+    It takes less than a second: where the file system has no such locks, nobody waits.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        import fcntl
-
         handle = os.open(path.parent, os.O_RDONLY)
-    except (ImportError, OSError):  # Windows; a folder that cannot be listed
+    except OSError:  # a folder that cannot be listed
         yield
         return
     try:

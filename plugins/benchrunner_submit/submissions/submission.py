@@ -16,7 +16,6 @@ from benchrunner.results import (
     StudyOptions,
     comparison,
     find_run,
-    output_places,
     predict,
     run_study,
     watched,
@@ -45,7 +44,7 @@ class Submission:
 
     board: Leaderboard
     path: Path
-    """The archive or folder; `manifest_path(path)` is its manifest. Beside a device or a FIFO there is no manifest."""
+    """The archive or folder; `manifest_path(path)` is its manifest."""
     manifest: Manifest
     """Where each file came from."""
     faults: tuple[str, ...]
@@ -142,10 +141,10 @@ def _written_and_checked(
     if not has_official_rows:
         for item in board.files:
             counts[item.name] = len(values[item.pair].values)
-    with output_places.file_for(path) as file, turn_at(file):
-        manifest = write_with_manifest(board, values, file, counts=counts, missing=missing)
+    with turn_at(path):
+        manifest = write_with_manifest(board, values, path, counts=counts, missing=missing)
         checked_by = None if has_official_rows else manifest
-        faults = tuple(find_faults(board, file, manifest=checked_by, tables=tables))
+        faults = tuple(find_faults(board, path, manifest=checked_by, tables=tables))
     return manifest, faults
 
 
