@@ -130,7 +130,7 @@ STUDIES = {
     "recipe-number": _study(before="[recipe]\nlr = 0.001\n"),
     "recipe-negative": _study(before='[recipe]\nepochs = "-1"\n'),
     "recipe-half": _study(before='[recipe]\nepochs = "1.5"\n'),
-    "recipe-truth": _study(before='[recipe]\npaper-adam = "perhaps"\n'),
+    "recipe-truth": _study(before='[recipe]\nbias-correction = "perhaps"\n'),
     "recipe-preset": _study(before='[recipe]\npreset = "mosbch"\n'),
     "recipe-select": _study(before='[recipe]\nselect = "worst"\n'),
     "recipe-jobs": _study(before='[recipe]\njobs = "2"\n'),

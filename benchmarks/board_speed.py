@@ -33,7 +33,7 @@ from benchrunner.results import (
     predicting,
     select,
 )
-from benchrunner_board.building import Built, Wishes, build_board
+from benchrunner_share.board.building import Built, Wishes, build_board
 from benchrunner_share.documents.claims import Claims
 from benchrunner_share.documents.contents import MANIFEST, STUDY, Figures, manifest
 from benchrunner_share.documents.derived_files import derived_files
@@ -51,13 +51,11 @@ class MadeUp:
         self._runner = made
         self._found: dict[tuple[str, str], tuple[Prediction, predicting.Predicted]] = {}
 
-    def rows(self, task: Task, split: str, *, selecting: bool = False) -> Rows:
+    def rows(self, task: Task, split: str) -> Rows:
         """Return the rows of a split."""
         return self._runner.planner.rows(task, split)
 
-    def find(
-        self, fit: Fit, task: Task, split: str, *, selecting: bool = False
-    ) -> tuple[Prediction, predicting.Predicted]:
+    def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
         """Return a prediction with made-up answers, or the majority answer."""
         key = (fit.id, split)
         if key not in self._found:
@@ -78,7 +76,7 @@ class MadeUp:
         record = predicting.judged(prediction, task, rows, answers, {}, timings={}, baseline=lambda: scores)
         return prediction, predicting.Predicted(record, Path(), answers)
 
-    def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> predicting.Predicted:
+    def predict(self, fit: Fit, split: str) -> predicting.Predicted:
         """Return the prediction of a fit, for the selection."""
         return self.find(fit, self._runner.plugins.tasks.find(fit.task), split)[1]
 

@@ -1,4 +1,4 @@
-"""CPU time of a training step in plugins/benchrunner_transformers: without padding, in padded buckets, as one padded batch.
+"""CPU time of a training step of the plugin transformers: without padding, in padded buckets, as one padded batch.
 
 `python benchmarks/flat_batches.py DATA bert CoLA --dropout 0.1 --runs 21` makes a random model of 6 layers, 384
 wide, and batches of 32 sequences. Their lengths are those of the rows of CoLA or RTE below DATA/glue, estimated from

@@ -56,7 +56,8 @@ def child(asked: argparse.Namespace) -> None:
     config = Configuration.of_size(asked.size, tokenizer.size)
     model = PretrainingModel.fresh(config, tokenizer, named("mlm+nsp"), seed=0)
     model.precision = asked.precision
-    engine = Engine(model, settings, shares=True)  # at the stage that is asked, also in one process
+    options = {"zero_optimization": {"stage": asked.stage}} if asked.stage else {}  # also in one process
+    engine = Engine(model, settings, options)
     count = sum(getattr(one, "ds_numel", one.numel()) for one in engine.module.parameters() if one.requires_grad)
     tokens = np.arange(100, 116, dtype=np.int32)
     row = Instance(tokens, np.zeros(16, np.int8), np.array([3]), tokens[3:4], 1)

@@ -11,8 +11,8 @@ say how often `arms_test` finds a difference between two arms of several pre-tra
 one pre-training of each finds it.
 
 For grid points, all of which are equally good, tables say how often the choice of the best among 18 makes a difference
-from a system with 1 point, and how large the mean difference is: chosen on all rows, or on half of the rows and tested
-on the other half (`compare --select-on-half`).
+from a system with 1 point, and how large the mean difference is: chosen and tested on the same
+rows.
 """
 
 from __future__ import annotations
@@ -194,9 +194,7 @@ class Choice:
         return f"{self.found} ({100 * self.difference:+.1f})"
 
 
-def chosen(
-    kind: Kind, points: tuple[int, int], restarts: int, *, on_half: bool, seeds: bool, count: int, rows: int = ROWS
-) -> Choice:
+def chosen(kind: Kind, points: tuple[int, int], restarts: int, *, seeds: bool, count: int, rows: int = ROWS) -> Choice:
     """Compare two backbones that choose among these numbers of grid points, all of which are equally good.
 
     `rows` is the number of rows of dev, 300 at most.
@@ -211,15 +209,13 @@ def chosen(
             effects = draw.normal(0, kind.seed_effect * seeds, size * restarts)
             answers = backbone(kind, gold, hardness, effects, draw)
             of_backbones.append([answers[start : start + restarts] for start in range(0, size * restarts, restarts)])
-        choosing = slice(0, rows // 2 if on_half else rows)
-        shown = slice(rows // 2 if on_half else 0, rows)
+        of_dev = gold[:rows].tolist()
 
-        def score(point: list[list[float]], gold: np.ndarray = gold, choosing: slice = choosing) -> float:
-            values = [kind.metric.value(gold[choosing].tolist(), restart[choosing]) for restart in point]
-            return float(np.mean(values))
+        def score(point: list[list[float]], gold: list[float] = of_dev) -> float:
+            return float(np.mean([kind.metric.value(gold, restart[:rows]) for restart in point]))
 
-        best, other = ([restart[shown] for restart in max(of_one, key=score)] for of_one in of_backbones)
-        test = paired_test(kind.metric, gold[shown].tolist(), best, other, resamples=499)
+        best, other = ([restart[:rows] for restart in max(of_one, key=score)] for of_one in of_backbones)
+        test = paired_test(kind.metric, of_dev, best, other, resamples=499)
         hits += test.p < LEVEL
         differences.append(test.difference)
     return Choice(Rate(hits, count), float(np.mean(differences)))
@@ -261,13 +257,11 @@ def print_choices(count: int) -> None:
     print_table("No difference, grid points chosen on dev (mean difference in points)", [name for name, *_ in CHOICES])
     for kind in KINDS_HERE:
         for points in POINTS:
-            for on_half in (False, True):
-                what = "chosen on half, tested on the other" if on_half else "chosen and tested on all rows"
-                print(f"| {kind.metric.name}, {points} and 1, {what} |", end="")
-                for _, restarts, seeds in CHOICES:
-                    found = chosen(kind, (points, 1), restarts, on_half=on_half, seeds=seeds, count=count)
-                    print(f" {found} |", end="", flush=True)
-                print()
+            print(f"| {kind.metric.name}, {points} and 1 |", end="")
+            for _, restarts, seeds in CHOICES:
+                found = chosen(kind, (points, 1), restarts, seeds=seeds, count=count)
+                print(f" {found} |", end="", flush=True)
+            print()
 
 
 def main() -> None:

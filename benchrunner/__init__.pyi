@@ -75,7 +75,7 @@ from benchrunner.metrics.ranking import (
 )
 from benchrunner.parameters.grids import NamedRecipe as NamedRecipe
 from benchrunner.parameters.recipes import Recipe as Recipe
-from benchrunner.plugins.hookspecs import hookimpl as hookimpl
+from benchrunner.plugins.hookspecs import Commands as Commands, hookimpl as hookimpl
 from benchrunner.problems.choices import Candidates as Candidates, Choose as Choose
 from benchrunner.problems.marked_words import ClassifyWords as ClassifyWords
 from benchrunner.problems.multi_label import MultiLabel as MultiLabel

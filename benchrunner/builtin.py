@@ -5,7 +5,6 @@ A hook imports what it offers: what a command does not ask for is not loaded.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.search import Search
     from benchrunner.methods.method import Method
+    from benchrunner.plugins.hookspecs import Commands
 
 COMMANDS = {
     "list": "list tasks, backbones, methods, leaderboards, executors, recipes, studies and plugins",
@@ -51,6 +51,6 @@ def register_searches() -> Iterator[Search]:
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     for name, about in COMMANDS.items():
         cli.add_parser(name, help=about, module=f"benchrunner.commands.{name}_command")

@@ -31,8 +31,6 @@ class Settings:
     """Largest number of rows of each dev split that is read; None reads all."""
     sample_dev: str = "first"
     """Which rows of a dev split are read if not all are: see `Recipe.sample`."""
-    halve_dev: bool = False
-    """Whether each dev split is cut in two: one half selects and tunes, the other is scored."""
     trusted_code: tuple[str, ...] = ()
     """Code that checkpoints may run: that of these folders, and of OWNER/NAME@COMMIT on the hub."""
     may_run_code: bool = False

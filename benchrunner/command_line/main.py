@@ -24,13 +24,14 @@ from benchrunner.command_line.output import (
     print_json,
     reserved_for_json,
 )
-from benchrunner.command_line.parser import Commands, Parser
+from benchrunner.command_line.parser import Parser
 from benchrunner.command_line.registered_commands import add_commands
 from benchrunner.console.printing import print_line, print_note
 from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.distributions import Plugin, advice_on_absent_plugins
+from benchrunner.plugins.distributions import Plugin
+from benchrunner.plugins.entry_points import note_on_choice
 from benchrunner.plugins.loading import end_beside_threads
 from benchrunner.plugins.registry import Plugins, SetAside
 from benchrunner.process.interrupts import Stopped, end_with_parent, number_of, stop_on_signals
@@ -178,10 +179,7 @@ def parser(plugins: Plugins) -> Parser:
     # Only study files ask for these two: whether a command of theirs is understood, and what it would do.
     command_line.add_argument("--parse-only", action="store_true", help=argparse.SUPPRESS)
     command_line.add_argument("--estimate", dest="only_estimate", action="store_true", help=argparse.SUPPRESS)
-    commands: Commands = command_line.add_subparsers(metavar="COMMAND", required=True, prog=command_line.prog)
+    commands = command_line.add_subparsers(metavar="COMMAND", required=True, prog=command_line.prog)
     add_commands(commands, plugins, prog=command_line.prog)
-    if "demo" in commands.choices:
-        command_line.epilog = "Start with 'benchrunner demo'."
-    else:
-        command_line.epilog = f"Tasks, backbones and further commands are plugins. {advice_on_absent_plugins()}"
+    command_line.epilog = "Start with 'benchrunner demo'." if "demo" in commands.choices else note_on_choice()
     return command_line

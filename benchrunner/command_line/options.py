@@ -133,7 +133,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cost",
         action="store_true",
-        help="measure speed, memory and training of each system too, on this machine; needs benchrunner-speed",
+        help="measure speed, memory and training of each system too, on this machine",
     )
     parser.add_argument(
         "--budget",

@@ -8,15 +8,11 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias, final
+from typing import Any, NoReturn, final
 
 from benchrunner.console.printing import printable
 from benchrunner.plugin_code import PluginCode
-from benchrunner.plugins.distributions import absent_plugin_of, advice_on_absent_plugins
-
-Commands: TypeAlias = "argparse._SubParsersAction[Any]"
-"""The collection that commands are added to: `register_commands` hands it to plugins."""
-
+from benchrunner.plugins.entry_points import note_on_choice
 
 CLOSE = 0.7
 """Similarity (difflib's ratio) from which a word is suggested: one or two letters are wrong in a word of five."""
@@ -127,11 +123,8 @@ class Parser(argparse.ArgumentParser):
         listed = f" Choose from {', '.join(choices)}."
         if isinstance(action, argparse._SubParsersAction):
             kind = str(action.metavar).lower()
-            plugin = absent_plugin_of(str(value)) if kind == "command" else ""
-            advice = f" It comes with {plugin}." if plugin else close or listed
-            if kind == "command" and advice != close:
-                advice += f" {advice_on_absent_plugins()}".rstrip()
-            raise argparse.ArgumentError(None, f"there is no {kind} '{value}'.{advice}")
+            note = f" {note_on_choice()}".rstrip()
+            raise argparse.ArgumentError(None, f"there is no {kind} '{value}'.{close or listed}{note}")
         raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
 
 

@@ -7,20 +7,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from benchrunner.command_line.parser import Commands, Parser
+from benchrunner.command_line.parser import Parser
 from benchrunner.console.printing import value_text
 from benchrunner.errors import BenchrunnerError, PluginError
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
 
 
-def add_commands(commands: Commands, plugins: Plugins, *, prog: str) -> None:
+def add_commands(commands: argparse._SubParsersAction[Any], plugins: Plugins, *, prog: str) -> None:
     """Add the commands of all plugins; commands of a plugin that fails are left out, and `doctor` says why."""
     with Loading() as loading:
         for hook in plugins.hook.register_commands.get_hookimpls():
             try:
                 with loading.plugin(hook.plugin_name):
-                    own: Commands = Parser(prog=prog).add_subparsers(prog=prog)  # others' are out of the plugin's reach
+                    own = Parser(prog=prog).add_subparsers(prog=prog)  # others' are out of the plugin's reach
                     hook.function(*([own] if hook.argnames else []))
                     for name, parser in own.choices.items():
                         _check(name, parser, commands.choices)

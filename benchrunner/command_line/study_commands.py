@@ -93,7 +93,7 @@ def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> i
     jobs = arguments.jobs if arguments.executor in (None, "local") else 1  # unknown for other executors
     plan = runner.plugins.hook.plan_study
     if not plan.get_hookimpls():
-        raise RequestError("No plugin plans studies (--dry-run): 'pip install benchrunner-studies' brings one.")
+        raise RequestError("No plugin plans studies (--dry-run): the plugin 'studies' does.")
     plan(study=study, runner=runner, jobs=jobs, as_json=arguments.json)
     return DONE
 

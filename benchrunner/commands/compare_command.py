@@ -131,8 +131,5 @@ def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:
         options=options.study_options(arguments, study_file=True),
     )
     if study is None:
-        raise RequestError(
-            f"No plugin reads the study {arguments.study}: 'pip install benchrunner-studies' brings one that reads "
-            ".toml files."
-        )
+        raise RequestError(f"No plugin reads the study {arguments.study}: the plugin 'studies' reads .toml files.")
     return study

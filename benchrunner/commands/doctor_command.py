@@ -9,7 +9,6 @@ from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, FAILED, print_columns, print_json
 from benchrunner.console.printing import print_line
 from benchrunner.features.kernels import described
-from benchrunner.plugins.distributions import advice_on_absent_plugins
 
 if TYPE_CHECKING:
     from benchrunner.plugins.diagnosis import Diagnosis
@@ -54,7 +53,7 @@ def _print(diagnosis: Diagnosis) -> None:
         for note in diagnosis.kernels.notes:
             print_line(f"      {note}")
     if diagnosis.absent:
-        print_line(advice_on_absent_plugins())
+        print_line(diagnosis.absent)
     for part in diagnosis.set_aside:
         print_line(f"WRONG: {part.text}")
         if part.is_explained:

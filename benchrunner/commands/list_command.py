@@ -12,7 +12,7 @@ from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_columns, print_json, print_table
 from benchrunner.console.printing import print_line
 from benchrunner.errors import UnknownName
-from benchrunner.plugins.distributions import advice_on_absent_plugins
+from benchrunner.plugins.entry_points import note_on_choice
 from benchrunner.plugins.listing import KINDS, Listed, list_names, list_offers
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _show_all_in_short(names_of: Mapping[str, Sequence[str]]) -> None:
         numbers = Counter(name.partition("/")[0] for name in values)
         names = [f"{name} ({count})" if count > 1 else name for name, count in numbers.items()]
         in_short = shorten(", ".join(names), _SHORT, placeholder=" ...", break_on_hyphens=False)
-        rows.append((f"{kind:<12} {len(values):>3}", in_short or advice_on_absent_plugins()))
+        rows.append((f"{kind:<12} {len(values):>3}", in_short or note_on_choice()))
     print_columns(rows)
     print_line("'benchrunner list tasks' shows all of a kind, 'benchrunner list WORD' what mentions a word.")
 
@@ -96,7 +96,7 @@ def _show_all_in_short(names_of: Mapping[str, Sequence[str]]) -> None:
 def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
     """Print a line for each value."""
     for kind, values in offers.items():
-        print_line(kind if values else f"{kind}: none. {advice_on_absent_plugins()}".rstrip())
+        print_line(kind if values else f"{kind}: none. {note_on_choice()}".rstrip())
         print_columns(line for listed in values for line in _lines(listed))
         if kind == "backbones":
             print_line("  ... and any folder or hub id (owner/name) with a checkpoint, and run:ID of a finished fit")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import DataError
 from benchrunner.io.file_faults import shown, some_names
@@ -33,8 +33,6 @@ class Rows:
     """Remarks for the user, for example which rows were left out; one sentence each."""
     limit: int | None = None
     """Number of rows that were taken of a dev split; None for the whole split."""
-    half: Half | None = None
-    """Which half of other rows of a dev split these are; None for rows that were not halved."""
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -119,19 +117,6 @@ class Rows:
     def column_fingerprints(self) -> dict[str, str]:
         """Hash of the content of each column, by its name."""
         return {name: fingerprint(self.table.select([name])) for name in self.table.column_names}
-
-
-@final
-@dataclass(frozen=True)
-class Half:
-    """What half of the rows of a dev split some rows are."""
-
-    name: str
-    """`selecting` or `held-out`, as in `Prediction.half`."""
-    whole: Rows
-    """The rows that were cut in two halves."""
-    numbers: Sequence[int]
-    """The numbers of the rows of the half among these, counted from 0, in ascending order."""
 
 
 def fingerprint(table: pa.Table) -> str:

@@ -39,29 +39,16 @@ class Computing(Declared):
     devices: int = parameter(
         1,
         "devices that compute the steps of one fit together, the first of which is --device: GPUs, or processes that "
-        "share the cores of a CPU; needs benchrunner-devices",
+        "share the cores of a CPU",
         at_least=1,
         at_most=1_024,
         option="devices-per-fit",
     )
-    zero: int = parameter(
-        0,
-        "DeepSpeed's ZeRO stage, for a model whose training does not fit a device: 1 shares Adam's moments among the "
-        "devices of a fit, 2 the gradients too, 3 the weights too; needs benchrunner-devices",
-        choices=(0, 1, 2, 3),
-    )
-    offload: bool = parameter(False, "keep Adam's moments in the memory of the CPU, at ZeRO's stages 1 to 3")
 
     @property
     def has_team(self) -> bool:
-        """Whether a plugin computes the steps: several devices, or DeepSpeed."""
-        return self.devices > 1 or self.zero > 0
-
-    @property
-    def described_devices(self) -> int | str:
-        """The devices of a fit, for numerics: their number, with the stage of ZeRO if there is one."""
-        offloaded = " with offload" if self.offload else ""
-        return f"{self.devices}, ZeRO {self.zero}{offloaded}" if self.zero else self.devices
+        """Whether several devices compute the steps of a fit, which a plugin does."""
+        return self.devices > 1
 
     def resolved(self) -> Computing:
         """Return these settings with the device that `auto` means; raise a `RequestError` if torch cannot use it."""
@@ -76,8 +63,6 @@ class Computing(Declared):
 
     def check_devices(self, jobs: int = 1) -> None:
         """Raise a `RequestError` if this machine has too few devices for so many fits at the same time."""
-        if self.offload and not self.zero:
-            raise RequestError("--offload is for ZeRO's stages 1 to 3: give --zero, too.")
         if not self.has_team:
             return
         if not can_run_workers():

@@ -70,10 +70,6 @@ class Fit:
         )
 
 
-SELECTING, HELD_OUT = "selecting", "held-out"
-"""Names of the halves of a dev split: the rows of the first select fits, and scores are of the second."""
-
-
 @dataclass(frozen=True)
 class Prediction:
     """Plan to answer the rows of one split with a fit."""
@@ -91,8 +87,6 @@ class Prediction:
     """Hash of what decodes and scores besides the settings: see `Task.scoring`."""
     limit_dev: int | None = field(default=None, metadata=WHEN_GIVEN)
     """Number of rows of the dev split that are answered; None is all rows."""
-    half: str = field(default="", metadata=WHEN_GIVEN)
-    """Which half of the dev split is answered, `SELECTING` or `HELD_OUT`; empty for rows that were not halved."""
 
     @cached_property
     def id(self) -> str:
@@ -104,13 +98,7 @@ class Prediction:
         """The split, with which of its rows are answered unless these are all."""
         if self.limit_dev is None:
             return self.split
-        half = f"{self.half} half, " if self.half else ""
-        return f"{self.split} ({half}{self.limit_dev:,} rows)"
-
-    @property
-    def is_selecting(self) -> bool:
-        """Whether the rows are the half of a dev split that selects, whose scores are not shown."""
-        return self.half == SELECTING
+        return f"{self.split} ({self.limit_dev:,} rows)"
 
 
 Status = Literal["done", "diverged", "failed"]

@@ -35,8 +35,6 @@ class Answers:
     """Number of training rows that the fit was limited to; None if it saw all of them."""
     limit_dev: int | None = None
     """Number of rows of each dev split that selected the fit; None if all of them did."""
-    select_on_half: bool = False
-    """Whether half of the rows of dev selected the fit, so that `dev` is of the other half."""
     dev: Mapping[str, float] = field(default_factory=dict)
     """Scores on dev of what answers: split and metric, such as "dev accuracy" -> score."""
     filled: str = ""

@@ -103,7 +103,7 @@ class BoardFile:
 class Leaderboard:
     """A place that takes files of answers, lists published results, or both.
 
-    The plugin benchrunner-submit writes submissions and checks them.
+    The plugin submit writes submissions and checks them.
     """
 
     name: str

@@ -128,7 +128,7 @@ def train(
             of=job.fit.id,
             shorter=job.fit.shorter,
             kernels=described(job.kernels),
-            devices=job.computing.described_devices,
+            devices=job.computing.devices,
         ),
         log=job.log,
         last_state=None if job.last_state is None else Checkpoint(job.last_state, of=job.fit.id),

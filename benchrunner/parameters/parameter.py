@@ -84,8 +84,6 @@ class Parameter:
     """Name of the command-line option where it is not the name of the parameter."""
     none: str = ""
     """What users write for None, for example "all" where nothing is left out; empty if it cannot be written."""
-    opposite: str = ""
-    """Another name, of an option and in files, that means the opposite of a value that is true or false."""
 
     def __post_init__(self) -> None:
         if self.kind is NoneType:
@@ -234,9 +232,6 @@ class Parameter:
         option = f"--{(self.option or self.name).replace('_', '-')}"
         if self.kind is bool:
             group.add_argument(option, dest=self.name, action=argparse.BooleanOptionalAction, help=self._help(group))
-            if self.opposite:
-                opposite = f"--{self.opposite.replace('_', '-')}"
-                group.add_argument(opposite, dest=self.name, action=_Opposite, help=f"the opposite of {option}")
             return
 
         def value(text: str) -> Any:
@@ -271,17 +266,6 @@ class Parameter:
             return "yes" if self.default else "no"
         parts = self.default if isinstance(self.default, tuple) else (self.default,)
         return self.separator.join(f"{part:,}" if self.kind is int else str(part) for part in parts)
-
-
-@final
-class _Opposite(argparse.BooleanOptionalAction):
-    """The option `--NAME` that means False, and `--no-NAME` that means True."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
-    ) -> None:
-        """Set the parameter of which this option is the opposite."""
-        setattr(namespace, self.dest, str(option_string).startswith("--no-"))
 
 
 @final

@@ -205,7 +205,6 @@ class Recipe(Declared):
     bias_correction: bool = parameter(
         True,
         "correct Adam's moments; the code of Devlin et al. 2019 does not, which is less stable on small data",
-        opposite="paper_adam",
         read_by=STEPS,
     )
     clip: float = parameter(1.0, "largest norm of the gradient of a step; 0 does not clip", at_least=0, read_by=STEPS)

@@ -12,7 +12,8 @@ from benchrunner.console.printing import value_text
 from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names
 from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginCode, PluginFailure
-from benchrunner.plugins.distributions import Plugin, advice_on_absent_plugins
+from benchrunner.plugins.distributions import Plugin
+from benchrunner.plugins.entry_points import note_on_choice
 from benchrunner.plugins.offers import Offer, Offers, claims, mistyped_prefix, split_prefix, unknown_name
 from benchrunner.workspace import Workspace
 
@@ -147,7 +148,7 @@ class BackboneSearch:
         combined = [f"{family.value.prefix}:A,B" for family in self.families if family.value.prefix]
         prefix, colon, rest = name.partition(":")
         if colon and "," in rest:
-            advice = f"Known: {', '.join(combined)}." if combined else advice_on_absent_plugins()
+            advice = f"Known: {', '.join(combined)}." if combined else note_on_choice()
             return RequestError(f"No plugin makes one backbone of several as {prefix}:A,B. {advice}".rstrip())
         forms = either(["A folder, a hub id ('owner/name')", "PLUGIN:NAME", "run:ID", *combined])
         return unknown_name("backbone", name, known, f"{asked}{forms} is understood as well.")

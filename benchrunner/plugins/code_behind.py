@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache, partial
+from importlib import metadata
 from types import CodeType, FunctionType, ModuleType
 
-from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version, requirements, top_package
+from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version, top_package
+
+EVERYBODYS = (DISTRIBUTION, "numpy", "pyarrow", "scikit-learn", "scipy", "torch")
+"""Distributions that are no suppliers: a release of theirs is no reason to fit everything again."""
 
 
 def library(package: str) -> Plugin | None:
-    """Return an installed package that is no plugin's as a supplier; None for what the core itself needs."""
-    needed = {DISTRIBUTION}
-    for text in requirements():
-        needed.update(re.findall(r"^[\w.-]+", text))
+    """Return an installed package that is no plugin's as a supplier; None for libraries that all tasks compute with."""
     for name in _distributions_of_packages(tuple(sys.path)).get(package, ()):
-        if name not in needed:
+        if name not in EVERYBODYS:
             return Plugin(package, name, partial(installed_version, name, package))
     return None
 
 
 @cache  # half a second of reading every installed distribution's list of files
 def _distributions_of_packages(path: tuple[str, ...]) -> Mapping[str, list[str]]:
-    import importlib.metadata
-
-    return importlib.metadata.packages_distributions()
+    return metadata.packages_distributions()
 
 
 def code_behind(value: object, own: Collection[str]) -> set[str]:

@@ -8,7 +8,8 @@ from importlib import metadata
 from typing import Any, final
 
 from benchrunner.features.kernels import Kernels
-from benchrunner.plugins.distributions import Plugin, absent_plugins
+from benchrunner.plugins.distributions import Plugin
+from benchrunner.plugins.entry_points import note_on_choice, note_on_libraries
 from benchrunner.plugins.registry import Plugins, SetAside
 from benchrunner.workspace import Workspace
 
@@ -28,8 +29,8 @@ class Diagnosis:
     plugins: tuple[Plugin, ...]
     set_aside: tuple[SetAside, ...]
     """Plugins, or parts of them, that could not be used."""
-    absent: tuple[str, ...]
-    """Distributions of this project's plugins that are not installed."""
+    absent: str
+    """Which installed plugins are not used, and why; empty if all are."""
     workspace: Workspace
     kernels: Kernels | None
     """What computes some operators on a CPU in place of torch."""
@@ -47,7 +48,7 @@ class Diagnosis:
             "devices": self.devices,
             "plugins": [f"{plugin.name} ({plugin.distribution} {plugin.version})" for plugin in self.plugins],
             "set_aside": [{"plugin": part.plugin, "reason": part.reason} for part in self.set_aside],
-            "not_installed": self.absent,
+            "not_used": self.absent,
             "kernels": self.kernels
             and {"name": self.kernels.name, "operators": self.kernels.operators, "notes": self.kernels.notes},
             "data": self.workspace.data,
@@ -65,7 +66,7 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
         devices=_devices(),
         plugins=tuple(plugins.loaded),
         set_aside=tuple(plugins.set_aside),
-        absent=tuple(absent_plugins()),
+        absent=f"{note_on_choice()} {note_on_libraries()}".strip(),
         workspace=workspace,
         kernels=plugins.kernels,
     )

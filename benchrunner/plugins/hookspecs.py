@@ -7,7 +7,7 @@ complete plugin.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pluggy
 
@@ -33,6 +33,17 @@ GROUP = "benchrunner"
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
 """Decorator for the functions of a plugin that implement a hook."""
+
+
+class Commands(Protocol):
+    """The commands of the command line, to which `register_commands` adds those of a plugin."""
+
+    def add_parser(self, name: str, *, help: str, module: str = "") -> argparse.ArgumentParser:
+        """Add a command with a line of help; the parser takes its options.
+
+        `module` is imported when the command is chosen: it has `add_options(parser)`, `run(arguments)` and, if wanted,
+        `estimate(arguments)`.
+        """
 
 
 @hookspec
@@ -245,7 +256,7 @@ def offer_team() -> Team | None:
 
 
 @hookspec
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     """Add commands to the command line; `run` receives the parsed arguments and returns the exit code.
     `arguments.plugins` is everything that plugins offer. A command that builds backbones for studies has `estimate`
     too: it receives the same arguments, changes nothing, and returns what is left to do, which `compare --study NAME

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchrunner.plugins.hookspecs import hookspec
@@ -21,31 +21,6 @@ def before_study(fits: Sequence[Fit]) -> None:
     @hookimpl
     def before_study(fits):
         print(len(fits), "fits of", len({fit.task for fit in fits}), "tasks")
-    """
-
-
-@hookspec
-def after_study(fits: Sequence[Fit], records: Mapping[str, Record], selected: Sequence[Fit]) -> None:
-    """Observe that a study has ended: its fits, their records by the fits' ids, and the fits that dev selected.
-
-    from benchrunner import hookimpl
-
-    @hookimpl
-    def after_study(fits, records, selected):
-        failed = [fit.id for fit in fits if records[fit.id].status == "failed"]
-        print("failed:", failed, "selected:", [fit.id for fit in selected])
-    """
-
-
-@hookspec
-def before_fit(fit: Fit) -> None:
-    """Observe that a fit is about to start.
-
-    from benchrunner import hookimpl
-
-    @hookimpl
-    def before_fit(fit):
-        print("starting", fit.id)
     """
 
 

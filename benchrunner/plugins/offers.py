@@ -8,13 +8,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
-from benchrunner.errors import RequestError, UnknownName, closest_names
-from benchrunner.plugins.distributions import Plugin, advice_on_absent_plugins
+from benchrunner.errors import RequestError, UnknownName
+from benchrunner.plugins.distributions import Plugin
+from benchrunner.plugins.entry_points import note_on_choice, note_on_libraries
 
 if TYPE_CHECKING:
     from benchrunner.backbones.backbone import BackboneFamily
 
 V = TypeVar("V")
+
+LARGE_KINDS = ("executor", "search")
+"""Kinds of values that are offered by plugins whose libraries are extras."""
 
 _LIKE_A_PLUGIN = re.compile(r"[A-Za-z][\w.-]+")
 """Texts that may be the name of a plugin. A single letter is the drive of a Windows path."""
@@ -149,9 +153,9 @@ class Offers(Mapping[str, V]):
 
 
 def unknown_name(kind: str, name: str, known: Collection[str], advice: str = "") -> UnknownName:
-    """Make the error for a name that no plugin offers; if no known name is close, it says which plugins are missing."""
-    absent = "" if closest_names(name, known) else advice_on_absent_plugins()
-    return UnknownName(kind, name, known, f"{advice} {absent}".strip())
+    """Make the error for a name that no plugin offers; it also says which plugins are not used that may offer it."""
+    libraries = note_on_libraries() if kind in LARGE_KINDS else ""
+    return UnknownName(kind, name, known, " ".join(filter(None, (advice, note_on_choice(), libraries))))
 
 
 def _renamed(offer: Offer[V]) -> Offer[V]:

@@ -20,7 +20,6 @@ from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import find_backbone
-from benchrunner.tasks.dev_halves import halves
 from benchrunner.tasks.folds import rows_in_folds
 from benchrunner.tasks.row_sample import dev_rows, training_rows
 from benchrunner.tasks.task import Task
@@ -49,7 +48,7 @@ class Planner:
     def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
         self.plugins = plugins
         self.workspace = workspace
-        self._rows: dict[tuple[str, str], tuple[Rows, Rows]] = {}
+        self._rows: dict[tuple[str, str], Rows] = {}
         self._layer_counts: dict[str, int | None] = {}
         self._weight_counts: dict[str, int | None] = {}
         self._columns: dict[str, tuple[list[str], str]] = {}
@@ -167,12 +166,11 @@ class Planner:
             if (layers := self._layer_counts[revision]) is not None:
                 check_redrawn(recipe.redraw_layers, layers)
 
-    def rows(self, task: Task, split: str, *, selecting: bool = False) -> Rows:
-        """Load the rows of a split that are scored, or those that select. The last few splits stay in memory.
+    def rows(self, task: Task, split: str) -> Rows:
+        """Load the rows of a split. The last few splits stay in memory.
 
-        The workspace's settings may limit the rows of dev splits. Only where the settings halve dev, the rows that
-        select fits and tune thresholds are others than those that are scored. Predictions of fewer rows have other ids.
-        Fits keep their ids, because training sees no dev rows.
+        The workspace's settings may limit the rows of dev splits. Predictions of fewer rows have other ids. Fits keep
+        their ids, because training sees no dev rows.
         """
         key = (task.name, split)
         if key not in self._rows:
@@ -183,12 +181,10 @@ class Planner:
                 rows = rows_in_folds(rows, task.folds, split)
             self._check_columns(task, rows)
             settings = self.workspace.settings
-            is_dev = split in task.named("dev")
-            if is_dev:
+            if split in task.named("dev"):
                 rows = dev_rows(rows, task, settings.limit_dev, settings.sample_dev)
-            self._rows[key] = halves(rows, task, split) if is_dev and settings.halve_dev else (rows, rows)
-        of_selection, scored = self._rows[key]
-        return of_selection if selecting else scored
+            self._rows[key] = rows
+        return self._rows[key]
 
     def _check_columns(self, task: Task, rows: Rows) -> None:
         """Raise a `DataError` if a split has an optional column that another split, read before, has not."""

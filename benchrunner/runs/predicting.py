@@ -65,21 +65,16 @@ class Predicted:
         return read_answers(self.folder, self.record)
 
 
-def predict(
-    fit: Fit, split: str, runner: Runner, *, settings: Mapping[str, Any] | None = None, selecting: bool = False
-) -> Predicted:
+def predict(fit: Fit, split: str, runner: Runner, *, settings: Mapping[str, Any] | None = None) -> Predicted:
     """Return a fit's answers to a split, with their scores if the rows have labels. Computed once, then kept.
 
-    `settings` replaces the decoding settings that were tuned on dev. `selecting` asks for the rows that select, where
-    the workspace's settings halve dev. The runner fits first if there are no weights.
+    `settings` replaces the decoding settings that were tuned on dev. The runner fits first if there are no weights.
     """
     task = runner.plugins.tasks.find(fit.task)
-    rows = runner.planner.rows(task, split, selecting=selecting)
+    rows = runner.planner.rows(task, split)
     chosen = decoding_settings(fit, runner) if settings is None else {**task.problem.decoding, **settings}
-    half = "" if rows.half is None else rows.half.name
-    prediction = Prediction(
-        fit.id, task.name, split, rows.fingerprint, dict(chosen), identity(task.scoring), rows.limit, half
-    )
+    scoring = identity(task.scoring)
+    prediction = Prediction(fit.id, task.name, split, rows.fingerprint, dict(chosen), scoring, rows.limit)
     folder = runner.folder(fit)
     record = folder.prediction_record(prediction.id)
     if record is None:
@@ -131,8 +126,7 @@ def majority_scores(fit: Fit, prediction: Prediction, runner: Runner) -> Mapping
     """Return the scores of the majority answer of a fit's training rows on the rows of a prediction."""
     task = runner.plugins.tasks.find(fit.task)
     majority = runner.planner.plan(task, "", method=MAJORITY, recipe=fit.recipe)
-    predicted = predict(majority, prediction.split, runner, selecting=prediction.is_selecting)
-    return predicted.record.scores
+    return predict(majority, prediction.split, runner).record.scores
 
 
 def judged(
@@ -201,8 +195,7 @@ def decoding_settings(fit: Fit, runner: Runner) -> Mapping[str, Any]:
 def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any], runner: Runner) -> Mapping[str, Any]:
     """Return a problem's decoding settings, tuned on the task's selection splits and kept in a folder.
 
-    The rows of several splits are tuned on together, so that a threshold serves all of them. Of dev splits that are
-    halved, these are the rows that select.
+    The rows of several splits are tuned on together, so that a threshold serves all of them.
     """
     import numpy as np
 
@@ -211,7 +204,7 @@ def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]
     if not splits or not task.problem.tunes:
         return settings
     try:
-        parts = [runner.planner.rows(task, split, selecting=True) for split in splits]
+        parts = [runner.planner.rows(task, split) for split in splits]
     except DataNotFound:
         return settings | folder.tuned("")  # settings that were tuned earlier, when dev was available
     fingerprints = [rows.fingerprint for rows in parts]
@@ -248,9 +241,6 @@ def kept_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
 
     folder = runner.folder(fit)
     problem = runner.plugins.tasks.find(fit.task).problem
-    if rows.half is not None:
-        outputs = np.asarray(kept_outputs(fit, rows.half.whole, runner))
-        return outputs[_places_of_outputs(rows.half.whole, rows.half.numbers, problem)]
     seen = {"data": rows.fingerprint, "decoding": dict(problem.decoding), "fields": problem.decoded_with}
     file = folder.outputs(identity(seen))
     seal = file.with_suffix(".json")

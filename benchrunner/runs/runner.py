@@ -118,7 +118,7 @@ class Runner:
     def resolved(self) -> Computing:
         """How fits are computed, on a device that torch has."""
         if self.computing.has_team and self.plugins.team is None:
-            raise RequestError("--devices-per-fit and --zero come with a plugin: pip install 'benchrunner[devices]'.")
+            raise RequestError("--devices-per-fit comes with the plugin 'devices'.")
         return self.computing.resolved()
 
     @property
@@ -238,7 +238,6 @@ class Runner:
         """Write the fit to its folder, run the method, and write the record."""
         method = self.plugins.methods.find(fit.method)
         job = self._prepare(fit, folder, method)
-        self.observers.call("before_fit", fit=fit)
         started = time.monotonic()
         try:
             outcome = _learned(method, job)

@@ -25,11 +25,11 @@ from benchrunner.statistics.scored_answers import (
     pseudo_values,
     scored_restarts,
 )
-from benchrunner.statistics.single_fits import fits_test
+from benchrunner.statistics.single_fits import swap_test
 from benchrunner.statistics.variance_parts import Part, combined_p, draw_parts, half_width, interaction
 
 Claim = Literal["arms", "backbones", "fits"]
-Method = Literal["mcnemar", "permutation", "rows and pre-trainings", "rows and restarts", "rows", "equal answers"]
+Method = Literal["permutation", "rows and pre-trainings", "rows and restarts", "rows", "equal answers"]
 METHODS: Mapping[Claim, Method] = {"arms": "rows and pre-trainings", "backbones": "rows and restarts", "fits": "rows"}
 """How the p-value is computed for each claim, unless two single fits are compared."""
 
@@ -52,8 +52,8 @@ class Comparison:
     arms of several pre-trainings each. "backbones": other rows and other restarts, if both have several restarts.
     "fits": these fits on other rows, if `a` or `b` has a single restart; the seeds alone may explain the difference."""
     method: Method
-    """How p was computed: "mcnemar" or "permutation" for two single fits, "rows and restarts" for several restarts of
-    both, "rows and pre-trainings" for two arms, "rows" if only `a` or only `b` has several restarts or both are single
+    """How p was computed: "permutation" for two single fits, "rows and restarts" for several restarts of both, "rows
+    and pre-trainings" for two arms, "rows" if only `a` or only `b` has several restarts or both are single
     cross-validations, "equal answers" if no answer differs."""
     rows: int
     """Number of rows."""
@@ -243,9 +243,9 @@ def paired_test(
     that the test asks about other clusters instead of other rows.
 
     With two or more restarts of both, the test asks about other rows and other restarts: see docs/statistics.md. With
-    one restart of each, it compares the two fits: by McNemar's exact test for accuracy without clusters, and else by a
-    permutation test, which swaps the answers to random rows or clusters, `resamples` times with `seed`. Raises
-    `Undefined` if a restart has no score.
+    one restart of each, it compares the two fits by a permutation test, which swaps the answers to rows or clusters: in
+    all ways where few results are possible, and else `resamples` times at random with `seed`. Raises `Undefined` if a
+    restart has no score.
     """
     ours = Side.of_restarts(scored_restarts(metric, gold, a, "a", clusters))
     theirs = Side.of_restarts(scored_restarts(metric, gold, b, "b", clusters))
@@ -305,7 +305,8 @@ def compare_sides(
     elif len(a.draws) > 1 or len(b.draws) > 1 or max(a.fits[0].folds, b.fits[0].folds) > 1:
         p = combined_p(difference, parts)
     else:
-        method, p = fits_test(a.fits[0], b.fits[0], seed=seed, resamples=resamples, at_least=at_least)
+        method = "permutation"
+        p = swap_test(a.fits[0], b.fits[0], seed=seed, resamples=resamples, at_least=at_least)
     limits = a.fits[0].metric.limits(a.fits[0].score)
     return Comparison(
         difference=difference,

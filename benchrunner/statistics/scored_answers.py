@@ -74,9 +74,10 @@ class ScoredAnswers:
     @cached_property
     def row_sums(self) -> RowSums | None:
         """The metric as a function of sums over rows; None if the metric does not define it."""
-        if self._is_mean and self.metric.per_row is not None:
-            return mean_of_rows(self.metric.per_row)
-        return self.metric.row_sums
+        metric = self.metric
+        if metric.row_sums is None and metric.per_row is not None and metric.computed_from == ANSWERS:
+            return mean_of_rows(metric.per_row)
+        return metric.row_sums
 
     @cached_property
     def row_values(self) -> np.ndarray:
@@ -84,22 +85,6 @@ class ScoredAnswers:
         if self.row_sums is None:
             raise ValueError(f"{self.metric.name} does not follow from sums over rows")
         return self.row_sums.values(self.gold, self.answers)
-
-    @property
-    def _is_mean(self) -> bool:
-        """Whether the metric is a mean over rows of its values of single rows."""
-        metric = self.metric
-        return metric.row_sums is None and metric.per_row is not None and metric.computed_from == ANSWERS
-
-    @cached_property
-    def right(self) -> np.ndarray | None:
-        """Whether each answer is right, (rows,), for a metric that gives each row 0 or a fixed value; else None."""
-        if not self._is_mean:
-            return None
-        values = self.row_values[:, 0]
-        highest = max(1.0, values.max())  # some exact matches are percentages
-        is_right: np.ndarray = values == highest
-        return is_right if (is_right | (values == 0)).all() else None
 
     @property
     def is_fast(self) -> bool:

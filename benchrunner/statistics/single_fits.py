@@ -1,11 +1,11 @@
-"""Tests of two single fits: McNemar's test for right and wrong answers, a permutation test for other metrics."""
+"""The test of two single fits: the answers to random rows or clusters are swapped."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 
@@ -28,26 +28,6 @@ ROUNDING = 1e-12
 """Differences of scores that are closer to each other are equal but for rounding."""
 
 
-def fits_test(a: ScoredAnswers, b: ScoredAnswers, **options: Any) -> tuple[Literal["mcnemar", "permutation"], float]:
-    """Return which test compares two fits, and its p-value; the options are those of `swap_test`."""
-    if a.clusters is None and a.right is not None and b.right is not None:
-        return "mcnemar", mcnemar(a.right, b.right)
-    return "permutation", swap_test(a, b, **options)
-
-
-def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
-    """Return the p-value of McNemar's exact test (1947).
-
-    If two fits are equally good, each is right on half of the rows that only one of them answers correctly, apart from
-    chance.
-    """
-    from scipy.special import bdtr  # the binomial distribution; scipy.stats takes long to import
-
-    only_a = int((right_a & ~right_b).sum())
-    only_b = int((right_b & ~right_a).sum())
-    return min(1.0, 2 * float(bdtr(min(only_a, only_b), only_a + only_b, 0.5)))
-
-
 def swap_test(
     a: ScoredAnswers,
     b: ScoredAnswers,
@@ -59,7 +39,8 @@ def swap_test(
     """Return the p-value of the permutation test, which swaps the answers of the two fits in random units.
 
     A unit is a row, or a cluster of rows, whose answers are swapped together. Units whose swap changes the sums of the
-    metric alike are counted together: where few results are possible, p is exact. For correlations, the numbers of each
+    metric alike are counted together: where few results are possible, p is exact. For answers that are right or wrong,
+    this is McNemar's exact test (1947). For correlations, the numbers of each
     fit are scaled to mean 0 and deviation 1 before they are swapped; for Spearman's correlation they are replaced by
     their ranks first.
     """

@@ -40,7 +40,6 @@ def compared(
     selection: Selection | None = None,
     tests: Sequence[str] = (),
     limit_dev: int | None = None,
-    select_on_half: bool = False,
     looks: tuple[int, ...] = (),
     early_stop: int | None = None,
     search: str = "",
@@ -54,7 +53,7 @@ def compared(
     scored if they have labels, in the tasks that have them. The other arguments are those of `Fitting` and `Cell`.
     """
     selection = selection or Selection()
-    chosen = (preset, keep, limit_dev, select_on_half, looks, early_stop, search, trials)
+    chosen = (preset, keep, limit_dev, looks, early_stop, search, trials)
     fitting = Fitting(grid or Grid(), seeds, changes or {}, *chosen)
     named = by_name(backbones)
     _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)

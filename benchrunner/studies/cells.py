@@ -96,9 +96,6 @@ class Fitting:
     limit_dev: int | None = None
     """Number of rows of each dev split that are scored, drawn as `limit_train` rows are; None is all rows. The fits
     stay as they are."""
-    select_on_half: bool = False
-    """Whether one half of the rows of each dev split selects, and only the other half is scored. The fits stay as they
-    are."""
     looks: tuple[int, ...] = field(default=(), metadata=WHEN_GIVEN)
     """Numbers of restarts after which comparisons are looked at, the last for all seeds; restarts are added where one
     is not clear yet. The restarts of the first look select the grid point, which alone gets more. Empty for a study
@@ -126,8 +123,6 @@ class Fitting:
                 f"A search by {self.search} leaves grid points out, and one restart is too few to do so: give two or "
                 "more, such as --restarts 3."
             )
-        if type(self.select_on_half) is not bool:
-            raise RequestError(f"select_on_half must be True or False, not {self.select_on_half!r}.")
         looks = list(self.looks)
         if looks and (len(looks) < 2 or looks[0] < 2 or sorted(set(looks)) != looks or looks[-1] != len(self.seeds)):
             raise RequestError(
@@ -151,9 +146,9 @@ class Fitting:
         return replace(self, changes={name: value for name, value in self.changes.items() if name != "limit_train"})
 
     def reading(self, settings: Settings) -> Settings:
-        """Return settings for reading data with the rows of dev by which these fits are selected and scored."""
+        """Return settings for reading data with the rows of dev on which these fits are selected and scored."""
         sample = "first" if self.limit_dev is None else self.changes.get("sample", "first")
-        return replace(settings, limit_dev=self.limit_dev, sample_dev=sample, halve_dev=self.select_on_half)
+        return replace(settings, limit_dev=self.limit_dev, sample_dev=sample)
 
 
 @final
@@ -238,8 +233,7 @@ class Figure:
     """A figure of a system over the restarts of the chosen grid point, with its scale."""
 
     best: Score
-    """Score of the selected fit. On dev it is optimistic, because the fit was chosen there, unless by the other half of
-    dev (`Fitting.select_on_half`)."""
+    """Score of the selected fit. On dev it is optimistic, because the fit was chosen there."""
     mean: Score
     """Mean over the restarts: what to expect of a further restart."""
     deviation: float | None = None
@@ -298,8 +292,8 @@ class Figure:
 class Predictions(Protocol):
     """An object that gives the predictions of fits: computed by a runner, or the kept ones of a study."""
 
-    def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> Predicted:
-        """Return the fit's answers to a split, with their scores: to the rows that are scored, or that select."""
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the fit's answers to a split, with their scores."""
 
 
 @final
@@ -371,8 +365,6 @@ class CellResult:
             limits.append(f"limited to {self.chosen.limit_train} training rows")
         if self.cell.fitting.limit_dev is not None:
             limits.append(f"scored on {self.cell.fitting.limit_dev} rows of dev")
-        if self.cell.fitting.select_on_half:
-            limits.append("selected on one half of dev, scored on the other")
         return tuple(limits)
 
     def predicted(self, fit: Fit, split: str) -> Predicted:

@@ -53,7 +53,7 @@ def _check_trials(fitting: Fitting, searches: Offers[Search]) -> None:
         names = [name for name, search in searches.items() if search.has_trials]
         raise RequestError(
             "The option trials is the number of grid points that a search tries: give it with --search "
-            f"{' or '.join(names) or 'tpe, which benchrunner-optuna brings'}, or leave it out."
+            f"{' or '.join(names) or 'tpe (pip install benchrunner[optuna])'}, or leave it out."
         )
 
 

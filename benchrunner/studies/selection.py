@@ -20,10 +20,7 @@ from benchrunner.tasks.task import Term
 def select(
     cell: Cell, records: Mapping[str, Record], predictions: Predictions, *, runner: Runner | None = None
 ) -> CellResult:
-    """Choose a grid point and a fit by the cell's selection; `records` maps fit ids to records.
-
-    The rows that select choose; figures, flags and notes are of the rows that are scored.
-    """
+    """Choose a grid point and a fit by the cell's selection; `records` maps fit ids to records."""
     lost = {}
     notes = dict[str, None]()
     for fit in cell.fits:
@@ -129,7 +126,7 @@ class Ranking:
         metric = cell.task.metric(cell.selection.metric_of(cell.task))
         scores = []
         for split in cell.selection.splits_of(cell.task):
-            value = self._predictions.predict(fit, split, selecting=True).record.scores[metric.name].value
+            value = self._predictions.predict(fit, split).record.scores[metric.name].value
             if value is None:
                 return -math.inf
             scores.append(value)

@@ -181,12 +181,6 @@ class Study:
                 f"A study has at most {MOST_FITS:,} fits, and this one has {shortened(fits)}: use fewer backbones, "
                 "methods, tasks, grid points or restarts."
             )
-        if len({cell.fitting.select_on_half for cell in self.every_cell}) > 1:
-            raise RequestError(
-                f"{self.name or 'A study'}: either all systems and columns select on half of dev, or none, because "
-                "scores of different rows are not compared. Give select-on-half in the recipe of the whole file, or as "
-                "an option of the command."
-            )
         if len({cell.fitting.looks for cell in self.cells}) > 1:
             raise RequestError(
                 f"{self.name or 'A study'}: all systems and columns have the same until-clear, because all of their "
@@ -202,11 +196,6 @@ class Study:
     def every_cell(self) -> tuple[Cell, ...]:
         """The cells of first tasks, then those of the columns."""
         return (*self.stages, *self.cells)
-
-    @property
-    def select_on_half(self) -> bool:
-        """Whether fits are selected on one half of the rows of each dev split, and scored on the other half."""
-        return any(cell.fitting.select_on_half for cell in self.every_cell)
 
     @property
     def looks(self) -> tuple[int, ...]:

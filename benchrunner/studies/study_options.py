@@ -95,12 +95,6 @@ class StudyOptions(Declared):
     limit_dev: int | None = parameter(
         None, "score this number of rows of each dev split only, drawn like those of limit-train", int, at_least=1
     )
-    select_on_half: bool | None = parameter(
-        None,
-        "select by one half of the rows of each dev split, and show scores of the other half, so that the choice does "
-        "not favour systems with more grid points",
-        bool,
-    )
     early_stop: int | None = parameter(
         None,
         "of trainings of several lengths, such as --epochs 1-10, run no longer one after this number of lengths at "
@@ -215,9 +209,9 @@ class StudyOptions(Declared):
                 continue
             if name in _DECLARED:
                 own = _DECLARED[name]
-                written = " or ".join(_written(word) for word in (own.option or name, own.opposite) if word)
+                option = _written(own.option or name)
                 raise RequestError(
-                    f"The option {written} is for {own.read_by}: no fit of this study reads it. Leave it out."
+                    f"The option {option} is for {own.read_by}: no fit of this study reads it. Leave it out."
                 )
             method = name.rpartition(".")[0]
             raise RequestError(
@@ -270,7 +264,6 @@ class StudyOptions(Declared):
             selection=self.selection,
             tests=tests,
             limit_dev=self.limit_dev,
-            select_on_half=self.select_on_half or False,
             looks=self.until_clear or (),
             early_stop=self.early_stop,
             search=self.search or "",

@@ -59,7 +59,7 @@ def run_study(
     """
     limit = check_looks(study, budget)
     if with_costs and not runner.plugins.hook.measure_costs.get_hookimpls():
-        raise RequestError("No plugin measures costs (--cost): 'pip install benchrunner-speed' brings one.")
+        raise RequestError("No plugin measures costs (--cost): the plugin 'speed' does.")
     show = in_notebook() if show_progress is None else show_progress
     runners = LimitedRunners(runner)
     builders = _checked(study, runners)
@@ -113,9 +113,7 @@ def _checked(study: Study, runners: LimitedRunners) -> list[Callable[[bool], Non
     check_data(study, runners)
     builders: list[Callable[[bool], None]] = runner.plugins.hook.prepare_study(study=study, runner=runner)
     if study.commands and not builders:
-        raise RequestError(
-            f"{study.name}: no plugin builds its backbones: 'pip install benchrunner-studies' brings one."
-        )
+        raise RequestError(f"{study.name}: no plugin builds its backbones: the plugin 'studies' does.")
     _check_backbones(study, runner, before_commands=True)
     return builders
 
@@ -207,8 +205,6 @@ class _Run:
         _prune(self.results.values(), [fit for fit in fits if fit.id not in needed], runner)
         majority = self._score_majority(cells, runner, predictions)
         self._keeper.finished(results, predictions.ids, majority)
-        selected = [result.selected for result in results if result.selected is not None]
-        runner.observers.call("after_study", fits=fits, records=records, selected=selected)
 
     def _score_majority(self, cells: Iterable[Cell], runner: Runner, predictions: NotedPredictions) -> dict[str, Fit]:
         """Score the majority answer on every split that is scored; return its fit for each task.
@@ -264,7 +260,6 @@ def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: Not
     """Predict dev; if that fails, return a record that says so, so that the study goes on."""
     try:
         for split in splits:
-            predictions.predict(fit, split, selecting=True)
             predictions.predict(fit, split)
     except (FitError, RequestError) as error:  # for example, its max_length is too short for a question of dev
         return replace(record, status="diverged" if isinstance(error, Diverged) else "failed", reason=str(error))

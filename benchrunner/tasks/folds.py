@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
-from benchrunner.tasks.dev_halves import divided
 from benchrunner.tasks.task import Folds, Task
 
 FOLDS = "folds"
@@ -17,7 +16,7 @@ FOLDS = "folds"
 
 def divided_rows(rows: Rows, folds: Folds, division: int) -> list[list[int]]:
     """Return the numbers of the rows of each fold."""
-    return divided(rows, folds.whole, folds.number, FOLDS, "use fewer", seed=division)
+    return folds.whole.divided(rows, folds.number, FOLDS, seed=division)
 
 
 def rows_in_folds(rows: Rows, folds: Folds, split: str) -> Rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,26 @@ def groups_of_rows(rows: Rows, columns: Sequence[str]) -> list[str]:
     if not set(columns) <= set(rows.table.column_names):
         return [str(row) for row in range(len(rows))]
     return [repr(values) for values in rows.table.select(columns).to_pylist()]
+
+
+def undivided_units(rows: Rows, kept_together: Iterable[Sequence[str]]) -> list[list[int]]:
+    """Return the numbers of the rows that must stay together: those that are equal in some of these columns."""
+    parents = list(range(len(rows)))
+
+    def root(row: int) -> int:
+        while parents[row] != row:
+            parents[row] = parents[parents[row]]  # halves the way for the next search
+            row = parents[row]
+        return row
+
+    for columns in kept_together:
+        first_rows = dict[str, int]()
+        for row, group in enumerate(groups_of_rows(rows, columns)):
+            parents[root(row)] = root(first_rows.setdefault(group, row))
+    units = dict[int, list[int]]()
+    for row in range(len(rows)):
+        units.setdefault(root(row), []).append(row)
+    return list(units.values())
 
 
 def limited_rows(

@@ -18,6 +18,7 @@ from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.problems.problem import Problem
+from benchrunner.tasks.row_sample import undivided_units
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -262,6 +263,37 @@ class Task:
             with PluginCode(f"The check of the rows of {self.name}, split '{split}',"):
                 return self._checked(rows, self.splits[split], workspace)
         raise DataNotFound("\n".join([f"No data for {self.name}, split {split}:", *reasons]))
+
+    def divided(self, rows: Rows, count: int, parts: str, *, seed: int = 0) -> list[list[int]]:
+        """Divide rows in `count` parts of nearly equal size, and return the numbers of the rows of each part.
+
+        Rows of a cluster, or of a group that a metric scores together, are one unit, which is in one part. Each unit
+        goes to the first part with the fewest rows: large units first, and units of one label in succession. Units of
+        equal size and label come in random order, so that they go to the parts in turn. `parts` says what the parts
+        are; parts of another name have other rows.
+        """
+        from benchrunner.features.randomness import permutation
+
+        kept_together = {metric.columns for metric in self.metrics if metric.of_groups}
+        if self.clusters in rows.table.column_names:
+            kept_together.add((self.clusters,))
+        units = undivided_units(rows, kept_together)
+        if len(units) < count:
+            raise RequestError(
+                f"{self.name}: {rows.origin} has {len(units):,} row(s), or groups of rows that belong together, too "
+                f"few for {count:,} {parts}."
+            )
+        labels = self.problem.strata(rows.table)
+        ranks = permutation(len(units), seed, parts).tolist()
+
+        def place(unit: int) -> tuple[int, str, int]:
+            label = "" if labels is None else repr(labels[units[unit][0]])
+            return -len(units[unit]), label, ranks[unit]
+
+        numbers: list[list[int]] = [[] for _ in range(count)]
+        for unit in sorted(range(len(units)), key=place):
+            min(numbers, key=len).extend(units[unit])
+        return [sorted(part) for part in numbers]
 
     def metric(self, name: str) -> Metric:
         """Return the metric of the task that has this name."""

@@ -46,7 +46,7 @@ class Checkpoint:
     """
 
     def __init__(
-        self, folder: Path, *, of: str = "", shorter: str = "", kernels: str = "torch", devices: int | str = 1
+        self, folder: Path, *, of: str = "", shorter: str = "", kernels: str = "torch", devices: int = 1
     ) -> None:
         """`of` is the id of the fit, and `shorter` that of a fit which takes its first steps."""
         self._file = folder / "state.safetensors"
@@ -96,7 +96,7 @@ class Checkpoint:
             earlier = facts.computed[name]
             self.computed[name] = earlier if earlier[-1:] == now else earlier + now
         self.captured = dict(facts.captured)
-        optimizer.restore(tensors, facts.step)
+        optimizer.restore(tensors)
         return facts.step, dict(facts.budgets)
 
     def _read(self) -> tuple[_Facts, dict[str, Tensor]]:
@@ -139,12 +139,11 @@ def _fault(
         of_all = "" if steps is None else f", and the fit has {steps:,} such steps"
         return f"it is said to be of step {step:,}{of_all}"
     for name, weight in optimizer.named.items():
-        parts = [part for part in ("weight", "exp_avg", "exp_avg_sq") if f"{part}/{name}" in tensors]
-        if parts not in (["weight"], ["weight", "exp_avg", "exp_avg_sq"]):
+        shapes = {"weight": weight.shape, "exp_avg": weight.shape, "exp_avg_sq": weight.shape, "step": torch.Size()}
+        parts = [part for part in shapes if f"{part}/{name}" in tensors]
+        if parts not in (["weight"], list(shapes)):
             return f"it lacks a part of the state of {name}"
         for part in parts:
-            if tensors[f"{part}/{name}"].shape != weight.shape:
-                return f"the state of {name} has another shape than the weight"
-        if tensors.get(f"step/{name}", torch.zeros(())).shape:
-            return f"the number of steps of {name} is not one number"
+            if tensors[f"{part}/{name}"].shape != shapes[part]:
+                return f"{part}/{name} has another shape than that of this fit"
     return ""

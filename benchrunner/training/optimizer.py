@@ -240,13 +240,13 @@ class Optimizer:
                 yield f"exp_avg_sq/{name}", moments.square
                 yield f"step/{name}", moments.step
 
-    def restore(self, tensors: Mapping[str, Tensor], step: int) -> None:
-        """Put back the weights and moments that `state` gave after `step` optimizer steps."""
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Put back the weights and moments that `state` gave."""
         for name, weight in self.named.items():
             with torch.no_grad():
                 weight.copy_(tensors[f"weight/{name}"])
             if f"exp_avg/{name}" in tensors:  # else the weight had no gradient, for example an unused pooler's
                 mean = tensors[f"exp_avg/{name}"].to(weight.device)
                 square = tensors[f"exp_avg_sq/{name}"].to(weight.device)
-                taken = tensors.get(f"step/{name}", torch.tensor(float(step)))  # ZeRO counts the steps of all weights
-                self._moments[weight] = _Moments(mean, square, taken.to(weight.device))
+                taken = tensors[f"step/{name}"].to(weight.device)
+                self._moments[weight] = _Moments(mean, square, taken)

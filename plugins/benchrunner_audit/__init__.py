@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "flag prediction files, whoever wrote them: constant answers, no better than majority, copies"
     cli.add_parser("audit", help=about, module="benchrunner_audit.audit_command")

@@ -11,8 +11,8 @@ from benchrunner_babylm.table import TABLE
 SOURCE = "https://github.com/babylm/evaluation-pipeline-2024, README at d680c28, Detailed Score Breakdown"
 NOTE = (
     "These files hold the fine-tuning tasks alone. The leaderboard takes one file, which the script collate_preds.sh "
-    "of https://github.com/babylm-org/babylm-eval makes of them and of the zero-shot tasks: see the README of "
-    "benchrunner-babylm."
+    "of https://github.com/babylm-org/babylm-eval makes of them and of the zero-shot tasks: see the read-me of "
+    "the plugin babylm."
 )
 
 COLUMNS: Mapping[str, PublishedColumn] = {

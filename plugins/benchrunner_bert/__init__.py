@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl, named_by_stub
 
 if TYPE_CHECKING:
     from benchrunner import NamedRecipe
     from benchrunner.engine import BackboneFamily
+
+__getattr__, __all__ = named_by_stub(__name__, __file__)
 
 
 @hookimpl
@@ -31,6 +32,6 @@ def register_recipes() -> Iterator[NamedRecipe]:
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "train a BERT from raw text; the result is a backbone"
     cli.add_parser("pretrain", help=about, module="benchrunner_bert.pretraining.command")

@@ -133,7 +133,7 @@ def checkpoint_revision(folder: Path, workspace: Workspace, load: Callable[[], o
     for path in (*(folder / name for name in FILES), weights_file(folder)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
-    memory = workspace.cache / "checked" / f"{digest.hexdigest()}-bert-{version('benchrunner-bert')}"
+    memory = workspace.cache / "checked" / f"{digest.hexdigest()}-bert-{version('benchrunner')}"
     if not memory.exists():
         load()
         write_atomically(memory, lambda part: part.touch())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import nn
@@ -174,8 +173,11 @@ class Bert(Encoder):
     def _apply_layer(
         self, layer: nn.Module, hidden: torch.Tensor, batch: FlatBatch, tokens: torch.Tensor | None = None
     ) -> torch.Tensor:
+        """Compute a layer. With `recomputes`, store only its arguments, and compute it again in the backward pass."""
         arguments = hidden, batch, self.dropout, self.attention_dropout, tokens
-        return apply_layer(layer, arguments, twice=self.recomputes)
+        if self.recomputes and torch.is_grad_enabled():
+            return checkpoint(layer, *arguments, use_reentrant=False, preserve_rng_state=False)  # type: ignore[no-any-return]
+        return layer(*arguments)  # type: ignore[no-any-return]
 
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Apply the pooler to the first token of every sequence, [CLS]: (T, H) -> (N, H).
@@ -220,13 +222,6 @@ class Bert(Encoder):
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
         write_encoder(folder, self, self.config, self.tokenizer, head)
-
-
-def apply_layer(layer: nn.Module, arguments: tuple[Any, ...], *, twice: bool) -> torch.Tensor:
-    """Compute a layer; with `twice`, store only its arguments, and compute it again in the backward pass."""
-    if twice and torch.is_grad_enabled():
-        return checkpoint(layer, *arguments, use_reentrant=False, preserve_rng_state=False)  # type: ignore[no-any-return]
-    return layer(*arguments)  # type: ignore[no-any-return]
 
 
 def draw_modules(part: nn.Module, config: Configuration, source: torch.Generator) -> None:

@@ -18,7 +18,7 @@ BERT = NamedRecipe(
         "clip": 1.0,
     },
     grid={"lr": (5e-5, 4e-5, 3e-5, 2e-5)},
-    notes="the released code has no bias correction in Adam, which --paper-adam repeats",
+    notes="the released code has no bias correction in Adam, which --no-bias-correction repeats",
 )
 
 MOSBACH = NamedRecipe(

@@ -30,12 +30,11 @@ class TokenHead(nn.Module):
     mask: int | None = None
     """Id of the token that stands for a token to predict; None if the state of a token predicts the next token."""
 
-    def __init__(self, bert: Bert, *, width: int | None = None) -> None:
-        """Make a head that reads states of `width`; by default of the model's own width."""
+    def __init__(self, bert: Bert) -> None:
         super().__init__()
         config = bert.config
         self.activation = ACTIVATIONS[config.activation]
-        self.dense = nn.Linear(width or config.hidden, config.hidden)
+        self.dense = nn.Linear(config.hidden, config.hidden)
         self.norm = nn.LayerNorm(config.hidden, eps=config.epsilon)
         self.output = nn.Linear(config.hidden, config.vocabulary)
         self.output.weight = bert.embeddings.word.weight

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from benchrunner.results import Runner
 from benchrunner_calibration.binning import Binning
-from benchrunner_calibration.kept_answers import SystemAnswers, label_numbers, probabilities_of
+from benchrunner_calibration.kept_answers import SystemAnswers
 from benchrunner_calibration.label_answers import LabelAnswers, softmax
 from benchrunner_calibration.measures import Estimate, changes, estimates
 
@@ -26,8 +25,7 @@ class Temperature:
     of_all: Estimate
     """Fitted on all rows that may fit it: the one to use."""
     of_halves: tuple[tuple[float, ...], ...]
-    """For each restart, the temperatures of both halves of dev; only that of the selecting half, where half of dev
-    selected."""
+    """For each restart, the temperatures of both halves of dev."""
     after: dict[str, Estimate]
     """The figures with the temperatures, each row with a temperature that other rows fitted."""
     change: dict[str, Estimate]
@@ -62,36 +60,23 @@ def fitted_temperature(answers: LabelAnswers) -> float:
 def temperature_of(system: SystemAnswers, runner: Runner, binning: Binning) -> Temperature:
     """Fit the temperatures of a system's restarts on dev, and score them on rows that did not fit them.
 
-    Dev is cut as `--select-on-half` cuts it: clusters are in one half, labels divided evenly. Each half is scored with
-    the temperature that the other fitted. Where half of dev selected already, this half fits the temperature, and the
-    other, which all figures are of, is scored.
+    Dev is cut in two halves: clusters are in one half, labels divided evenly. Each half is scored with the temperature
+    that the other fitted.
     """
     task, split = system.cell.cell.task, system.split
-    planner = (system.cell.runner or runner).planner
-    if planner.rows(task, split).half is not None:
-        fitting = _selecting(system, runner)
-        pairs = [_applied(answers, half) for answers, half in zip(system.restarts, fitting, strict=True)]
-        temperatures = [halves[0] for _, halves in pairs]
-        rule = f"fitted on the {len(fitting[0].gold):,} rows of {split} that selected, scored on the others"
-    else:
-        half = _half(system, runner)
-        pairs = [_crossed(answers, half) for answers in system.restarts]
-        temperatures = [fitted_temperature(answers) for answers in system.restarts]
-        rule = f"each half of {split} is scored with the temperature that the other half fitted"
+    rows = (system.cell.runner or runner).planner.rows(task, split)
+    half = np.zeros(len(rows), dtype=bool)
+    half[task.divided(rows, 2, "halves")[1]] = True
+    pairs = [_crossed(answers, half) for answers in system.restarts]
     after = [answers for answers, _ in pairs]
+    rule = f"each half of {split} is scored with the temperature that the other half fitted"
     return Temperature(
-        Estimate.of(temperatures),
+        Estimate.of([fitted_temperature(answers) for answers in system.restarts]),
         tuple(halves for _, halves in pairs),
         estimates(after, system.units, binning),
         changes(system.restarts, after, system.units, binning),
         rule,
     )
-
-
-def _applied(answers: LabelAnswers, fitting: LabelAnswers) -> tuple[LabelAnswers, tuple[float, ...]]:
-    """Return answers at the temperature that other rows fit, and this temperature."""
-    temperature = fitted_temperature(fitting)
-    return answers.at_temperature(temperature), (temperature,)
 
 
 def _crossed(answers: LabelAnswers, half: np.ndarray) -> tuple[LabelAnswers, tuple[float, ...]]:
@@ -103,28 +88,3 @@ def _crossed(answers: LabelAnswers, half: np.ndarray) -> tuple[LabelAnswers, tup
     of_row = np.where(half, of_second, of_first)
     probabilities = softmax(answers.scores / of_row[:, None])
     return LabelAnswers(answers.gold, answers.given, probabilities), (of_first, of_second)
-
-
-def _half(system: SystemAnswers, runner: Runner) -> np.ndarray:
-    """Return for each row of a dev split whether it is in the first of the two halves, (rows,)."""
-    runner = system.cell.runner or runner
-    settings = replace(runner.workspace.settings, halve_dev=True)
-    halving = runner.in_workspace(replace(runner.workspace, settings=settings))
-    first = halving.planner.rows(system.cell.cell.task, system.split, selecting=True)
-    assert first.half is not None
-    is_first = np.zeros(system.rows, dtype=bool)
-    is_first[list(first.half.numbers)] = True
-    return is_first
-
-
-def _selecting(system: SystemAnswers, runner: Runner) -> Sequence[LabelAnswers]:
-    """Return the answers of each restart to the half of dev that selected."""
-    task = system.cell.cell.task
-    runner = system.cell.runner or runner
-    rows = runner.planner.rows(task, system.split, selecting=True)
-    gold = label_numbers(task, task.problem.gold(rows.table))
-    answers = []
-    for fit in system.cell.restarts:
-        probabilities = probabilities_of(fit, task, rows, runner)
-        answers.append(LabelAnswers(gold, probabilities.argmax(axis=1), probabilities))
-    return answers

@@ -67,13 +67,6 @@ class Helping:
         exchange = Exchange(beginning.meeting, beginning.rank, beginning.processes, training.device)
         exchange.spread(list(untrained_state(training)))
         weights = list(training.optimizer.named.values())
-        if job.computing.zero:
-            from benchrunner_devices.zero.sharded import launched
-            from benchrunner_devices.zero.together import help_with
-
-            exchange.spread(weights)
-            with launched(beginning.rank, beginning.processes, beginning.port), training.prepared():
-                help_with(self._messages, job, training, exchange)
         loss: Tensor | None = None
         with training.prepared():
             while True:

@@ -61,11 +61,6 @@ class DeviceTeam:
         if text := unshared(training, processes):
             training.notes.append(text)
             training.note(text)
-        port = 0
-        if job.computing.zero:
-            from benchrunner_devices.zero.sharded import port_of_zero
-
-            port = port_of_zero()
         threads = torch.get_num_threads()
         share = max(1, threads // processes)
         torch.set_num_threads(share)
@@ -77,8 +72,8 @@ class DeviceTeam:
                     for rank in range(1, processes):
                         started.append(helpers.enter_context(Helper.started(rank)))
                         order = FitOrder(job.fit, job.workspace, device_of(job, rank), threads=share)
-                        started[-1].send(Beginning(order, rank, processes, meeting, port))
-                    Leader(job, training, started, meeting).run(port)
+                        started[-1].send(Beginning(order, rank, processes, meeting))
+                    Leader(training, started, meeting).run()
         finally:
             torch.set_num_threads(threads)
 
@@ -168,16 +163,15 @@ class Lost(FitError):
 class Leader:
     """Takes the steps of a training, whose gradients helpers compute with it."""
 
-    def __init__(self, job: Job, training: steps.Training, helpers: Sequence[Helper], meeting: Path) -> None:
-        self._job = job
+    def __init__(self, training: steps.Training, helpers: Sequence[Helper], meeting: Path) -> None:
         self._training = training
         self._helpers = helpers
         self._meeting = meeting
         self._weights = list(training.optimizer.named.values())
         self._exchange: Exchange | None = None
 
-    def run(self, port: int) -> None:
-        """Run the training; without ZeRO, keep the state before the step in which a helper is lost."""
+    def run(self) -> None:
+        """Run the training; keep the state before the step in which a helper is lost."""
         from benchrunner_devices.exchange import Exchange
 
         training = self._training
@@ -189,14 +183,6 @@ class Leader:
                 )
         self._exchange = Exchange(self._meeting, 0, len(self._helpers) + 1, training.device)
         self._exchange.spread(list(untrained_state(training)))
-        if self._job.computing.zero:
-            from benchrunner_devices.zero.sharded import launched
-            from benchrunner_devices.zero.together import run_with_zero
-
-            self._exchange.spread(self._weights)
-            with launched(0, len(self._helpers) + 1, port), self._exchanging() as exchange:
-                run_with_zero(self._job, training, self._helpers, exchange)
-            return
         training.compute = self._compute
         try:
             training.run()

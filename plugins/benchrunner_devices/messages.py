@@ -26,8 +26,6 @@ class Beginning:
     processes: int
     meeting: Path
     """File by which the processes find one another."""
-    port: int
-    """Port of this machine by which DeepSpeed's processes find one another."""
 
 
 @final

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "run everything once on generated data with a small backbone: minutes on a CPU"
     cli.add_parser("demo", help=about, module="benchrunner_kit.demo_command")
     about = "write the package of a new plugin, with tests that pass, to start from"

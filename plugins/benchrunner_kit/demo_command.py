@@ -23,7 +23,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="folder for all files of the demo (default: benchrunner-demo)",
     )
     parser.add_argument(
-        "--tasks", nargs="+", metavar="TASK", help="only these tasks or suites, separated by blanks or commas"
+        "--tasks",
+        nargs="+",
+        metavar="TASK",
+        help="these tasks or suites, separated by blanks or commas (default: GLUE, SQuAD, SWAG and CoNLL)",
     )
     parser.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
     StudyOptions.add_options(parser, ("family",))

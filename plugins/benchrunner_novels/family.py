@@ -7,8 +7,7 @@ from typing import final
 
 from benchrunner import Workspace
 from benchrunner.engine import Backbone, BackboneFamily
-from benchrunner_bert.backbones import FolderBert
-from benchrunner_bert.family import BertFamily
+from benchrunner_bert import BertFamily, FolderBert
 
 MODEL = FolderBert(
     "bert/novels-10m",

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 if TYPE_CHECKING:
     from benchrunner import NamedRecipe
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "repeat the protocol of a publication: its grid, seeds, tasks and selection, beside its figures"
     cli.add_parser("reproduce", help=about, module="benchrunner_protocols.reproduce_command")
 

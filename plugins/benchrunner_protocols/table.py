@@ -30,7 +30,7 @@ BERT = Protocol(
     missing=(
         "for BERT-LARGE on small data, the paper takes the best of several restarts: --restarts 5 --select best",
         "SQuAD 1.1 with TriviaQA first, and the ensemble",
-        "Adam without bias correction, as in the released code: --paper-adam",
+        "Adam without bias correction, as in the released code: --no-bias-correction",
     ),
     published=("BERT-BASE", "BERT-LARGE"),
 )
@@ -164,8 +164,7 @@ ENCODEVAL = Protocol(
     seeds="5, Section 2 (seeds 0 to 4 in the released configurations)",
     selection="the best learning rate on the validation set",
     missing=(
-        "a validation set of 5 % of the training rows that selects for GLUE, of which dev is the test set there: "
-        "--select-on-half at least scores other rows than those that select",
+        "a validation set of 5 % of the training rows that selects for GLUE, of which dev is the test set there",
         "OntoNotes, UNER, question answering and retrieval",
         "published figures of the tasks, which the paper draws",
     ),

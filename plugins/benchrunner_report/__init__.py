@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl, named_by_stub
 
 if TYPE_CHECKING:
     from benchrunner.results import comparison
 
+__getattr__, __all__ = named_by_stub(__name__, __file__)
+
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "write a kept study, or finished runs, as one file of HTML that opens without a network"
     cli.add_parser("report", help=about, module="benchrunner_report.report_command")
 

@@ -54,6 +54,54 @@ class Disagreement:
     levels: Mapping[str, Any] = field(repr=False, compare=False)
     """Mean grade of each system in each row; right and wrong are 1 and 0."""
 
+    @classmethod
+    def of(cls, rows: AnsweredRows, grading: Grading, *, most_bytes: int = ALL_BYTES) -> Disagreement:
+        """Collect the rows in which systems differ: one is right and another is wrong, or their mean grades differ.
+
+        A system is right if more than half of its restarts are. The rows with the largest difference come first, rows
+        with equal differences in the order of the file. At most `MOST_ROWS` rows and about `most_bytes` bytes are
+        taken. With a single system, the rows that it answers wrong are collected, or those below the best grade.
+        """
+        import numpy as np
+
+        means = {system: grades.mean(axis=0) for system, grades in grading.grades.items()}
+        levels = means
+        if not grading.unit:
+            levels = {system: (mean > 0.5).astype(float) for system, mean in means.items()}
+        stacked = np.stack(list(means.values()))
+        decided = np.stack(list(levels.values()))
+        if len(means) == 1:  # compared with the best that any row has
+            best = 1.0 if not grading.unit else stacked.max()
+            stacked = np.vstack([stacked, np.full_like(stacked, best)])
+            decided = np.vstack([decided, np.full_like(decided, best)])
+        strength = np.ptp(stacked, axis=0)
+        strength /= max(strength.max(), 1.0)  # a page sorts the rows of all tasks together
+        differing = np.flatnonzero(np.ptp(decided, axis=0) > TINY).tolist()
+        differing.sort(key=lambda row: -strength[row])
+        columns = _shown_columns(rows)
+        chosen = list[Row]()
+        left = most_bytes
+        for number in differing[:MOST_ROWS]:
+            row = _row(rows, grading, columns, number)
+            row["d"] = round(float(strength[number]), 3)
+            left -= len(json.dumps(row, ensure_ascii=False).encode(errors="replace"))
+            if left < 0:
+                break
+            chosen.append(row)
+        return cls(
+            task=rows.task.name,
+            split=rows.split,
+            rule=grading.rule,
+            unit=grading.unit,
+            sign=-1 if grading.scale < 0 else 1,
+            systems=tuple(rows.answers),
+            columns=tuple(columns),
+            rows=tuple(chosen),
+            differing=len(differing),
+            total=len(rows.rows),
+            levels=levels,
+        )
+
     @cached_property
     def agreement(self) -> Matrix | None:
         """In how many rows each system is better than each other; None for a single system."""
@@ -73,54 +121,6 @@ class Disagreement:
     def as_json(self) -> dict[str, Any]:
         """The rows with what the page's script must know of the task."""
         return {"name": self.task, "columns": self.columns, "unit": self.unit, "sign": self.sign, "rows": self.rows}
-
-
-def disagreement(rows: AnsweredRows, grading: Grading, *, most_bytes: int = ALL_BYTES) -> Disagreement:
-    """Collect the rows in which systems differ: one is right and another is wrong, or their mean grades differ.
-
-    A system is right if more than half of its restarts are. The rows with the largest difference come first, rows
-    with equal differences in the order of the file. At most `MOST_ROWS` rows and about `most_bytes` bytes are taken.
-    With a single system, the rows that it answers wrong are collected, or those below the best grade.
-    """
-    import numpy as np
-
-    means = {system: grades.mean(axis=0) for system, grades in grading.grades.items()}
-    levels = means
-    if not grading.unit:
-        levels = {system: (mean > 0.5).astype(float) for system, mean in means.items()}
-    stacked = np.stack(list(means.values()))
-    decided = np.stack(list(levels.values()))
-    if len(means) == 1:  # compared with the best that any row has
-        best = 1.0 if not grading.unit else stacked.max()
-        stacked = np.vstack([stacked, np.full_like(stacked, best)])
-        decided = np.vstack([decided, np.full_like(decided, best)])
-    strength = np.ptp(stacked, axis=0)
-    strength /= max(strength.max(), 1.0)  # a page sorts the rows of all tasks together
-    differing = np.flatnonzero(np.ptp(decided, axis=0) > TINY).tolist()
-    differing.sort(key=lambda row: -strength[row])
-    columns = _shown_columns(rows)
-    chosen = list[Row]()
-    left = most_bytes
-    for number in differing[:MOST_ROWS]:
-        row = _row(rows, grading, columns, number)
-        row["d"] = round(float(strength[number]), 3)
-        left -= len(json.dumps(row, ensure_ascii=False).encode(errors="replace"))
-        if left < 0:
-            break
-        chosen.append(row)
-    return Disagreement(
-        task=rows.task.name,
-        split=rows.split,
-        rule=grading.rule,
-        unit=grading.unit,
-        sign=-1 if grading.scale < 0 else 1,
-        systems=tuple(rows.answers),
-        columns=tuple(columns),
-        rows=tuple(chosen),
-        differing=len(differing),
-        total=len(rows.rows),
-        levels=levels,
-    )
 
 
 def _shown_columns(rows: AnsweredRows) -> list[str]:

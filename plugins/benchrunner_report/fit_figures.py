@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, final
+from typing import final
 
-from benchrunner import BenchrunnerError, Metric, Recipe
+from benchrunner import BenchrunnerError, Metric
 from benchrunner.engine import step_log
 from benchrunner.results import CellResult, Fit, Record, Runner
 
@@ -188,9 +188,3 @@ def _device(record: Record) -> str:
     numerics = record.numerics
     threads = f", {numerics['threads']} thread(s)" if numerics.get("device") == "cpu" else ""
     return f"{numerics.get('device', '')} {numerics.get('device_name', '')}{threads}".strip()
-
-
-def shown_recipe(recipe: Recipe) -> dict[str, Any]:
-    """Return the fields of a recipe that a report shows: those that differ from the defaults, and some always."""
-    shown = {name: getattr(recipe, name) for name in ("lr", "epochs", "batch_size", "max_length", "precision")}
-    return shown | recipe.as_json()

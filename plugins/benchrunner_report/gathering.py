@@ -13,7 +13,7 @@ from benchrunner.results import CellResult, Fit, Record, Result, Runner, Study, 
 from benchrunner_report.disagreement import ALL_BYTES, Disagreement
 from benchrunner_report.fit_figures import Cost, cost, records_of
 from benchrunner_report.section import Section, sections
-from benchrunner_report.table import Table, table_of
+from benchrunner_report.table import StudyTable
 
 
 @final
@@ -37,7 +37,7 @@ class Report:
     title: str
     subtitle: str
     """What is compared; empty if the title says it."""
-    table: Table
+    table: StudyTable
     sections: tuple[Section, ...]
     costs: tuple[Cost, ...]
     data: tuple[DataFacts, ...]
@@ -106,7 +106,7 @@ def gather(
         result=result,
         title=name,
         subtitle="" if name == compared else compared,
-        table=table_of(comparison.layout(result, published)),
+        table=StudyTable.of(comparison.layout(result, published)),
         sections=listed,
         costs=tuple(costs),
         data=tuple(data.values()),

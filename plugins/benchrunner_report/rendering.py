@@ -13,9 +13,8 @@ from benchrunner_report.drawings import quality_cost
 from benchrunner_report.drawings.charts import cards
 from benchrunner_report.drawings.study_charts import study_cards
 from benchrunner_report.drawings.svg import SHAPES, element, marker
-from benchrunner_report.fit_figures import shown_recipe
-from benchrunner_report.gathering import Report, duration, gather, kind_of
-from benchrunner_report.pages import inside, page_environment
+from benchrunner_report.gathering import Report, gather, kind_of
+from benchrunner_report.pages import page_environment
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -70,8 +69,7 @@ def rendered(report: Report, shown: Callable[[str], str] = str, *, quality: str 
 
     `shown` is called with every text outside of drawings and of rows of the data, and may change it.
     """
-    environment = page_environment("benchrunner_report", shown=shown)
-    environment.filters |= {"large": comparison.prefixed, "duration": duration, "recipe": shown_recipe}
+    environment = page_environment("benchrunner_report", ["report.css"], ["page.js", "report.js"], shown)
     result = report.result
     cost_cards = list(quality_cost.cost_cards(result, quality))
     parts = {**PARTS, "rows": report.rows_heading}
@@ -91,7 +89,6 @@ def rendered(report: Report, shown: Callable[[str], str] = str, *, quality: str 
         key=_key,
         keys={name: _key(series) for series, name in enumerate(result.study.names)},
         anchors=_anchors(report),
-        **inside(environment, ["report.css"], ["page.js", "report.js"]),
         rows=_json_for_html(_rows(report)),
     )
 

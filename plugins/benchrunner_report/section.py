@@ -8,7 +8,7 @@ from typing import final
 
 from benchrunner import BenchrunnerError, Metric, Task, Term
 from benchrunner.results import AnsweredRows, CellResult, Result
-from benchrunner_report.disagreement import Disagreement, disagreement
+from benchrunner_report.disagreement import Disagreement
 from benchrunner_report.drawings.matrix import Matrix
 from benchrunner_report.fit_figures import Curve, GridPoint, grid_points, mean_curve
 from benchrunner_report.grading import graded
@@ -123,7 +123,7 @@ def _filled(section: Section, *, most_bytes: int) -> Section:
         graded=grading.title,
         by_length=slices_by_length(rows, grading),
         by_label=slices_by_label(rows, grading),
-        disagreement=disagreement(rows, grading, most_bytes=most_bytes),
+        disagreement=Disagreement.of(rows, grading, most_bytes=most_bytes),
     )
 
 

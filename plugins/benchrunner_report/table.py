@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 from benchrunner.results import comparison
@@ -30,14 +30,10 @@ class Row:
     cells: tuple[Cell, ...]
     is_published: bool
 
-    def led_by(self, first: int) -> Row:
-        """Return the row whose cells from number `first` on stand before the others."""
-        return replace(self, cells=(*self.cells[first:], *self.cells[:first]))
-
 
 @final
 @dataclass(frozen=True)
-class Table:
+class StudyTable:
     """The table of a study."""
 
     title: str
@@ -50,44 +46,40 @@ class Table:
     last: tuple[Row, ...]
     """Rows that stay at the end: averages over tasks, or what nothing was fitted for."""
 
-    def led_by(self, first: int) -> Table:
-        """Return the table whose columns from number `first` on stand before the others, after the names of rows."""
-        groups = []
-        for group in self.groups:
-            groups.append(tuple(row.led_by(first - 1) for row in group))
-        last = tuple(row.led_by(first - 1) for row in self.last)
-        headers = (self.headers[0], *self.headers[first:], *self.headers[1:first])
-        numeric = (self.numeric[0], *self.numeric[first:], *self.numeric[1:first])
-        return Table(self.title, headers, numeric, tuple(groups), last)
+    @classmethod
+    def of(cls, layout: comparison.Layout, first: int = 1) -> StudyTable:
+        """Turn the lines of a layout into rows; lines without a name stand below the figures of the line above them.
 
-
-def table_of(layout: comparison.Layout) -> Table:
-    """Turn the lines of a layout into rows; the lines without a name stand below the figures of the line above them."""
-    groups = list[list[Row]]()
-    last = list[Row]()
-    lines = list(layout.lines)
-    while lines:
-        first = lines.pop(0)
-        below = []
-        while lines and lines[0].kind == "score" and not lines[0].cells[0]:
-            below.append(lines.pop(0).cells)
-        cells = []
-        is_published = first.kind == "published"
-        for number, text in enumerate(first.cells[1:], start=1):
-            if is_published:
-                cells.append(Cell(text, "", (), is_best=False))
+        The columns from number `first` on stand before the others, after the names of the rows.
+        """
+        groups = list[list[Row]]()
+        last = list[Row]()
+        order = (0, *range(first, len(layout.headers)), *range(1, first))
+        lines = list(layout.lines)
+        while lines:
+            line = lines.pop(0)
+            below = []
+            while lines and lines[0].kind == "score" and not lines[0].cells[0]:
+                below.append(lines.pop(0).cells)
+            cells = []
+            is_published = line.kind == "published"
+            for number in order[1:]:
+                text = line.cells[number]
+                if is_published:
+                    cells.append(Cell(text, "", (), is_best=False))
+                else:
+                    cells.append(_cell(text, [texts[number] for texts in below], is_best=number in line.best))
+            row = Row(line.cells[0].strip(), tuple(cells), is_published)
+            ends = line.begins_group and (is_published or not layout.may_break)
+            if last or ends:
+                last.append(row)
+            elif is_published:
+                groups[-1].append(row)
             else:
-                cells.append(_cell(text, [texts[number] for texts in below], is_best=number in first.best))
-        row = Row(first.cells[0].strip(), tuple(cells), is_published)
-        ends = first.begins_group and (row.is_published or not layout.may_break)
-        if last or ends:
-            last.append(row)
-        elif first.kind == "published":
-            groups[-1].append(row)
-        else:
-            groups.append([row])
-    headers = tuple(tuple(header.split("\n")) for header in layout.headers)
-    return Table(layout.title, headers, layout.numeric, tuple(map(tuple, groups)), tuple(last))
+                groups.append([row])
+        headers = tuple(tuple(layout.headers[number].split("\n")) for number in order)
+        numeric = tuple(layout.numeric[number] for number in order)
+        return cls(layout.title, headers, numeric, tuple(map(tuple, groups)), tuple(last))
 
 
 def _cell(text: str, below: Sequence[str], *, is_best: bool) -> Cell:

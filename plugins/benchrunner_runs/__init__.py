@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "list, show and remove the fits in the runs folder"
     cli.add_parser("runs", help=about, module="benchrunner_runs.runs_command")
     about = "write a finished fit as a checkpoint that other libraries load"

@@ -131,15 +131,14 @@ def _headline(
 ) -> tuple[str, str, float | None]:
     """Return metric, split and value of the newest prediction of the first dev split; one of all rows comes first.
 
-    The half of dev that selects has no value that is shown. For a task that is not installed, this is the first metric
-    of the newest prediction with scores.
+    For a task that is not installed, this is the first metric of the newest prediction with scores.
     """
     newest = (False, float("-inf"))
     headline: tuple[str, str, float | None] = ("", "", None)
     for prediction, date, home in predictions:
         is_wanted = prediction.task == name and (task is None or prediction.split in task.named("dev")[:1])
         order = (prediction.limit_dev is None, date)
-        if not is_wanted or prediction.is_selecting or order <= newest:
+        if not is_wanted or order <= newest:
             continue
         record = record_of(home.name)
         if record is not None and record.scores:

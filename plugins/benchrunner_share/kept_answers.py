@@ -34,26 +34,24 @@ class KeptAnswers:
     def __init__(self, runner: Runner, private: Private) -> None:
         self._runner = runner
         self._private = private
-        self._rows: dict[tuple[str, str, bool], Rows] = {}
-        self._found: dict[tuple[str, str, str, bool], _Kept] = {}
+        self._rows: dict[tuple[str, str], Rows] = {}
+        self._found: dict[tuple[str, str, str], _Kept] = {}
         self._majority: dict[tuple[object, ...], Fit] = {}
         self._kept_majority: list[Fit] | None = None
 
-    def rows(self, task: Task, split: str, *, selecting: bool = False) -> Rows:
-        """Load the rows of a split that are scored, or that select, once."""
-        key = (task.name, split, selecting)
+    def rows(self, task: Task, split: str) -> Rows:
+        """Load the rows of a split once."""
+        key = (task.name, split)
         if key not in self._rows:
-            self._rows[key] = self._runner.planner.rows(task, split, selecting=selecting)
+            self._rows[key] = self._runner.planner.rows(task, split)
         return self._rows[key]
 
-    def find(
-        self, fit: Fit, task: Task, split: str, *, selecting: bool = False
-    ) -> tuple[Prediction, predicting.Predicted]:
+    def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
         """Return the newest kept prediction of a fit on a split, if possible one with the tuned settings.
 
         Raises a `FitError` if there is none.
         """
-        kept = self._find(fit, task, split, selecting=selecting)
+        kept = self._find(fit, task, split)
         if kept is None:
             raise FitError(
                 f"The fit {fit.id} has no kept answers to {task.name} ({split}) as {self.rows(task, split).origin} is "
@@ -68,30 +66,31 @@ class KeptAnswers:
             task = result.cell.task
             for fit in result.cell.fits:
                 for split in task.named("dev"):
-                    if (kept := self._find(fit, task, split, selecting=False)) is not None:
+                    if (kept := self._find(fit, task, split)) is not None:
                         dates.append(kept.date)
         return datetime.datetime.fromtimestamp(max(dates), datetime.UTC)
 
-    def _find(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> _Kept | None:
+    def _find(self, fit: Fit, task: Task, split: str) -> _Kept | None:
         """Return the newest kept prediction, whose files are read once; None if there is none yet."""
-        key = (fit.id, task.name, split, selecting)
+        key = (fit.id, task.name, split)
         if key not in self._found:
-            kept = self._newest(fit, task, split, selecting=selecting)
+            kept = self._newest(fit, task, split)
             if kept is None:
                 return None
             self._found[key] = kept
         return self._found[key]
 
-    def _newest(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> _Kept | None:
+    def _newest(self, fit: Fit, task: Task, split: str) -> _Kept | None:
         """Read the newest kept prediction, if possible one with the tuned settings; return None if there is none."""
         folder = self._runner.folder(fit)
-        rows = self.rows(task, split, selecting=selecting)
-        asked = (rows.fingerprint, "" if rows.half is None else rows.half.name)
+        rows = self.rows(task, split)
         tuned = {**task.problem.decoding, **folder.tuned("")}
         kept = []
         for prediction, date, path in folder.predictions(task.name, split):
-            given = (prediction.data, prediction.half)
-            if given == asked and (record := folder.prediction_record(prediction.id)) is not None:
+            if prediction.data != rows.fingerprint:
+                continue
+            record = folder.prediction_record(prediction.id)
+            if record is not None:
                 kept.append(_Kept(date, prediction, record, path))
         return max(kept, key=lambda each: (each.prediction.settings == tuned, each.date), default=None)
 
@@ -104,7 +103,7 @@ class KeptAnswers:
                 f"The fit {fit.id} has no kept outputs, from which metrics of {task.name} are computed. Repeat the "
                 "command of the study, then share it again."
             )
-        rows = self.rows(task, prediction.split, selecting=prediction.is_selecting)
+        rows = self.rows(task, prediction.split)
         outputs = predicting.raw_outputs(fit, rows, self._runner)
         return task.problem.extra_figures(outputs, rows.table, prediction.settings)
 
@@ -133,13 +132,8 @@ class KeptAnswers:
             self._kept_majority = list(predicting.majority_fits(self._runner.workspace.runs))
         for fit in (planned, *self._kept_majority):
             is_same = (fit.data, fit.problem, fit.recipe) == (planned.data, planned.problem, planned.recipe)
-            if is_same and all(self._has_answered(fit, task, split) for split in splits):
+            if is_same and all(self._find(fit, task, split) is not None for split in splits):
                 return fit
         for split in splits:
-            for selecting in (True, False):
-                predict(planned, split, self._runner, selecting=selecting)
+            predict(planned, split, self._runner)
         return planned
-
-    def _has_answered(self, fit: Fit, task: Task, split: str) -> bool:
-        """Whether predictions of a fit are kept, of the rows of a split that select and of those that are scored."""
-        return all(self._find(fit, task, split, selecting=selecting) is not None for selecting in (True, False))

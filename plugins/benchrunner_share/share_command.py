@@ -19,9 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder to write; a shared folder with other contents is only replaced with --force",
     )
-    parser.add_argument(
-        "--url", metavar="URL", help="where you will publish the folder, for the metadata of model cards"
-    )
+    parser.add_argument("--url", metavar="URL", help="where you will publish the folder, for the metadata")
     parser.add_argument(
         "--with-rows",
         action="store_true",

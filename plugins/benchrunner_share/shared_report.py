@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from benchrunner.results import Result, Runner
-from benchrunner_report.gathering import gather
-from benchrunner_report.rendering import rendered
+from benchrunner_report import gather, rendered
 from benchrunner_share.private_texts import Private
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 if TYPE_CHECKING:
     from benchrunner import Workspace
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @hookimpl
-def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register_commands(cli: Commands) -> None:
     about = "measure speed, memory, parameters and FLOPs of backbones on this machine, in turns, with intervals"
     cli.add_parser("speed", help=about, module="benchrunner_speed.speed_command")
 

@@ -16,12 +16,7 @@ def _written(name: str) -> str:
     return name.replace("_", "-")
 
 
-_OPTIONS = {
-    _written(name): own
-    for own in StudyOptions.declared().values()
-    for name in (own.name, own.opposite)
-    if name and name not in _BESIDE
-}
+_OPTIONS = {_written(own.name): own for own in StudyOptions.declared().values() if own.name not in _BESIDE}
 """Options that a recipe may set, by their names in study files."""
 _FIELDS = Recipe().as_dict().keys()
 """Names of the options of which dev may select among several values."""
@@ -40,8 +35,6 @@ def read_recipe(texts: Mapping[str, str], where: str, plugins: Plugins) -> Study
                 raise _unknown(name)
             elif own.name not in _FIELDS:
                 values[own.name] = own.read(text, name)
-            elif name == _written(own.opposite):
-                values[own.name] = tuple(not value for value in own.read_values(text, name))
             else:
                 values[own.name] = own.read_values(text, name)
         return StudyOptions.named(values, of_methods, plugins)

@@ -151,8 +151,6 @@ class _Settling:
         with planning.naming(f"{self._study.path}: {where}"):
             task = self._runner.plugins.tasks.find(stage.task)
             merged = self._options.over(self._of_scale).over(of_stage)
-            of_study = self._options.over(self._of_scale).over(self._of_file)  # of which a stage reads this alone
-            merged = merged.over(StudyOptions(select_on_half=of_study.select_on_half))
             merged = merged.as_stage().without_unread(StudyOptions.read_by(task, system.method, self._runner))
             fitting = self._fitting(merged, task, system.method)
             return cells.Cell(system.name, task, backbone=system.backbone, method=system.method, fitting=fitting)

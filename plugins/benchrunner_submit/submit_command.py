@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise RequestError("Finished runs have no table that --published could stand in: leave it out.")
     published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
     runner = options.runner(arguments)
-    runs, select_on_half = _runs(arguments, board, runner.workspace.runs)
-    chosen = dataclasses.replace(options.study_options(arguments), select_on_half=select_on_half)
+    runs = _runs(arguments, board, runner.workspace.runs)
+    chosen = options.study_options(arguments)
     if chosen.folds is not None:
         raise RequestError("A submission is answered by a fit to all rows: leave --folds out.")
     with output.reserved_for_json(arguments.json):
@@ -95,14 +94,14 @@ def _print_result(arguments: argparse.Namespace, published: comparison.Published
         command_line.output.print_result(result, published=published, shown=shown)
 
 
-def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> tuple[list[str], bool | None]:
-    """Return the finished runs that answer, of which a kept study may be named, and whether half of dev selected."""
+def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list[str]:
+    """Return the finished runs that answer; a kept study may name them."""
     from benchrunner.results import find_study
 
     if arguments.study is None:
         if arguments.of is not None:
             raise RequestError("--of chooses a backbone of a kept study: give the study's name with --study.")
-        return arguments.ensemble or [], arguments.select_on_half
+        return arguments.ensemble or []
     study = find_study(runs, arguments.study)
     if study.limit_dev is not None:
         raise RequestError(
@@ -114,11 +113,8 @@ def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> tupl
             f"The study {study.name} is cross-validated: none of its fits has learned from all rows. Repeat it without "
             "--folds, and submit that."
         )
-    if arguments.select_on_half not in (None, study.select_on_half):
-        rows = "half of the rows" if study.select_on_half else "all rows"
-        raise RequestError(f"The study {study.name} selected on {rows} of dev: leave --[no-]select-on-half out.")
     tasks = tuple(dict.fromkeys(task for task, _ in board.wanted))
-    return study.runs_for(tasks, arguments.of), study.select_on_half
+    return study.runs_for(tasks, arguments.of)
 
 
 def _print(submission: Submission) -> None:

@@ -41,9 +41,8 @@ def on_fit_error(fit: Fit, error: Exception) -> None:
 
 @hookimpl
 def after_predict(fit: Fit, prediction: Prediction, record: Record) -> None:
-    """Write the scores of a prediction, unless its rows only select."""
-    if not prediction.is_selecting:
-        _observer().score(fit, prediction.split, record)
+    """Write the scores of a prediction."""
+    _observer().score(fit, prediction.split, record)
 
 
 def _observer() -> Observer:

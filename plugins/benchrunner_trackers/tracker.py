@@ -30,7 +30,7 @@ class Tracker(ABC):
             return importlib.import_module(self.module)
         except ImportError as error:
             raise RequestError(
-                f"The tracker '{self.name}' cannot be used ({error}): pip install 'benchrunner-trackers[{self.name}]'."
+                f"The tracker '{self.name}' cannot be used ({error}): pip install 'benchrunner[trackers]'."
             ) from None
 
     @abstractmethod

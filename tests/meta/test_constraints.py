@@ -6,7 +6,7 @@ import re
 import pytest
 from packaging.requirements import Requirement
 
-from distributions import HOMES, ROOT, normalized, project
+from distributions import DISTRIBUTIONS, ROOT, normalized, project
 
 GPU_LIBRARIES = ("nvidia-", "triton", "cuda-")
 """How the names of the packages begin that only a GPU build of torch needs."""
@@ -21,12 +21,12 @@ def pins() -> dict[str, str]:
 def needed() -> set[str]:
     """List every package that our distributions need on this machine, directly or not, with all extras but `docs`."""
     queue: list[tuple[str, str]] = []
-    for home in HOMES:
+    for home in DISTRIBUTIONS:
         extras = {
             name: texts for name, texts in project(home).get("optional-dependencies", {}).items() if name != "docs"
         }
         queue += [(text, "") for group in (project(home)["dependencies"], *extras.values()) for text in group]
-    ours = {project(home)["name"] for home in HOMES}
+    ours = {project(home)["name"] for home in DISTRIBUTIONS}
     visited: set[tuple[str, str]] = set()
     while queue:
         text, extra = queue.pop()

@@ -13,7 +13,7 @@ from benchrunner.command_line.main import parser
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
 from benchrunner_studies.reading import read_study_file
-from distributions import HOMES, ROOT, package, project
+from distributions import PLUGINS, ROOT, home, project
 from documents import blocks, named_files, prose, shown_commands
 from generated_docs import PART, PARTS, commands, documentation, generated, origin, pages
 
@@ -29,15 +29,13 @@ def test_generated_parts_are_new(page: Path) -> None:
 
 def test_every_generator_is_used_once() -> None:
     kinds = [match[2] for page in pages() for match in PART.finditer(page.read_text(encoding="utf-8"))]
-    assert sorted(kind for kind in kinds if kind != "install") == sorted(PARTS)
-    assert kinds.count("install") == len(HOMES) - 1
+    assert sorted(kinds) == sorted(PARTS)
 
 
-@pytest.mark.parametrize("home", HOMES[1:], ids=lambda home: package(home).name)
-def test_a_read_me_needs_no_checkout(home: Path) -> None:
-    """It is also shown by package indexes, where there are no other files of the repository."""
-    text = (home / "README.md").read_text(encoding="utf-8")
-    assert text.count("<!-- install: ") == 1
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+def test_a_read_me_needs_no_checkout(plugin: Path) -> None:
+    """It is also a page of the site, where there are no other files of the repository."""
+    text = (home(plugin) / "README.md").read_text(encoding="utf-8")
     assert not re.findall(r"pip install -[er].*|in a checkout.*|`(?:docs|tests|plugins|leaderboards)/.*", text)
     for page in re.findall(rf"{project(ROOT)['urls']['Documentation']}([^)#\s]+)", text):
         assert (ROOT / "docs" / page).with_suffix(".md").is_file() and page.endswith(".html"), page
@@ -72,14 +70,14 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_named_file_of_the_repository_exists(page: Path) -> None:
     for name in named_files(page):
-        assert any(list(home.glob(name)) for home in {ROOT, page.parent}), name
+        assert any(list(folder.glob(name)) for folder in {ROOT, page.parent}), name
 
 
-@pytest.mark.parametrize("home", HOMES[1:], ids=lambda home: package(home).name)
-def test_the_files_in_the_table_of_a_plugin_exist(home: Path) -> None:
-    for row in re.findall(r"^\| (`.*?) \|", prose(home / "README.md"), re.MULTILINE):
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+def test_the_files_in_the_table_of_a_plugin_exist(plugin: Path) -> None:
+    for row in re.findall(r"^\| (`.*?) \|", prose(home(plugin) / "README.md"), re.MULTILINE):
         for name in re.findall(r"`([\w/]+\.(?:py|toml))`", row):
-            assert (package(home) / name).is_file(), name
+            assert (plugin / name).is_file(), name
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
@@ -132,5 +130,5 @@ def test_the_studies_shown_are_understood(tmp_path: Path) -> None:
     assert study.systems[1].make[0][:6] == ("pretrain", "2/256", "--corpus", "a.txt", "b.txt", "--vocab-size=2000")
 
 
-def test_every_distribution_has_a_page() -> None:
-    assert {home / "README.md" for home in HOMES} <= set(pages())
+def test_every_plugin_has_a_page() -> None:
+    assert {home(plugin) / "README.md" for plugin in PLUGINS} <= set(pages())

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from distributions import HOMES, ROOT, package
+from distributions import CORE, PLUGINS
 from import_graph import ENTRANCES, LONE_MODULES, ORDER, PACKAGES, cycles, graph, imports, modules, rank
 
-CORE = package(ROOT)
 HEAVY = ("datasets", "numpy", "pandas", "pyarrow", "rich", "scipy", "sklearn", "tokenizers", "torch", "transformers")
 
 
@@ -25,10 +24,10 @@ def test_imports_go_one_way_between_the_packages() -> None:
     assert wrong == [], f"the order is {', '.join(ORDER)}, then {', '.join(ENTRANCES)}"
 
 
-@pytest.mark.parametrize("home", HOMES, ids=lambda home: package(home).name)
-def test_no_modules_import_one_another(home: Path) -> None:
+@pytest.mark.parametrize("package", (CORE, *PLUGINS), ids=lambda package: package.name)
+def test_no_modules_import_one_another(package: Path) -> None:
     """Imports below TYPE_CHECKING and inside functions count: they would only hide a cycle."""
-    assert cycles(graph(imports(package(home)))) == []
+    assert cycles(graph(imports(package))) == []
 
 
 def test_packages_only_re_export() -> None:
@@ -51,7 +50,7 @@ def loaded_after(code: str, *words: str) -> set[str]:
 
 def test_importing_loads_no_heavy_library() -> None:
     """Neither the core, nor the command line, nor any first-party plugin needs one to be imported."""
-    names = ["benchrunner.command_line.main", *(package(home).name for home in HOMES)]
+    names = ["benchrunner.command_line.main", *(package.name for package in PLUGINS)]
     code = "import importlib, json, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
     assert set(HEAVY) & loaded_after(code, *names) == set()
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from distributions import HOMES, ROOT
+from distributions import PLUGINS, ROOT, home
 
 LONGEST = 60
 """Characters of a test's name, `test_` included."""
@@ -17,7 +17,11 @@ def names(file: Path) -> Iterator[str]:
 
 
 def test_names_of_tests_are_short() -> None:
-    files = [file for home in HOMES for file in (home / "tests").rglob("test_*.py")]
+    files = [
+        file
+        for folder in (ROOT / "tests", *(home(plugin) / "tests" for plugin in PLUGINS))
+        for file in folder.rglob("test_*.py")
+    ]
     every = [(file, name) for file in files for name in names(file)]
     assert len(every) > 900
     assert [f"{file.relative_to(ROOT)}: {name}" for file, name in every if len(name) > LONGEST] == []

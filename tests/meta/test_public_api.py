@@ -1,4 +1,4 @@
-"""The public names: complete, used by the plugins, and described truly by the package itself."""
+"""The public names: complete, all that plugins use of others, and described truly by the package itself."""
 
 import ast
 import importlib
@@ -14,10 +14,14 @@ import pytest
 import benchrunner
 import benchrunner.engine
 import benchrunner.results
+import benchrunner_bert
 import benchrunner_kit.testing
+import benchrunner_report
 import benchrunner_submit
 from benchrunner.errors import BenchrunnerError
 from benchrunner_kit.testing import tiny_family
+from distributions import PLUGINS, ROOT, modules_of
+from import_graph import named_imports
 from inline import ROWS, files, plugins
 
 PACKAGE = Path(benchrunner.__file__).parent
@@ -27,11 +31,11 @@ MOST_NAMES = {
     benchrunner.results: 50,
     benchrunner_kit.testing: 50,
     benchrunner_submit: 30,
+    benchrunner_report: 20,
+    benchrunner_bert: 5,
 }
 """Each module of names -> how many it may have, so that a person can read its page in five minutes."""
-ROOT = Path(__file__).parents[2]
-SHARED = ("benchrunner", "benchrunner_submit")
-"""The packages that other distributions import."""
+STUBS = [path for surface in MOST_NAMES if (path := Path(str(surface.__file__)).with_suffix(".pyi")).exists()]
 
 
 @pytest.mark.parametrize("surface", MOST_NAMES, ids=lambda surface: surface.__name__)
@@ -48,36 +52,53 @@ def test_no_name_stands_in_two_public_modules() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(
-    "surface", [benchrunner, benchrunner.engine, benchrunner.results, benchrunner_submit], ids=lambda one: one.__name__
-)
-def test_a_stub_exports_what_it_imports(surface: ModuleType) -> None:
+@pytest.mark.parametrize("file", STUBS, ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_a_stub_exports_what_it_imports(file: Path) -> None:
     """Type checkers take `import A as A` for a public name, and `import A` for a name of the stub alone."""
-    stub = ast.parse(Path(str(surface.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
+    stub = ast.parse(file.read_text(encoding="utf-8"))
     aliases = [alias for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
     assert [alias.name for alias in aliases if alias.asname != alias.name] == []
 
 
-def imported_names(path: Path) -> set[tuple[str, str]]:
-    """The modules of the core and of plugins/benchrunner_submit that a file imports, each with the names it takes from them."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    plain = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    names = {(node.module or "", alias.name) for node in froms for alias in node.names}
-    names |= {(name, "") for name in plain}
-    return {(module, name) for module, name in names if module.split(".")[0] in SHARED}
-
-
-def test_first_party_plugins_use_the_public_surface_only() -> None:
+def private_imports(source: str, package: str) -> list[str]:
+    """List what a module of a plugin's package imports from the core or from another plugin, public names apart."""
     public = {(surface.__name__, name) for surface in MOST_NAMES for name in surface.__all__}
-    outside = {
-        f"{path.relative_to(ROOT)}: {module} {name}"
-        for folder in (*ROOT.glob("plugins/*/benchrunner_*"), *ROOT.glob("leaderboards/benchrunner_*"))
-        for path in folder.rglob("*.py")
-        for module, name in imported_names(path) - public
-        if module.split(".")[0] != folder.name
-    }
-    assert outside == set()
+    others = {"benchrunner", *(plugin.name for plugin in PLUGINS)} - {package}
+    found = []
+    for node, module, name in named_imports(ast.parse(source)):
+        if module.partition(".")[0] in others and (module, name) not in public:
+            found.append(f"line {node.lineno}: {module} {name}".rstrip())
+    return found
+
+
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+def test_plugins_import_public_names_only(plugin: Path) -> None:
+    wrong = {}
+    for file in modules_of(plugin):
+        if private := private_imports(file.read_text(encoding="utf-8"), plugin.name):
+            wrong[str(file.relative_to(ROOT))] = private
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from benchrunner_report import StudyTable, visible", ""),
+        ("from benchrunner.results import Runner\nimport benchrunner_share.board.site", ""),
+        ("from benchrunner_report import drawings", "line 1: benchrunner_report drawings"),
+        ("from benchrunner_report import *", "line 1: benchrunner_report *"),
+        ("from benchrunner_report.table import StudyTable", "line 1: benchrunner_report.table StudyTable"),
+        ("import json, benchrunner_report.pages as pages", "line 1: benchrunner_report.pages"),
+        ("from benchrunner.runs.folder import RunFolder", "line 1: benchrunner.runs.folder RunFolder"),
+        ("def late():\n    from benchrunner_glue.table import GLUE", "line 2: benchrunner_glue.table GLUE"),
+        ("if TYPE_CHECKING:\n    from benchrunner_runs import sizes", "line 2: benchrunner_runs sizes"),
+        ("import_module('benchrunner_report.pages')", "line 1: benchrunner_report.pages"),
+        ("importlib.import_module(name='benchrunner.runs')", "line 1: benchrunner.runs"),
+        ("__import__('benchrunner_kernels')", "line 1: benchrunner_kernels"),
+    ],
+)
+def test_every_way_to_import_is_seen(source: str, found: str) -> None:
+    assert "".join(private_imports(source, "benchrunner_share")) == found
 
 
 def test_every_error_is_in_the_tree_that_is_drawn() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import forked
 from benchrunner.plugins.discovery import discover
-from distributions import HOMES, ROOT, project
+from distributions import ROOT
 from documents import blocks, shown_commands
 
 README = ROOT / "README.md"
@@ -21,28 +21,6 @@ PYTHON = ROOT / "docs" / "python.md"
 STUDIES = ROOT / "docs" / "studies.md"
 SHOWN = (README, ROOT / "docs" / "compare.md", ROOT / "docs" / "submit.md", STUDIES)
 """Pages whose console blocks follow one another: a block may use what an earlier one wrote."""
-
-
-def listed(name: str) -> list[str]:
-    """Read the lines of a requirements file, without comments."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
-
-
-def test_the_requirements_name_all_distributions() -> None:
-    constraint, core, *plugins = listed("requirements.txt")
-    assert (constraint, core) == ("-c constraints.txt", "-e .")
-    users, *tools = listed("requirements-dev.txt")
-    assert users == "-r requirements.txt" and "-e .[dev]" in tools
-    homes = {re.sub(r"\[.*\]$", "", line.removeprefix("-e ")) for line in (*plugins, *tools)} - {"."}
-    assert homes == {str(home.relative_to(ROOT)) for home in HOMES[1:]}
-
-
-def test_the_extra_standard_is_what_the_requirements_name() -> None:
-    homes = {re.sub(r"^-e |\[.*\]$", "", line): line for line in listed("requirements.txt")[2:]}
-    wanted = {project(ROOT / home)["name"] + line.removeprefix(f"-e {home}") for home, line in homes.items()}
-    standard = project(ROOT)["optional-dependencies"]["standard"]
-    assert [text.split(">=")[0] for text in standard] == sorted(wanted)
 
 
 @pytest.mark.parametrize(("which", "what"), [("demo", "-r requirements.txt"), ("test", "-r requirements-dev.txt")])

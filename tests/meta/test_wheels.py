@@ -1,13 +1,11 @@
 """The distributions: their metadata, and what their wheels hold and do."""
 
-import glob
 import importlib.metadata
 import json
 import re
 import shlex
 import subprocess
 import sys
-import tomllib
 import zipfile
 from email.message import Message
 from email.parser import BytesParser
@@ -16,21 +14,21 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
-from setuptools import PEP420PackageFinder
 
-from built import build, modules
-from distributions import HOMES, ROOT, normalized, package, project, settings
+from benchrunner.results import discover
+from built import build
+from distributions import DISTRIBUTIONS, KERNELS, PACKAGES, PLUGINS, ROOT, normalized, project
 from documents import shown_commands
 from release import released, series
 from small_environments import SmallEnvironment
 
-NAMES = [project(home)["name"] for home in HOMES]
+NAMES = [project(home)["name"] for home in DISTRIBUTIONS]
 pytestmark = pytest.mark.timeout(3600)  # the first test waits for two archives of each distribution
 
 
-def test_all_distributions_describe_themselves_alike() -> None:
+def test_both_distributions_describe_themselves_alike() -> None:
     core = project(ROOT)
-    for home in HOMES:
+    for home in DISTRIBUTIONS:
         table = project(home)
         for key in ("authors", "license", "license-files", "requires-python"):
             assert table[key] == core[key], f"{home}: {key}"
@@ -39,23 +37,11 @@ def test_all_distributions_describe_themselves_alike() -> None:
         assert (home / table["readme"]).is_file(), home
 
 
-def test_folders_of_users_beside_the_core_are_not_installed(tmp_path: Path) -> None:
-    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
-    for name in ("benchrunner", "benchrunner/io", "benchrunner-demo", "benchrunner_runs"):
-        (tmp_path / name).mkdir()
-    assert sorted(PEP420PackageFinder.find(str(tmp_path), **patterns)) == ["benchrunner", "benchrunner.io"]
-
-
-@pytest.mark.parametrize("home", HOMES, ids=NAMES)
-def test_package_data_names_every_file_but_modules(home: Path) -> None:
-    """`*` does not match names that begin with a dot, such as the folder of a workflow."""
-    folder = package(home)
-    named = set[str]()
-    for pattern in settings(home)["tool"]["setuptools"]["package-data"][folder.name]:
-        named.update(glob.glob(pattern, root_dir=folder, recursive=True))  # noqa: PTH207 - as setuptools: no dots
-    files = [file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
-    absent = [file for file in files if str(file.relative_to(folder)) not in named]
-    assert [file for file in absent if file.suffix not in (".py", ".so")] == [], "modules are found, libraries built"
+def test_every_plugin_has_an_entry_point() -> None:
+    points = {name: value.split(" ")[0] for name, value in project(ROOT)["entry-points"]["benchrunner"].items()}
+    assert points.pop("core") == "benchrunner.builtin"
+    ours = [plugin.name for plugin in PLUGINS if plugin.parent != KERNELS]
+    assert points == {name.removeprefix("benchrunner_"): name for name in sorted(ours)}
 
 
 def test_a_release_has_written_all_that_is_shared() -> None:
@@ -78,19 +64,11 @@ def test_a_version_suits_its_series(version: str, suits: list[str], fits_not: li
 
 def test_a_new_version_is_written_everywhere() -> None:
     texts = dict(released("0.7.1"))
-    assert 'version = "0.7.1"' in texts[ROOT / "plugins" / "glue" / "pyproject.toml"]
-    assert '"benchrunner-report>=0.7,<0.8"' in texts[ROOT / "plugins" / "share" / "pyproject.toml"]
+    assert 'version = "0.7.1"' in texts[KERNELS / "pyproject.toml"]
+    assert '"benchrunner-kernels>=0.7,<0.8"' in texts[ROOT / "pyproject.toml"]
     assert '"{name}>=0.7,<0.8"' in texts[ROOT / "plugins/benchrunner_kit/scaffolds/writing.py"]
     old = re.compile(rf'version(__)?( =|:) "?{project(ROOT)["version"]}\b')
     assert not [path for path, text in texts.items() if old.search(text)]
-
-
-def test_every_distribution_is_an_extra_and_in_all() -> None:
-    extras = project(ROOT)["optional-dependencies"]
-    taken = series(project(ROOT)["version"])
-    assert [Requirement(text).name for text in extras["all"]] == sorted(NAMES[1:])
-    for name in NAMES[1:]:
-        assert extras[name.removeprefix("benchrunner-")] == [f"{name}{taken}"]
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +88,9 @@ def wheels(index: Path) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def installed(index: Path, tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
     """An environment where the README's command installed from the folder; it has all other packages already."""
-    made = SmallEnvironment(tmp_path_factory.mktemp("installed"), ())
+    made = SmallEnvironment(tmp_path_factory.mktemp("installed"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    [command] = re.findall(r'`pip (install "benchrunner\[standard\]")`', readme)
+    [command] = re.findall(r'`pip (install "benchrunner\[pretrain\]")`', readme)
     pip_install(made, index, *shlex.split(command)[1:])
     return made
 
@@ -132,25 +110,40 @@ def metadata(wheel: Path) -> Message:
         return BytesParser().parsebytes(archive.read(name))
 
 
+def held_files(package: Path) -> set[str]:
+    """List the files of a package that a wheel holds: all but its tests and its read-me, where it has them."""
+    names = set[str]()
+    for file in package.rglob("*"):
+        below = file.relative_to(package)
+        if file.is_file() and "__pycache__" not in below.parts and below.parts[0] not in ("tests", "README.md"):
+            names.add(str(Path(package.name, below)))
+    return names
+
+
 @pytest.mark.slow
-def test_a_wheel_holds_its_license_and_its_whole_package(wheels: dict[str, Path]) -> None:
+def test_a_wheel_holds_its_license_and_its_packages(wheels: dict[str, Path]) -> None:
     assert sorted(wheels) == sorted(NAMES)
-    for home, name in zip(HOMES, NAMES, strict=True):
-        folder = package(home)
-        files = {
-            str(file.relative_to(folder.parent))
-            for file in folder.rglob("*")
-            if file.is_file() and "__pycache__" not in file.parts
-        }
-        with zipfile.ZipFile(wheels[name]) as archive:
+    packages = {"benchrunner-kernels": [KERNELS / "benchrunner_kernels"]}
+    packages["benchrunner"] = [package for package in PACKAGES if package.parent != KERNELS]
+    for name, wheel in wheels.items():
+        with zipfile.ZipFile(wheel) as archive:
             held = {entry for entry in archive.namelist() if ".dist-info/" not in entry}
             [license] = [entry for entry in archive.namelist() if entry.endswith(".dist-info/licenses/LICENSE")]
             assert archive.read(license) == (ROOT / "LICENSE").read_bytes()
-        assert held == files.union(modules(home)), name
-        head = metadata(wheels[name])
+        wanted = {"benchrunner_start.py"} if name == "benchrunner" else set[str]()
+        assert held == wanted.union(*map(held_files, packages[name])), name
+        head = metadata(wheel)
         assert (head["Author"], head["License-Expression"]) == ("The benchrunner authors", "Apache-2.0")
         assert head["Description-Content-Type"] == "text/markdown"
         assert f"Homepage, {project(ROOT)['urls']['Homepage']}" in head.get_all("Project-URL", [])
+
+
+@pytest.mark.slow
+def test_a_wheel_keeps_the_versions_of_all_plugins(installed: SmallEnvironment) -> None:
+    """They are part of the identity of fits: an editable install and a wheel of the same code share their fits."""
+    here = {f"{plugin.name} ({plugin.distribution} {plugin.version})" for plugin in discover().loaded}
+    there = set(json.loads(installed("doctor", "--json")[1])["plugins"])
+    assert there == {text for text in here if "(benchrunner " in text}
 
 
 @pytest.mark.slow
@@ -158,7 +151,7 @@ def test_twine_finds_no_fault(index: Path) -> None:
     pytest.importorskip("twine", reason="'pip install twine' brings it")
     command = [sys.executable, "-m", "twine", "check", "--strict", *index.iterdir()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and done.stdout.count("PASSED") == 2 * len(HOMES), done.stdout
+    assert done.returncode == 0 and done.stdout.count("PASSED") == 2 * len(DISTRIBUTIONS), done.stdout
 
 
 @pytest.mark.slow
@@ -168,20 +161,16 @@ def test_every_extra_installs_from_an_index(extra: str, index: Path, wheels: dic
     here = {normalized(distribution.name) for distribution in importlib.metadata.distributions()}
     if missing := sorted(asked - here - set(NAMES)):
         pytest.skip(f"'pip install {' '.join(missing)}' brings what this extra asks for")
-    told = pip_install(SmallEnvironment(tmp_path, ()), index, "--dry-run", f"benchrunner[{extra}]")
+    told = pip_install(SmallEnvironment(tmp_path), index, "--dry-run", f"benchrunner[{extra}]")
     brought = {name for name in wheels if re.search(rf"\b{name}-\d", told.splitlines()[-1])}
-    wanted = {f"benchrunner-{extra}"} & wheels.keys()
-    if extra == "all":
-        wanted = set(wheels)
-    assert brought >= {"benchrunner", *wanted}, told
+    assert brought == (set(wheels) if extra == "all" else {"benchrunner"}), told
 
 
 @pytest.mark.slow
 def test_the_commands_of_the_readme_work_from_an_index(installed: SmallEnvironment) -> None:
     code, written = installed("doctor", "--json")
     assert code == 0 and json.loads(written)["set_aside"] == [], written
-    standard = {Requirement(text).name for text in project(ROOT)["optional-dependencies"]["standard"]}
-    assert {text.split("(")[1].split()[0] for text in json.loads(written)["plugins"]} == standard
+    assert len(json.loads(written)["plugins"]) == len(PLUGINS) - 1, "all but the kernels"
     code, written = installed("demo", "--tasks", "rte")
     assert code == 0 and "Done in" in written, written
     tried = 0
@@ -200,7 +189,7 @@ def test_the_commands_of_the_readme_work_from_an_index(installed: SmallEnvironme
 def test_the_command_line_works_from_wheels_alone(installed: SmallEnvironment) -> None:
     code = "import importlib, sys; print(*(importlib.import_module(name).__file__ for name in sys.argv[1:]), sep='\\n')"
     python = installed.folder / "venv" / "bin" / "python"
-    names = [package(home).name for home in HOMES if project(home)["name"] in _distributions(python)]
+    names = [package.name for package in PACKAGES if package.parent != KERNELS]
     done = subprocess.run(
         [python, "-c", code, *names], cwd=installed.folder, capture_output=True, text=True, check=True
     )
@@ -216,10 +205,3 @@ def test_the_command_line_works_from_wheels_alone(installed: SmallEnvironment) -
     [accuracy] = cell["scores"]
     assert 0 <= accuracy["best_on_dev"]["value"] <= 1
     assert installed("predict", cell["selected"], "data/RTE/test.tsv")[1].count("entailment") == 100
-
-
-def _distributions(python: Path) -> set[str]:
-    """Name the distributions of this project that an environment has."""
-    code = "import importlib.metadata as m; print(*(d.name for d in m.distributions()))"
-    told = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
-    return {normalized(name) for name in told.split()} & set(NAMES)

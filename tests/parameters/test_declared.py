@@ -19,7 +19,7 @@ class Cluster(Declared):
     logs: Path | None = parameter(None, "folder of the logs", Path)
     files: str = parameter("shared", "way of the files", choices=("shared", "returned"), option="way")
     ports: tuple[int, ...] = parameter((80, 443), "ports", int, at_most=65_535, separator="/")
-    strict: bool = parameter(False, "refuse what is not known", opposite="lenient")
+    strict: bool = parameter(False, "refuse what is not known")
     label: str = ""
 
 
@@ -85,7 +85,7 @@ def test_options_give_the_values_that_users_write() -> None:
     assert options() == {}
     words = ("--max-retries", "5", "--way", "returned", "--ports", "1/2", "--strict")
     assert options(*words) == {"max_retries": 5, "files": "returned", "ports": (1, 2), "strict": True}
-    assert [options(word)["strict"] for word in ("--no-strict", "--lenient", "--no-lenient")] == [False, False, True]
+    assert options("--no-strict")["strict"] is False
     with pytest.raises(argparse.ArgumentError, match=r"--ports must be a whole number up to 65,535, not 'x'\."):
         options("--ports", "1/x")
 

@@ -13,7 +13,6 @@ from benchrunner import Workspace, hookimpl
 from benchrunner.command_line.main import main
 from benchrunner.engine import Backbone, BackboneFamily, Method
 from benchrunner.errors import BenchrunnerError, PluginError
-from benchrunner.plugins import distributions
 from benchrunner.results import discover
 from benchrunner_kit.testing import TinyBackbone, tiny_family
 from inline import mood, own, own_and, plugin
@@ -49,7 +48,7 @@ BROKEN = {
     "raises": (plugin(register_tasks=raising(ValueError("three\nlines\nlong"))), "ValueError: three lines long"),
     "exits": (plugin(register_tasks=raising(SystemExit(3))), "SystemExit: 3"),
     "misspelled": (plugin(register_task=[]), "no hook 'register_task'. Did you mean register_tasks"),
-    "wrong argument": (plugin(before_fit=lambda fut: None), "fut"),
+    "wrong argument": (plugin(after_fit=lambda fut: None), "fut"),
     "wrong value": (plugin(register_tasks=["glad"]), "register_tasks: the hook gave 'glad', which is not a Task"),
     "no list": (plugin(register_tasks=mood), "yield values, or return a list of them"),
     "family of the wrong kind": (plugin(register_backbones=[TinyBackbone()]), "which is not a BackboneFamily"),
@@ -170,7 +169,7 @@ def test_an_entry_point_that_cannot_be_imported_is_set_aside(tmp_path: Path, mon
         (folder / "METADATA").write_text(f"Name: {name}-distribution\nVersion: 1.0\n\nName: of the text\n")
         (folder / "entry_points.txt").write_text(f"[console_scripts]\nx = y:z\n\n[benchrunner]\n{name} = {value}\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(distributions, "search_path", lambda: [str(tmp_path)])
+    monkeypatch.setenv("BENCHRUNNER_PLUGINS", "absent,leaving,typo,well")
     plugins = discover()
     assert [(one.name, one.distribution) for one in plugins.loaded] == [("well", "well-distribution")]
     reasons = {one.plugin: re.sub(r" \(\S+:\d+\)$", "", one.reason) for one in plugins.set_aside}

@@ -31,37 +31,6 @@ def test_a_checkout_on_the_path_does_not_change_the_version(tmp_path: Path, monk
     assert alone.startswith("1.0+source.")
 
 
-@pytest.mark.parametrize(
-    ("needed", "told"),
-    [
-        ("benchrunner", ""),
-        ("benchrunner>=0.0.1", ""),
-        ("benchrunner>=99; extra == 'more'", ""),
-        ("benchrunner-absent>=99", ""),
-        ("benchrunnerless>=99", ""),
-        ("benchrunner<0.0.1", "needs benchrunner<0.0.1, and benchrunner "),
-        ("benchrunner-kit[x] (>=99)", "needs benchrunner-kit[x] (>=99), and benchrunner-kit "),
-        ("benchrunner>=oops", "Invalid specifier"),
-    ],
-)
-def test_a_plugin_for_other_versions_is_set_aside(
-    needed: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "late-1.2.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: late\nVersion: 1.2\nRequires-Dist: {needed}\n")
-    (folder / "entry_points.txt").write_text("[benchrunner]\nlate = late_plugin\n")
-    (tmp_path / "late_plugin.py").write_text(
-        "from benchrunner import hookimpl\n\n\n@hookimpl\ndef register_tasks():\n    return []\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    plugins = discover()
-    reasons = [part.reason for part in plugins.set_aside if part.plugin == "late"]
-    assert ("late" in [plugin.name for plugin in plugins.loaded]) == (not told), reasons
-    if told:
-        assert len(reasons) == 1 and told in reasons[0], reasons
-
-
 def module_of(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, **files: str) -> ModuleType:
     """Write Python files to a folder on the path, and import one of them."""
     for stem, text in files.items():
@@ -106,6 +75,17 @@ def test_a_data_file_of_a_package_is_part_of_its_version(tmp_path: Path, monkeyp
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("1")
     assert source_hash(plugin) in versions, "a fit does not depend on these"
+
+
+def test_tests_and_a_read_me_are_no_part_of_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = module_of(tmp_path, "tested_k", monkeypatch, **{"tested_k/__init__": "", "tested_k/model/__init__": ""})
+    before = source_hash(plugin)
+    for name in ("tested_k/tests/test_it.py", "tested_k/README.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1")
+    assert source_hash(plugin) == before
+    (tmp_path / "tested_k/model/README.md").write_text("1")
+    assert source_hash(plugin) != before
 
 
 def test_modules_of_one_local_installation_have_one_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,7 @@ def test_a_wrong_number_of_devices_is_refused(count: str, capsys: pytest.Capture
 def test_several_devices_need_a_plugin(tmp_path: Path) -> None:
     made = runner(tmp_path)
     alone = Runner(made.plugins, made.workspace, Computing("cpu", devices=2))
-    with pytest.raises(RequestError, match=r"--zero come with a plugin: pip install 'benchrunner\[devices\]'"):
+    with pytest.raises(RequestError, match="--devices-per-fit comes with the plugin 'devices'"):
         _ = alone.resolved
 
 

@@ -35,9 +35,6 @@ def test_a_failing_observer_is_reported_once_and_stops_nothing(
     def fail(*_: Any) -> None:
         raise error
 
-    def before_fit(fit: Fit) -> None:
-        fail()
-
     def on_progress(fit: Fit, event: Any) -> None:
         fail()
 
@@ -47,7 +44,7 @@ def test_a_failing_observer_is_reported_once_and_stops_nothing(
     made = runner(tmp_path)
     told: list[str] = []
     others = [
-        ("bad", plugin(before_fit=before_fit, on_progress=on_progress, after_fit=after_fit)),
+        ("bad", plugin(on_progress=on_progress, after_fit=after_fit)),
         ("good", plugin(after_fit=lambda fit: told.append(fit.id))),
     ]
     made = Runner(own_and(*others), made.workspace)
@@ -56,8 +53,7 @@ def test_a_failing_observer_is_reported_once_and_stops_nothing(
     said = capsys.readouterr().err.splitlines()
     name = type(error).__name__
     assert [line.rpartition(" (")[0] for line in said] == [
-        f"The observer {hook} of plugin 'bad' failed: {name}: {error}"
-        for hook in ("before_fit", "on_progress", "after_fit")
+        f"The observer {hook} of plugin 'bad' failed: {name}: {error}" for hook in ("on_progress", "after_fit")
     ]
 
 

@@ -29,13 +29,13 @@ def restarts(seed: int, gold: list[int], count: int, right: float) -> list[list[
     return np.where(are_right, gold, 1 - np.array(gold)).tolist()
 
 
-def test_mcnemar_by_hand() -> None:
+def test_swaps_of_right_answers_by_hand() -> None:
     """Of 5 rows that only one fit answers rightly, fit a has 4: p = 2 * (5 + 1) / 2**5."""
     gold, a, b = [1] * 10, [1] * 9 + [0], [0] * 4 + [1] * 6
     comparison = paired_test("accuracy", gold, [a], [b])
     assert comparison.p == pytest.approx(2 * (5 + 1) / 2**5)
     assert comparison.difference == pytest.approx(0.3)
-    assert (comparison.method, comparison.claim) == ("mcnemar", "fits")
+    assert (comparison.method, comparison.claim) == ("permutation", "fits")
 
 
 @pytest.mark.parametrize("metric", [f1("1"), MATTHEWS], ids=["f1", "matthews"])

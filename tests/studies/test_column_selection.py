@@ -131,8 +131,8 @@ def test_an_unknown_selection_is_refused(line: str, fault: str, tmp_path: Path) 
 
 
 def test_a_study_file_says_how_dev_selects(tmp_path: Path) -> None:
-    text = COLUMNS.replace('restarts = "1"', 'restarts = "3"\nselect = "best"\npaper-adam = "true"')
-    text += 'recipe = {select = "mean", paper-adam = "false"}\n'
+    text = COLUMNS.replace('restarts = "1"', 'restarts = "3"\nselect = "best"\nbias-correction = "false"')
+    text += 'recipe = {select = "mean", bias-correction = "true"}\n'
     (tmp_path / "study.toml").write_text(text)
     made = restart_dependent(tmp_path)
     result = run_study(study_of_file(str(tmp_path / "study.toml"), made), made)

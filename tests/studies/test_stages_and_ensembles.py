@@ -81,24 +81,6 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
     assert f"{figure['mean']:.1f} (3 together)" in out
 
 
-def test_stages_and_ensembles_select_on_half_of_dev(kitchen: Kitchen) -> None:
-    code, out, err = staged(kitchen, "--json", "--select-on-half")
-    assert code == 0, err
-    result = json.loads(out)
-    (figure,) = [cell for cell in result["figures"] if cell["system"] == "three together"]
-    rows = result["notes"]
-    assert (round(figure["mean"] * 12 / 100, 6) % 1, len(figure["together"])) == (0, 3), "a share of 12 rows"
-    assert any("mood: selected on 12 rows of dev, and scored on the other 12" in note for note in rows)
-    runner = Runner(
-        kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), Computing(device="cpu")
-    )
-    assert read_study(result["kept_as"], runner).study.stages[0].fitting.select_on_half
-    text = STAGED.replace('limit-train = "24"}', 'limit-train = "24", select-on-half = "false"}')
-    (kitchen.folder / "study.toml").write_text(text.replace("title =", 'recipe = {select-on-half = "true"}\ntitle ='))
-    code, _, err = kitchen("--study", "study.toml")
-    assert code == 2 and "either all systems and columns select on half of dev, or none" in err
-
-
 def test_a_study_says_how_to_submit_without_fitting_again(kitchen: Kitchen) -> None:
     moods = own(register_tasks=[mood()], register_backbones=[tiny_family()], register_leaderboards=[board()])
     kitchen.plugins = discover(extra=[METHODS, STUDIES, SUBMIT, ("own", moods)], installed=False)

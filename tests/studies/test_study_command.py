@@ -164,6 +164,6 @@ def test_a_format_that_no_plugin_writes_is_refused_at_once(kitchen: Kitchen) -> 
     kitchen.plugins = discover(extra=[METHODS, STUDIES, ("own", tasks)], installed=False)
     words = ("--scale", "crumb", "--columns", "taste,loss,price", "--quiet", "--format")
     error = kitchen.refused(*words, "latex")
-    assert "No plugin writes tables as latex: 'pip install benchrunner-report' brings one." in error
+    assert "No plugin writes tables as latex: the plugin 'report' does." in error
     assert not (kitchen.folder / "made.txt").exists(), "nothing was built"
     assert kitchen("--study", "study.toml", *words, "csv")[0] == 0, "the same study needs no such plugin"

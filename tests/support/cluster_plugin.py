@@ -16,7 +16,7 @@ import pytest
 
 from benchrunner import Recipe, Workspace, hookimpl
 from benchrunner.engine import Job, Method, Outcome
-from benchrunner.results import Computing, Fit, Runner, discover
+from benchrunner.results import Computing, Event, Fit, Runner, discover
 from benchrunner.runs.predicting import predict
 from worker_offers import register_backbones as register_backbones, register_tasks as register_tasks
 
@@ -34,6 +34,7 @@ class Troubled(Method):
         self.name = name
 
     def fit(self, job: Job) -> Outcome:
+        mark(job.fit)
         if self.name == "failing":
             raise ValueError("not today")
         if self.name == "dying":
@@ -61,7 +62,13 @@ def register_methods() -> Iterator[Method]:
 
 
 @hookimpl
-def before_fit(fit: Fit) -> None:
+def on_progress(fit: Fit, event: Event) -> None:
+    if event.kind == "step" and event.done == 1:
+        mark(fit)
+
+
+def mark(fit: Fit) -> None:
+    """Leave the file of a fit that begins."""
     Path(os.environ["BENCHRUNNER_MARKS"], f"{fit.id}-{os.getpid()}-{time.monotonic_ns()}").touch()
 
 

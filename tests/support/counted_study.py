@@ -1,7 +1,8 @@
 """A comparison whose starts of fits are counted: `compare` of tiny backbones in a process that tests kill or starve.
 
 The process runs `SCRIPT`: a command line of the inline task and board, with a plugin that writes a line to `starts.txt`
-before each fit. STEP stretches each training step by seconds; DELETE names a file that is deleted before the third fit.
+at the first step of each fit. STEP stretches each training step by seconds; DELETE names a file that is deleted in the
+third fit.
 """
 
 import contextlib
@@ -28,7 +29,7 @@ from inline import own, plugin
 
 starts = pathlib.Path("starts.txt")
 
-def before_fit(fit):
+def starting(fit):
     path = pathlib.Path(os.environ["RUNS"], fit.id, "record.json")
     is_finished = path.exists() and '"status": "done"' in path.read_text()
     with starts.open("a") as lines:
@@ -36,13 +37,15 @@ def before_fit(fit):
     if os.environ.get("DELETE") and len(starts.read_text().splitlines()) == 3:
         os.unlink(os.environ["DELETE"])
 
-def on_progress(event):
+def on_progress(fit, event):
     if event.kind == "step":
+        if event.done == 1:
+            starting(fit)
         time.sleep(float(os.environ.get("STEP", "0")))
 
 if os.environ.get("DELETE"):
     benchrunner.runs.planner.Planner.most_splits = 1  # as in a study of more splits than are kept in memory
-counting = plugin(before_fit=before_fit, on_progress=on_progress)
+counting = plugin(on_progress=on_progress)
 sys.exit(main(plugins=discover(extra=[("own", own()), ("counting", counting)], installed=False)))
 """
 

@@ -61,12 +61,8 @@ def register_methods() -> Iterator[Method]:
 
 
 @hookimpl
-def before_fit(fit: Fit) -> None:
+def on_progress(fit: Fit, event: Event) -> None:
     Path(os.environ["MARKS"], f"begun-{fit.id}").touch()
-
-
-@hookimpl
-def on_progress(event: Event) -> None:
     if os.environ.get("HOLD") == "nothing, but print":
         print("noise")
     if event.kind == "step":

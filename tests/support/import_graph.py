@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from distributions import modules_of
+
 ORDER = (
     "public_names",
     "console",
@@ -52,11 +54,31 @@ class Import:
 
 
 def modules(package: Path) -> dict[str, Path]:
-    """List the modules of a package by their dotted names."""
+    """List the modules of a package, without its tests, by their dotted names."""
     return {
         ".".join(file.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): file
-        for file in sorted(package.rglob("*.py"))
+        for file in modules_of(package)
     }
+
+
+def named_imports(tree: ast.Module) -> Iterator[tuple[ast.stmt | ast.Call, str, str]]:
+    """Yield every import of a file: its statement or call, the module, and the name that it takes from the module.
+
+    The name is empty where the module itself is imported, and "*" for all names. Calls are those of `import_module`
+    and `__import__` with a module that is written there.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node, alias.name, ""
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield node, str(node.module), alias.name
+        elif isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            named = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "name")]
+            if called in ("import_module", "__import__") and named and isinstance(named[0], ast.Constant):
+                yield node, str(named[0].value), ""
 
 
 def imports(package: Path) -> Iterator[Import]:
@@ -66,18 +88,13 @@ def imports(package: Path) -> Iterator[Import]:
         tree = ast.parse(file.read_text(encoding="utf-8"))
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         inside = {node for function in functions for node in ast.walk(function)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{file}:{node.lineno}: a relative import"
-                full = [f"{node.module}.{alias.name}" for alias in node.names]
-                names = [name if name in known else str(node.module) for name in full]
-            else:
+        for node, home, name in named_imports(tree):
+            if isinstance(node, ast.Call):
                 continue
-            for name in names:
-                if name in known and name != module:
-                    yield Import(module, name, node in inside)
+            assert not getattr(node, "level", 0), f"{file}:{node.lineno}: a relative import"
+            imported = f"{home}.{name}" if f"{home}.{name}" in known else home
+            if imported in known and imported != module:
+                yield Import(module, imported, node in inside)
 
 
 def cycles(edges: Mapping[str, set[str]]) -> list[list[str]]:

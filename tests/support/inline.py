@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import benchrunner_audit
-import benchrunner_board
 import benchrunner_calibration
 import benchrunner_kit
 import benchrunner_methods
@@ -42,7 +41,6 @@ ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=2, batch_size=8, bilstm_width=32)
 SUITE = Suite("mine")
 AUDIT = ("audit", benchrunner_audit)
-BOARD = ("board", benchrunner_board)
 CALIBRATION = ("calibration", benchrunner_calibration)
 METHODS = ("methods", benchrunner_methods)
 KIT = ("kit", benchrunner_kit)
@@ -135,7 +133,7 @@ def own_and(*others: tuple[str, object]) -> Plugins:
 
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
-    first_party = [AUDIT, BOARD, CALIBRATION, METHODS, KIT, REPORT, RUNS, SHARE, STUDIES, SUBMIT]
+    first_party = [AUDIT, CALIBRATION, METHODS, KIT, REPORT, RUNS, SHARE, STUDIES, SUBMIT]
     found = discover(extra=[("own", own(**hooks)), *first_party], installed=False)
     assert not found.set_aside, found.set_aside
     return found

@@ -1,4 +1,4 @@
-"""The metadata that all distributions share: `python tests/support/release.py [VERSION]` writes it into all of them.
+"""The metadata that both distributions share: `python tests/support/release.py [VERSION]` writes it into both.
 
 The core's pyproject.toml is the place of the version, of the links and of the classifiers.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from distributions import HOMES, ROOT, project
+from distributions import DISTRIBUTIONS, ROOT, project
 
 _VERSION = re.compile(r'^version = ".*"$', re.MULTILINE)
 _CLASSIFIERS = re.compile(r"^classifiers = \[\n.*?^\]\n", re.MULTILINE | re.DOTALL)
@@ -32,7 +32,7 @@ def series(version: str) -> str:
 def released(version: str) -> Iterator[tuple[Path, str]]:
     """Yield every file that a release writes, with its text for this version."""
     core = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    for home in HOMES:
+    for home in DISTRIBUTIONS:
         file = home / "pyproject.toml"
         text = _VERSION.sub(f'version = "{version}"', file.read_text(encoding="utf-8"), count=1)
         text = _CLASSIFIERS.sub(_CLASSIFIERS.findall(core)[0], text)

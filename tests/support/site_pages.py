@@ -12,12 +12,13 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 _LINKS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
-DISTRIBUTIONS = {home.name: home for home in (ROOT / "leaderboards", *sorted(ROOT.glob("plugins/*/")))}
+READ_MES = [*sorted(ROOT.glob("plugins/*/README.md")), *ROOT.glob("leaderboards/*/README.md")]
+PLUGINS = {file.parent.name.removeprefix("benchrunner_"): file for file in READ_MES}
 PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    **{f"{home.relative_to(ROOT)}/README.md": f"distributions/{name}.md" for name, home in DISTRIBUTIONS.items()},
+    **{str(file.relative_to(ROOT)): f"plugin/{name}.md" for name, file in PLUGINS.items()},
 }
 """File of the repository -> page of the site; those below docs/ keep their names."""
 REFERENCES = {
@@ -47,10 +48,10 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_config(config: Any) -> Any:
-    """List the read-mes of all distributions in the navigation."""
+    """List the read-mes of all plugins in the navigation."""
     for section in config["nav"]:
-        if "Distributions" in section:
-            section["Distributions"] = [f"distributions/{name}.md" for name in sorted(DISTRIBUTIONS)]
+        if "First-party plugins" in section:
+            section["First-party plugins"] = [f"plugin/{name}.md" for name in sorted(PLUGINS)]
     return config
 
 

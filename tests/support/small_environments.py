@@ -1,28 +1,22 @@
-"""Virtual environments with some of our distributions only, and every other installed package."""
+"""Virtual environments without our distributions, and with every other installed package."""
 
 import os
-import re
 import subprocess
 import sysconfig
 import venv
-from collections.abc import Collection
 from pathlib import Path
-
-_OURS = re.compile(r"(?:__editable__[._]+)?(benchrunner(?:_[a-z][a-z0-9]*?)?)(?:[-_]\d+[._]\d.*)?")
-"""Names of what an installation of our distributions leaves among the packages."""
 
 
 class SmallEnvironment:
-    """An environment in a folder that has the given distributions of ours, as this environment has them."""
+    """An environment in a folder, without our distributions and with all other packages of this environment."""
 
-    def __init__(self, folder: Path, distributions: Collection[str]) -> None:
+    def __init__(self, folder: Path) -> None:
         """Make the environment; nothing is copied or downloaded."""
         self.folder = folder
         venv.EnvBuilder(symlinks=True).create(folder / "venv")
         (packages,) = (folder / "venv").glob("lib/python*/site-packages")
         for entry in Path(sysconfig.get_path("purelib")).iterdir():
-            ours = _OURS.fullmatch(entry.name)
-            if ours is None or ours[1] in distributions:
+            if "benchrunner" not in entry.name:
                 (packages / entry.name).symlink_to(entry)
 
     def __call__(self, *words: str | Path) -> tuple[int, str]:

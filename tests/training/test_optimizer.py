@@ -106,7 +106,7 @@ def test_weights_that_miss_steps_go_on_from_a_state_alike(bias_correction: bool)
     expected, mean, square, taken = Pair().dense.weight.detach().double(), 0.0, 0.0, 0
     for step, [gradient, *_] in enumerate(gradients(8)):
         if step == 5:
-            resumed.restore({name: tensor.clone() for name, tensor in whole.state()}, step)
+            resumed.restore({name: tensor.clone() for name, tensor in whole.state()})
         for optimizer in (whole, resumed) if step >= 5 else (whole,):
             optimizer.clear()
             if step % 3 != 1:
@@ -155,7 +155,7 @@ def test_a_state_is_put_back_into_the_same_memory() -> None:
         weight.grad = torch.ones_like(weight)
     first.step(0, 0.1)
     places = {name: weight.data_ptr() for name, weight in second.named.items()}
-    second.restore(dict(first.state()), 1)
+    second.restore(dict(first.state()))
     for name, weight in second.named.items():
         assert torch.equal(weight, first.named[name]) and weight.data_ptr() == places[name]
 

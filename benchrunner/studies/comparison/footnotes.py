@@ -145,16 +145,13 @@ def _budgets(result: Result) -> Iterator[Note]:
 def _favour(result: Result, column: Column, cells: Mapping[str, Cell], *, is_sample: bool) -> str:
     """Say whom the choice on dev favours, and what to expect of equal numbers of grid points; nothing if of none.
 
-    Where one half of dev chose and the other is scored, the choice favours none. What a search chose is no sample.
+    What a search chose is no sample.
     """
     numbers = {len(cell.candidates) for cell in cells.values()}
-    if len(numbers) < 2 or result.study.select_on_half:
+    if len(numbers) < 2:
         return ""
     least = min(numbers)
-    said = (
-        "; the choice on dev favours the system with more grid points, by chance alone: --select-on-half scores other "
-        "rows than those that chose"
-    )
+    said = "; the choice on dev favours the system with more grid points, by chance alone"
     expected = []
     for name in cells:
         best = result.statistics.trials.get((name, column.name), ())[least - 1 : least]

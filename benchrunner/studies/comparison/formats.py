@@ -159,7 +159,7 @@ def as_text(
 
 def no_writer(form: str) -> RequestError:
     """Return the error for a format that no plugin writes."""
-    return RequestError(f"No plugin writes tables as {form}: 'pip install benchrunner-report' brings one.")
+    return RequestError(f"No plugin writes tables as {form}: the plugin 'report' does.")
 
 
 def as_page(result: Result) -> str | None:

@@ -66,7 +66,6 @@ def _study_json(study: Study) -> dict[str, Any]:
         "methods": study.methods,
         "seeds": None if fitting is None else fitting.seeds,
         "limit_dev": None if fitting is None else fitting.limit_dev,
-        "select_on_half": study.select_on_half,
         "looks": study.looks,
         "begun_after": study.begun_after,
         "recipe": None if fitting is None else fitting.preset,

@@ -45,9 +45,6 @@ class KeptCell:
     """Fit id -> status and reason of a fit without scores."""
     predictions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Fit id -> split -> id of the prediction that was scored."""
-    selecting: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Fit id -> dev split -> id of the prediction that selected, where this is another one: see
-    `Fitting.select_on_half`."""
     failed_predictions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Fit id -> split -> reason why there is no prediction."""
     skips_first: bool = field(default=False, metadata=WHEN_GIVEN)
@@ -77,7 +74,7 @@ class KeptCell:
     @property
     def asked(self) -> KeptCell:
         """The cell before anything was planned."""
-        return replace(self, candidates=(), selected=None, lost={}, predictions={}, selecting={}, failed_predictions={})
+        return replace(self, candidates=(), selected=None, lost={}, predictions={}, failed_predictions={})
 
     @property
     def fits(self) -> Iterator[str]:
@@ -90,13 +87,12 @@ class KeptCell:
     def prediction_ids(self) -> PredictionIds:
         """The ids of the predictions that gave the cell its scores, by fit and split."""
         ids = PredictionIds()
-        for is_selecting, predictions in ((False, self.predictions), (True, self.selecting)):
-            for fit, of_splits in predictions.items():
-                for split, prediction in of_splits.items():
-                    ids.found[fit, self.task, split, is_selecting] = prediction
+        for fit, of_splits in self.predictions.items():
+            for split, prediction in of_splits.items():
+                ids.found[fit, self.task, split] = prediction
         for fit, of_splits in self.failed_predictions.items():
             for split, reason in of_splits.items():
-                ids.failed[fit, self.task, split, False] = reason
+                ids.failed[fit, self.task, split] = reason
         return ids
 
     def with_outcome(self, result: CellResult, ids: PredictionIds) -> KeptCell:
@@ -110,7 +106,6 @@ class KeptCell:
             selected=None if result.selected is None else result.selected.id,
             lost=lost,
             predictions=_by_fit(ids.found, result.cell),
-            selecting=_by_fit(ids.found, result.cell, selecting=True),
             failed_predictions=_by_fit(ids.failed, result.cell),
         )
 
@@ -129,15 +124,12 @@ class KeptCell:
         )
 
 
-def _by_fit(values: Mapping[Key, str], cell: Cell, *, selecting: bool = False) -> dict[str, dict[str, str]]:
-    """Map each fit of a cell to its values by split; leave out fits without values.
-
-    `selecting` asks for those of the halves of dev that select.
-    """
+def _by_fit(values: Mapping[Key, str], cell: Cell) -> dict[str, dict[str, str]]:
+    """Map each fit of a cell to its values by split; leave out fits without values."""
     by_fit = dict[str, dict[str, str]]()
     for fit in cell.fits:
         for split in cell.scored_splits:
-            value = values.get((fit.id, fit.task, split, selecting))
+            value = values.get((fit.id, fit.task, split))
             if value is not None:
                 by_fit.setdefault(fit.id, {})[split] = value
     return by_fit
@@ -156,7 +148,7 @@ class KeptMajority:
         """The ids of the majority's predictions, by fit and split."""
         ids = PredictionIds()
         for split, prediction in self.predictions.items():
-            ids.found[self.fit.id, self.fit.task, split, False] = prediction
+            ids.found[self.fit.id, self.fit.task, split] = prediction
         return ids
 
 
@@ -237,11 +229,6 @@ class KeptStudy:
         limits = [cell.fitting.limit_dev for cell in self.cells]
         return min((limit for limit in limits if limit is not None), default=None)
 
-    @property
-    def select_on_half(self) -> bool:
-        """Whether fits were selected on one half of the rows of each dev split, and scored on the other half."""
-        return any(cell.fitting.select_on_half for cell in self.cells)
-
     def as_json(self) -> dict[str, Any]:
         """Return what a list of studies shows, as JSON values."""
         return {
@@ -302,8 +289,6 @@ class KeptStudy:
             words = ["submit", board.name, "--ensemble", *_joined(runs)]
             if wanted - runs.keys():
                 words += ["--fill", "majority"]
-            if self.select_on_half:
-                words.append("--select-on-half")
             commands[system] = tuple(words)
         return commands
 

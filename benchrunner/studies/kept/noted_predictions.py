@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits.fit import HELD_OUT, SELECTING, Fit, Record
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Score
 from benchrunner.runs.predicting import Predicted, predict
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Predictions
 
-Key = tuple[str, str, str, bool]
-"""Id of a fit, name of a task, name of a split, and whether the rows are the half that selects."""
+Key = tuple[str, str, str]
+"""Id of a fit, name of a task and name of a split."""
 
 
 @final
@@ -28,24 +28,12 @@ class PredictionIds:
     """Reasons why there is no prediction."""
 
     def of_fit(self, fit: Fit) -> dict[str, str]:
-        """Map the splits that a fit answered to the ids of the predictions of the rows that are scored."""
+        """Map the splits that a fit answered to the ids of the predictions."""
         predictions = {}
-        for (fit_id, task, split, selecting), prediction in self.found.items():
-            if (fit_id, task, selecting) == (fit.id, fit.task, False):
+        for (fit_id, task, split), prediction in self.found.items():
+            if (fit_id, task) == (fit.id, fit.task):
                 predictions[split] = prediction
         return predictions
-
-
-def _key(fit: Fit, split: str, runner: Runner, *, selecting: bool) -> Key:
-    """Return what tells a prediction from others; in splits that are not halved, the rows that select are the scored
-    ones.
-    """
-    return fit.id, fit.task, split, selecting and _is_halved(fit, split, runner)
-
-
-def _is_halved(fit: Fit, split: str, runner: Runner) -> bool:
-    """Whether one half of a split selects, and the other is scored."""
-    return runner.workspace.settings.halve_dev and split in runner.plugins.tasks.find(fit.task).named("dev")
 
 
 @final
@@ -56,11 +44,11 @@ class NotedPredictions:
         self._runner = runner
         self.ids = PredictionIds()
 
-    def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> Predicted:
+    def predict(self, fit: Fit, split: str) -> Predicted:
         """Return the fit's answers to a split, computed if they are not kept yet."""
-        key = _key(fit, split, self._runner, selecting=selecting)
+        key = (fit.id, fit.task, split)
         try:
-            predicted = predict(fit, split, self._runner, selecting=selecting)
+            predicted = predict(fit, split, self._runner)
         except (FitError, RequestError) as error:
             self.ids.failed[key] = first_line(error)
             raise
@@ -77,13 +65,12 @@ class KeptPredictions:
         self._records: dict[tuple[Path, int, int, int], Record | None] = {}
 
     def has(self, fit: Fit, split: str) -> bool:
-        """Return whether the predictions of the fit on a split are kept: of the rows that select, and are scored."""
-        keys = {_key(fit, split, self._runner, selecting=selecting) for selecting in (True, False)}
-        return all(self._find(fit, key) is not None for key in keys)
+        """Return whether the predictions of the fit on a split are kept."""
+        return self._find(fit, (fit.id, fit.task, split)) is not None
 
-    def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> Predicted:
+    def predict(self, fit: Fit, split: str) -> Predicted:
         """Return the kept answers of a fit to a split; raise a `FitError` if there are none."""
-        key = _key(fit, split, self._runner, selecting=selecting)
+        key = (fit.id, fit.task, split)
         path = self._find(fit, key)
         record = None if path is None else self._record(fit, path)
         if path is None or record is None:
@@ -121,12 +108,7 @@ class KeptPredictions:
         problem = self._runner.plugins.tasks.find(fit.task).problem
         tuned = {**problem.decoding, **folder.tuned("")}
         best_path, best_rank = None, (False, False, 0.0)
-        split = key[2]
-        is_halved = _is_halved(fit, split, self._runner)
-        wanted = SELECTING if key[3] else HELD_OUT
-        for prediction, date, path in folder.predictions(fit.task, split):
-            if prediction.half != wanted and (is_halved or prediction.is_selecting):
-                continue
+        for prediction, date, path in folder.predictions(fit.task, key[2]):
             rank = (prediction.limit_dev is None, prediction.settings == tuned, date)
             if best_path is None or rank > best_rank:
                 best_path, best_rank = path, rank
@@ -139,11 +121,11 @@ class ReadOnce:
 
     def __init__(self, predictions: Predictions) -> None:
         self._predictions = predictions
-        self._read: dict[tuple[str, str, bool], Predicted] = {}
+        self._read: dict[tuple[str, str], Predicted] = {}
 
-    def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> Predicted:
+    def predict(self, fit: Fit, split: str) -> Predicted:
         """Return the fit's answers to a split; raise a `FitError` if there are none."""
-        key = (fit.id, split, selecting)
+        key = (fit.id, split)
         if key not in self._read:
-            self._read[key] = self._predictions.predict(fit, split, selecting=selecting)
+            self._read[key] = self._predictions.predict(fit, split)
         return self._read[key]

@@ -17,7 +17,6 @@ from benchrunner_bert.pretraining.settings import Settings
 if TYPE_CHECKING:
     import numpy as np
 
-    from benchrunner_bert.pretraining.training.trained_bert import TrainedBert
     from benchrunner_bert.pretraining.training.trained_model import TrainedModel
     from benchrunner_bert.tokenizer import BertTokenizer
 
@@ -69,10 +68,6 @@ class Architecture(ABC):
         """
 
     @abstractmethod
-    def described(self, config: Path, tokenizer: BertTokenizer, objective: str, generator: float) -> TrainedModel:
-        """Build the model of a config.json, to load weights into, with a generator of a share of its width."""
-
-    @abstractmethod
     def about(self, config: Path, training: str) -> str:
         """Describe the model of a config.json, and its training, for `benchrunner list`."""
 
@@ -101,7 +96,10 @@ class _Transformer(Architecture):
         return dataclasses.replace(config, positions=positions, deviation=settings.deviation)
 
     def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
-        model = self._fresh(self._configuration(size, tokenizer.size, settings), tokenizer, settings)
+        from benchrunner_bert.pretraining.training.model import PretrainingModel
+
+        config = self._configuration(size, tokenizer.size, settings)
+        model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         if settings.positions == "waves":
             model.bert.embeddings.set_sinusoidal_positions()
         model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
@@ -109,43 +107,12 @@ class _Transformer(Architecture):
         model.precision = settings.precision
         return model
 
-    def _fresh(self, config: Configuration, tokenizer: BertTokenizer, settings: Settings) -> TrainedBert:
-        from benchrunner_bert.pretraining.training.model import PretrainingModel
-        from benchrunner_bert.pretraining.training.replaced_tokens import ReplacedTokensModel
-
-        objective = named(settings.objective)
-        if not objective.detects:
-            return PretrainingModel.fresh(config, tokenizer, objective, seed=settings.seed)
-        return ReplacedTokensModel.fresh(
-            config,
-            tokenizer,
-            objective,
-            share=settings.generator,
-            weight=settings.detection_weight,
-            seed=settings.seed,
-        )
-
     def step_flops(self, size: str, vocabulary: int, settings: Settings, lengths: np.ndarray, predictions: int) -> int:
-        from benchrunner_bert.pretraining.training.flops import replaced_tokens_flops, step_flops
-        from benchrunner_bert.pretraining.training.replaced_tokens import generator_configuration
+        from benchrunner_bert.pretraining.training.flops import step_flops
 
         learned = named(settings.objective)
         config = learned.configured(Configuration.of_size(size, vocabulary))
-        if learned.detects:
-            generator = generator_configuration(config, settings.generator)
-            return replaced_tokens_flops(config, generator, lengths, predictions)
         return step_flops(config, lengths, predictions, next_sentence=learned.next_sentence)
-
-    def described(self, config: Path, tokenizer: BertTokenizer, objective: str, generator: float) -> TrainedModel:
-        from benchrunner_bert.model import Bert
-        from benchrunner_bert.pretraining.training.model import PretrainingModel
-        from benchrunner_bert.pretraining.training.replaced_tokens import ReplacedTokensModel
-
-        bert = Bert(Configuration.read(config), tokenizer)
-        learned = named(objective)
-        return (
-            ReplacedTokensModel(bert, learned, share=generator) if learned.detects else PretrainingModel(bert, learned)
-        )
 
     def about(self, config: Path, training: str) -> str:
         shape = Configuration.read(config)
@@ -194,12 +161,6 @@ class _Elmo(Architecture):
 
         return elmo_step_flops(ElmoConfiguration.of_size(size, vocabulary), lengths, 2 * predictions)
 
-    def described(self, config: Path, tokenizer: BertTokenizer, objective: str, generator: float) -> TrainedModel:
-        from benchrunner_bert.elmo.encoder import Elmo
-        from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel
-
-        return ElmoPretrainingModel(Elmo(ElmoConfiguration.read(config), tokenizer), named(objective))
-
     def about(self, config: Path, training: str) -> str:
         shape = ElmoConfiguration.read(config)
         return f"an ELMo of {shape.layers} LSTM layers, {shape.width} wide in each direction, {training}"
@@ -220,8 +181,3 @@ def of_size(size: str) -> tuple[Architecture, str]:
     if dash and prefix.isalpha():
         raise UnknownName("architecture", prefix, architectures, "The size of a BERT has no prefix, such as small.")
     return _BERT, size
-
-
-def of_config(settings: Mapping[str, Any]) -> Architecture:
-    """Find the architecture of the content of a config.json."""
-    return next((known for known in _PREFIXED if known.prefix == settings.get("model_type")), _BERT)

@@ -111,12 +111,9 @@ _SHOWN_FIGURES = (
     "mlm_loss",
     "mlm_accuracy",
     "nsp_accuracy",
-    "rtd_loss",
-    "rtd_accuracy",
     "sequences_per_second",
     "tokens_per_second",
     "utilisation",
     "held_out_perplexity",
     "held_out_nsp_accuracy",
-    "held_out_rtd_accuracy",
 )

@@ -26,14 +26,11 @@ def with_steps_to_come(facts: Mapping[str, Any], settings: Settings, done: int) 
     So a run with the schedule trapezoid can be cut short or made longer while its rate is constant: what it has done is
     what a run that began with the new number of steps would have done.
     """
-    then: Mapping[str, Any] = facts.get("settings", {})
-    defaults = Settings()
-    earlier = {name: then.get(name, getattr(defaults, name)) for name in TO_COME}
-    if not settings.took(done, earlier):
+    then: Mapping[str, Any] = facts["settings"]
+    if not settings.took(done, {name: then[name] for name in TO_COME}):
         return facts
-    past = {name: value for name, value in then.items() if name not in TO_COME}
-    to_come = {name: value for name, value in settings.decisive().items() if name in TO_COME}
-    return {**facts, "settings": {**past, **to_come}}
+    to_come = {name: getattr(settings, name) for name in TO_COME}
+    return {**facts, "settings": {**then, **to_come}}
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

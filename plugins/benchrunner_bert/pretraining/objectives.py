@@ -23,15 +23,6 @@ class Objective:
     """Where attention looks. A model that predicts the next token must not see it."""
     next_sentence: bool = False
     """Whether the model also predicts if the second span follows the first."""
-    detects: bool = False
-    """Whether a generator predicts the masked tokens, and the model finds the tokens that the generator replaced."""
-
-    @property
-    def further(self) -> str:
-        """Name in the log of what is predicted beside tokens; empty where nothing is."""
-        if self.detects:
-            return "rtd"
-        return "nsp" if self.next_sentence else ""
 
     @property
     def is_masked(self) -> bool:
@@ -46,7 +37,6 @@ class Objective:
 _ROWS = (
     Objective("mlm+nsp", "masked tokens and next sentences", "BertForPreTraining", next_sentence=True),
     Objective("mlm", "masked tokens alone", "BertForMaskedLM"),
-    Objective("rtd", "which tokens a small generator replaced", "BertModel", detects=True),
     Objective("ltr", "the next token, seeing only those before it", "BertLMHeadModel", direction="left-to-right"),
     Objective("rtl", "the token before, seeing only those after it", None, direction="right-to-left"),
 )

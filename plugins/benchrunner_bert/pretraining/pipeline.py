@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.metadata
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,17 +23,17 @@ from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.deepspeed.processes import alone
 from benchrunner_bert.pretraining.export.card import Card
-from benchrunner_bert.pretraining.export.conversion import description
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.preparation import Prepared, Report
 from benchrunner_bert.pretraining.request import Request, decisive_facts
 from benchrunner_bert.pretraining.results import Learned
-from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
 from benchrunner_bert.pretraining.training.feed import InstancesByLength
 from benchrunner_bert.pretraining.training.loop import TrainingLoop
 
 HELD_OUT_SEED = 1_000_003
 """Seed of held-out instances, whatever the seed of the run, so that the figures of runs can be compared."""
+_VERSIONS = ("torch", "deepspeed", "tokenizers")
+"""Libraries whose versions a model card names."""
 
 
 @final
@@ -95,35 +96,33 @@ class Pipeline:
         request = self.request
         store = prepared.store
         vocabulary = prepared.vocabulary
-        unread = self.unread_documents(prepared)
         architecture, size = architectures.of_size(request.size)
         model = architecture.fresh(size, vocabulary.tokenizer(), request.settings)
         instances = self._instances(store, vocabulary, request.settings.seed)
         held_out = self._held_out_instances(vocabulary)
-        saved = Checkpoints(request.out / "checkpoints").last()
-        shares = request.plan.shares or (saved is not None and saved.layout is not None)
-        engine = Engine(model, request.settings, options=request.deepspeed_options, shares=shares)
+        engine = Engine(model, request.settings, request.deepspeed_options)
         if not engine.agrees(_fingerprint(store.folder / MANIFEST)):
             raise DataError(f"{store.folder} is not the same on all machines: give each the same files as --corpus.")
 
         def card(step: int) -> Card:
-            guessing = self._guessing_loss(prepared)
-            return results.model_card(
-                request,
-                store.manifest,
-                step,
-                unread=unread,
-                guessing=guessing,
-                denormals=denormals if engine.device.type == "cpu" else "kept",
-                kernels=kernels.name if kernels and kernels.operators and engine.device.type == "cpu" else "torch",
+            losses = results.last_figures(request.out / "log.jsonl")
+            on_cpu = engine.device.type == "cpu"
+            return Card(
+                name=request.model_name,
+                corpus=store.manifest,
+                settings=request.settings,
+                step=step,
+                losses={**losses, "loss of guessing tokens by frequency": self._guessing_loss(prepared)},
+                command=request.command,
+                versions={name: importlib.metadata.version(name) for name in _VERSIONS},
+                denormals=denormals if on_cpu else "kept",
+                kernels=kernels.name if kernels and kernels.operators and on_cpu else "torch",
                 stage=engine.stage,
+                unread_documents=self.unread_documents(prepared),
             )
 
         def export(step: int) -> None:
             results.export_models(request, model, store.manifest, self._held_out, step, card(step))
-
-        def describe(step: int) -> str:
-            return description(model, vocabulary.path, lowercase=vocabulary.lowercase, card=card(step))
 
         facts = decisive_facts(request, store.manifest.sources, self._held_out)
         return TrainingLoop(
@@ -136,7 +135,6 @@ class Pipeline:
             plan=request.plan,
             held_out=held_out,
             export=export,
-            describe=describe,
             report=report,
             kernels=kernels,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -16,18 +15,13 @@ from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import CARD_FILES, export
-from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.request import Request, decisive_facts
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
 FINISHED = "finished.json"
 """File in the folder of a run, written last: the facts of the request that is finished."""
-GUESSING = "loss of guessing tokens by frequency"
-"""Name of a figure of the model card."""
 _ALIKE = 0.99
 """Share of the loss of guessing by frequency above which a model learnt nothing worth a word."""
-_VERSIONS = ("torch", "deepspeed", "tokenizers")
-"""Libraries whose versions a model card names."""
 
 
 def is_finished(request: Request, corpus: Corpus, held_out: Corpus | None) -> bool:
@@ -86,57 +80,6 @@ def export_models(
         seals.write_sealed(request.out / FINISHED, {**facts, "models": _checksums(request)})
 
 
-def model_card(
-    request: Request,
-    corpus: Manifest,
-    step: int,
-    *,
-    unread: int = 0,
-    guessing: float | None = None,
-    denormals: str = "kept",
-    kernels: str = "torch",
-    stage: int = 0,
-) -> Card:
-    """Collect what the model card of the model after `step` steps says: corpus, settings, losses and versions.
-
-    `unread` is the number of documents of a single sentence, which the input `pairs` cannot read. `guessing` is the
-    loss of predicting each token by its frequency alone: see `unigram_loss`. `denormals` says whether denormal numbers
-    were kept or set to zero. `kernels` names what computed some operators on a CPU. `stage` is the ZeRO stage that was
-    used.
-    """
-    settings = request.settings
-    first = min(step, settings.border)
-    phases = [(first, settings.length_at(0)), (step - first, settings.length_at(settings.steps - 1))]
-    masked = named(settings.objective).is_masked
-    losses = _last_figures(request.out / "log.jsonl")
-    if guessing is not None:
-        losses[GUESSING] = guessing
-    zero = f"stage {stage}"
-    if stage != settings.zero:
-        zero += f" (--zero {settings.zero} was asked for)"
-    return Card(
-        name=request.model_name,
-        corpus=corpus,
-        phases=tuple((steps, length) for steps, length in phases if steps),
-        input=settings.input,
-        batch_size=settings.batch_size,
-        masking=dict(zip(("[MASK]", "random", "same"), settings.mask_shares, strict=True)) if masked else {},
-        chosen=settings.chosen if masked else 1.0,
-        losses=losses,
-        seed=settings.seed,
-        precision=settings.precision,
-        denormals=denormals,
-        kernels=kernels,
-        zero=zero,
-        dropout=settings.dropout,
-        positions=settings.positions,
-        deviation=settings.deviation,
-        unread_documents=unread,
-        command=request.command,
-        versions={name: importlib.metadata.version(name) for name in _VERSIONS},
-    )
-
-
 @final
 @dataclass(frozen=True)
 class Learned:
@@ -172,7 +115,7 @@ def learned(request: Request, guessing: float) -> Learned | None:
     return Learned(sum(losses[-count:]) / count, guessing)
 
 
-def _last_figures(log: Path) -> dict[str, float]:
+def last_figures(log: Path) -> dict[str, float]:
     """Give the last loss, accuracy and perplexity of each kind in a log."""
     figures: dict[str, float] = {}
     for line in step_log.read(log):

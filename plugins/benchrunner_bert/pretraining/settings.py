@@ -18,12 +18,8 @@ from benchrunner_bert.pretraining.objectives import OBJECTIVES, TWO_MODELS, name
 
 COMPUTING = ("zero", "offload", "micro_tokens", "recompute")
 """Settings of how a run is computed. They may change when a run continues; all others decide the result."""
-ADDED = ("schedule", "cooldown", "final_share", "generator", "detection_weight", "whole_words")
-"""Settings that earlier versions lacked. Runs that leave them at their defaults continue those of such versions."""
 TO_COME = ("steps", "long_length", "long_share", "warmup", "schedule", "cooldown", "final_share")
 """Settings of the rates and lengths of steps. They may change when a run continues, for the steps to come."""
-_OF_REPLACED_TOKENS = ("generator", "detection_weight")
-"""Settings that only the objective `rtd` reads."""
 
 
 def _as_for_fits(name: str) -> Any:
@@ -40,9 +36,8 @@ class Settings(Declared):
 
     objective: str = parameter(
         "mlm+nsp",
-        "what is predicted: masked tokens and next sentences, masked tokens alone, which tokens a small generator "
-        "replaced, the next token, or the token before; by default of a GPT-like model ltr, of an ELMo ltr+rtl, which "
-        "is both of the last two",
+        "what is predicted: masked tokens and next sentences, masked tokens alone, the next token, or the token "
+        "before; by default of a GPT-like model ltr, of an ELMo ltr+rtl, which is both of the last two",
         choices=(*OBJECTIVES, TWO_MODELS.name),
     )
     input: str = parameter(
@@ -86,13 +81,6 @@ class Settings(Declared):
     predict_unknown: bool = parameter(False, "let [UNK] be a predicted token, as in the released code")
     """[CLS] and [SEP] never are."""
     whole_words: bool = parameter(False, "choose either all pieces of a word or none")
-    generator: float = parameter(
-        0.25, "width of the generator of rtd as a share of the model's width", above=0, at_most=1
-    )
-    detection_weight: float = parameter(
-        50.0, "weight of the loss of finding replaced tokens, beside that of the generator of rtd", above=0
-    )
-    """The default is that of Clark et al. 2020 (ELECTRA), table 6."""
     lr: float = parameter(1e-4, "peak learning rate; an ELMo's is 1e-3", at_least=0)
     warmup: int = parameter(10_000, "steps over which the learning rate rises, at most all", at_least=0, at_most=10**10)
     schedule: str = _as_for_fits("schedule")
@@ -139,18 +127,7 @@ class Settings(Declared):
             )
         if self.offload and self.zero == 0:
             raise RequestError("The optimizer can be offloaded at ZeRO's stages 1 to 3, not at 0.")
-        self._check_objective()
-
-    def _check_objective(self) -> None:
-        """Raise a `RequestError` for a setting that the objective does not read."""
         objective = named(self.objective)
-        for name in _OF_REPLACED_TOKENS:
-            if name in self.changes() and not objective.detects:
-                option = name.replace("_", "-")
-                raise RequestError(
-                    f"--{option} is of the objective rtd, which has a generator; {objective.name} has none. Leave "
-                    f"--{option} out, or choose --objective rtd."
-                )
         if self.whole_words and not objective.is_masked:
             raise RequestError(
                 f"--whole-words is of objectives that mask tokens; {objective.name} predicts every token. Leave it out."
@@ -198,9 +175,7 @@ class Settings(Declared):
 
     def decisive(self) -> dict[str, Any]:
         """Give the settings that decide the result: a run continues only with the same ones."""
-        unset = set(ADDED).difference(self.changes())
-        left_out = unset.union(COMPUTING)
-        return {name: value for name, value in dataclasses.asdict(self).items() if name not in left_out}
+        return {name: value for name, value in dataclasses.asdict(self).items() if name not in COMPUTING}
 
 
 @dataclass(frozen=True)
@@ -223,7 +198,6 @@ class Texts(Declared):
         None,
         "read capital letters as small ones; by default unless a given vocabulary has some",
         bool,
-        opposite="cased",
     )
 
 
@@ -237,17 +211,6 @@ class Plan(Declared):
     held_out_instances: int = parameter(256, "sequences of an evaluation", at_least=1, at_most=10**8)
     log_steps: int = parameter(10, "steps between lines of the log", at_least=1, at_most=10**12)
     export_at: tuple[int, ...] = parameter((), "also keep the models of these steps", int, separator=",")
-    checkpoints: str = parameter(
-        "whole",
-        "whole: a run continues with any number of processes at any stage; deepspeed: each process writes its part, "
-        "which is faster for large models, and a run continues only with the same number and stage",
-        choices=("whole", "deepspeed"),
-    )
-
-    @property
-    def shares(self) -> bool:
-        """Whether checkpoints have DeepSpeed's own format, each process its part."""
-        return self.checkpoints == "deepspeed"
 
 
 def check_shared(batch_size: int, processes: int) -> None:

@@ -16,17 +16,14 @@ from benchrunner.features.randomness import generator
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, Plan
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
-from benchrunner_bert.pretraining.objectives import OBJECTIVES, named
+from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.pretraining.training.sums import Sums
-from benchrunner_bert.pretraining.training.trained_bert import TrainedBert
 from benchrunner_bert.weight_names import published_names
 
 CPU = torch.device("cpu")
 PLAN = Plan((), tokenizer="none", vocabulary=8000, lowercase=True, shard_tokens=1000, blank_lines=1)
 CORPUS = Manifest(PLAN, documents=2, sentences=9_000, tokens=300_000, shards=(), files=())
-PREDICTING = [name for name, objective in OBJECTIVES.items() if not objective.detects]
-"""The objectives of `PretrainingModel`; `test_replaced_tokens.py` is about the other one."""
 SHAPES = [{}, {"hidden": 30, "heads": 5, "layers": 3, "inner": 41, "positions": 71, "vocabulary": 8017}]
 """Shapes of models: the default, and a shape whose sizes are no multiples of 8."""
 
@@ -48,7 +45,7 @@ def flat(bert: Bert, *, dropout: Dropout | None = None, pairs: bool = True, mult
     return collate(features, np.arange(features.units), CPU, dropout=dropout, multiple=multiple)
 
 
-def batch(whole: TrainedBert, **settings: Any) -> PretrainingBatch:
+def batch(whole: PretrainingModel, **settings: Any) -> PretrainingBatch:
     """Return a batch in which some tokens of every sequence are masked, replaced or kept and predicted.
 
     With an objective without masks, every token is predicted from its neighbour.
@@ -160,7 +157,6 @@ def micro_batches(given: PretrainingBatch) -> list[PretrainingBatch]:
                 given.positions[chosen] - block.start,
                 given.labels[chosen],
                 given.is_next[rows],
-                given.chances[chosen] if len(given.chances) else given.chances,
             )
         )
     return batches

@@ -73,7 +73,7 @@ def pretrainings(read: Study) -> Iterator[argparse.Namespace]:
 
 @pytest.mark.parametrize("name", ABLATIONS)
 def test_study_commands_are_valid_and_make_the_models_it_uses(name: str) -> None:
-    read = study(name, out="my models", more="--cased --zero 1", **{"blank-lines": "0"})
+    read = study(name, out="my models", more="--no-lowercase --zero 1", **{"blank-lines": "0"})
     options = list(pretrainings(read))
     folders = [option.out for option in options]
     assert len(set(folders)) == len(folders) == len({option.name for option in options})
@@ -256,8 +256,8 @@ def test_a_study_tests_the_contrasts_of_the_paper(
 @pytest.mark.parametrize("name", NAMES)
 def test_a_study_says_which_adam_it_uses(name: str) -> None:
     file = study_file(name, "full")
-    assert "paper-adam" not in file.recipe
-    assert "--paper-adam leaves that out, as the paper's code does." in " ".join(file.study.about.split())
+    assert "bias-correction" not in file.recipe
+    assert "--no-bias-correction leaves that out, as the paper's code does." in " ".join(file.study.about.split())
 
 
 def planned_cells(name: str, plugins: Plugins, folder: Path) -> dict[tuple[str, str], Fitting]:

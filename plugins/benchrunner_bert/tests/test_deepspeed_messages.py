@@ -9,8 +9,8 @@ pytest.importorskip("deepspeed")
 
 PROGRAM = """
 import logging
-from benchrunner_bert.pretraining.deepspeed.processes import _deepspeed
-_deepspeed()
+from benchrunner_bert.pretraining.deepspeed.processes import load_deepspeed
+load_deepspeed()
 logging.getLogger("DeepSpeed").warning("an untested optimizer")
 logging.getLogger("DeepSpeed").error("a real error")
 """

@@ -198,13 +198,6 @@ def test_every_stage_and_two_processes_agree(home: Path, stage: int, precision: 
     assert losses(home / out) == pytest.approx(losses(home / f"one-{precision}"), abs=near)
 
 
-def test_deepspeeds_own_checkpoint_becomes_the_same_model(home: Path) -> None:
-    run(asked(home, "shares", "--zero", "1", "--checkpoints", "deepspeed"))
-    run([*words(home, "", steps=1)[:3], "export", str(home / "shares" / "checkpoints"), str(home / "made")])
-    for name in ("model.safetensors", "config.json", "vocab.txt", "README.md"):
-        assert (home / "made" / name).read_bytes() == (home / "shares" / "model" / name).read_bytes(), name
-
-
 def test_the_model_is_a_frozen_backbone_with_a_name_and_a_card(home: Path) -> None:
     folder = home / "unbroken" / "model"
     workspace = Workspace(home / "runs", home / "cache", settings=Settings(offline=True))

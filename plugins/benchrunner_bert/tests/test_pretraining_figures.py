@@ -37,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def window(*, world: int, batch_size: int, pending: tuple[float, ...] = ()) -> Any:
     engine: Any = SimpleNamespace(device=torch.device("cpu"), world=world)
-    model: Any = SimpleNamespace(step_flops=partial(step_flops, CONFIG), objective=named("mlm+nsp"), further_weight=1.0)
+    model: Any = SimpleNamespace(step_flops=partial(step_flops, CONFIG), objective=named("mlm+nsp"))
     return LogWindow(Settings(steps=100, batch_size=batch_size), model, engine, pending)
 
 
@@ -91,7 +91,7 @@ def test_held_out_figures_are_those_of_all_batches_together() -> None:
     assert figures.mlm_loss == pytest.approx(sums.mlm_loss.item() / len(given.labels), rel=1e-5)
     assert figures.perplexity == pytest.approx(math.exp(figures.mlm_loss))
     assert (figures.tokens, figures.pairs) == (len(given.labels), 7)
-    assert figures.nsp_accuracy == sums.further_correct.item() / 7
+    assert figures.nsp_accuracy == sums.nsp_correct.item() / 7
     assert figures.mlm_accuracy == sums.mlm_correct.item() / len(given.labels)
     assert all(parameter.grad is None for parameter in whole.parameters())
 

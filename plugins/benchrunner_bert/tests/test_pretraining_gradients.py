@@ -10,7 +10,6 @@ import torch
 from bert_samples import fresh
 from objective_samples import (
     CORPUS,
-    PREDICTING,
     SHAPES,
     batch,
     forward_and_backward,
@@ -30,7 +29,8 @@ from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export
-from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES, named
+from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 
@@ -40,7 +40,7 @@ NEAR = 1e-5
 THEIRS = {"mlm+nsp": BertForPreTraining, "mlm": BertForMaskedLM, "ltr": BertLMHeadModel}
 
 
-CARD = Card("test", CORPUS, ((1, 64),), 7, {}, 0.15, {}, 0, "fp32", "none", {})
+CARD = Card("test", CORPUS, Settings(), 1, {}, "none", {})
 
 
 def theirs(whole: PretrainingModel, folder: Path) -> torch.nn.Module:
@@ -53,7 +53,7 @@ def theirs(whole: PretrainingModel, folder: Path) -> torch.nn.Module:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=["plain", "odd"])
 @pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
-@pytest.mark.parametrize("objective", PREDICTING)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_losses_and_all_gradients_equal_transformers(
     objective: str, dropped: bool, shape: dict[str, int], tmp_path: Path
 ) -> None:
@@ -79,7 +79,7 @@ def test_losses_and_all_gradients_equal_transformers(
         torch.testing.assert_close(sums.mlm_loss / sums.mlm_count, mean, rtol=0, atol=NEAR)
         assert sums.mlm_correct == (logits.argmax(-1) == given.labels).sum()
         guessed = expected.seq_relationship_logits.argmax(-1)
-        assert sums.further_correct == (guessed == 1 - given.is_next).sum() and sums.further_count == 7
+        assert sums.nsp_correct == (guessed == 1 - given.is_next).sum() and sums.nsp_count == 7
     compared = gradients(whole, reference)
     assert len(compared) == len([weight for weight in whole.parameters() if weight.requires_grad])
     for name, (mine, wanted) in compared.items():
@@ -96,7 +96,7 @@ def test_micro_batches_add_up_to_the_whole_batch() -> None:
         part = alone(micro_batch)
         part.loss(len(given.labels), 7).backward()
         total = part.detached() if at == 0 else total.plus(part.detached())
-    assert total.mlm_count == sums.mlm_count == len(given.labels) and total.further_count == 7
+    assert total.mlm_count == sums.mlm_count == len(given.labels) and total.nsp_count == 7
     for mine, wanted in zip(total, sums, strict=True):
         torch.testing.assert_close(mine, wanted.detach())
     torch.testing.assert_close(total.loss(len(given.labels), 7), loss)
@@ -104,7 +104,7 @@ def test_micro_batches_add_up_to_the_whole_batch() -> None:
         torch.testing.assert_close(summed_weight.grad, weight.grad, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("objective", PREDICTING)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_layers_computed_twice_give_the_same_gradients(objective: str) -> None:
     gradients = []
     for recomputes in (False, True):
@@ -121,7 +121,7 @@ def test_layers_computed_twice_give_the_same_gradients(objective: str) -> None:
     assert all(gradient is twice[name] or torch.equal(gradient, twice[name]) for name, gradient in once.items())
 
 
-@pytest.mark.parametrize("objective", PREDICTING)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_fresh_weights_follow_the_seed_and_the_published_draw(objective: str) -> None:
     config = Configuration(vocabulary=8000, hidden=48, layers=1, heads=4, inner=96, positions=64)
     tokenizer = fresh().tokenizer
@@ -148,7 +148,7 @@ def test_a_fresh_model_knows_nothing() -> None:
 
 
 def test_only_what_the_objective_trains_is_trained() -> None:
-    for objective in PREDICTING:
+    for objective in OBJECTIVES:
         frozen = {name for name, weight in model(objective).named_parameters() if not weight.requires_grad}
         assert frozen == (set() if objective == "mlm+nsp" else {"bert.pooler.weight", "bert.pooler.bias"})
 

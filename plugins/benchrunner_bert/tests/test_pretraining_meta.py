@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from objective_samples import PREDICTING
 
 from benchrunner.engine import Dropout
 from benchrunner_bert.backbones import VOCABULARY
@@ -17,7 +16,7 @@ from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.deepspeed.adam import PaperAdam
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, pack
 from benchrunner_bert.pretraining.instances.instance import Instance
-from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES, named
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.tokenizer import BertTokenizer
 from meta_device import Casts, Operators
@@ -68,7 +67,7 @@ def step(model: PretrainingModel, adam: PaperAdam, given: PretrainingBatch, patc
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])
-@pytest.mark.parametrize("objective", PREDICTING)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_step_of_every_objective_runs_on_meta(
     objective: str, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

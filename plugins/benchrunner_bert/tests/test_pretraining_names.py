@@ -114,7 +114,7 @@ def test_learning_a_vocabulary_harms_no_tokens_of_a_given_one(tmp_path: Path) ->
     given = [word for word in words(tmp_path, "two", *shared, steps=1) if word not in ("--vocab-size", "300")]
     run([*given, "--vocab", str(tmp_path / "other" / "vocab.txt"), "--name", "given"])
     before = (tmp_path / "tokens" / "vocab.txt").read_bytes()
-    said = run(words(tmp_path, "three", *shared, "--cased", steps=1), code=2)
+    said = run(words(tmp_path, "three", *shared, "--no-lowercase", steps=1), code=2)
     assert "was begun with tokenizer" in said
     assert (tmp_path / "tokens" / "vocab.txt").read_bytes() == before
     TokenStore.open(tmp_path / "tokens").verify()

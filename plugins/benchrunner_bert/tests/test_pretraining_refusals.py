@@ -179,4 +179,4 @@ def test_without_deepspeed_the_extra_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "deepspeed", None)
-    assert "extra 'pretrain'" in refused(words(tmp_path, "out"), capsys)
+    assert "pip install 'benchrunner[pretrain]'" in refused(words(tmp_path, "out"), capsys)

@@ -60,9 +60,8 @@ def test_a_stopped_run_writes_the_log_of_an_unbroken_one(tmp_path: Path) -> None
     assert len(losses(tmp_path / "unbroken")) == 4
 
 
-@pytest.mark.parametrize("checkpoints", ["whole", "deepspeed"])
-def test_the_mean_of_a_line_outlives_the_process_that_began_it(tmp_path: Path, checkpoints: str) -> None:
-    more = ["--log-steps", "10", "--checkpoint-steps", "3", "--keep-checkpoints", "9", "--checkpoints", checkpoints]
+def test_the_mean_of_a_line_outlives_the_process_that_began_it(tmp_path: Path) -> None:
+    more = ["--log-steps", "10", "--checkpoint-steps", "3", "--keep-checkpoints", "9"]
     asked = words(tmp_path, "out", *more, steps=10)
     run(asked)
     unbroken = learned(tmp_path / "out")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from instance_samples import LEAST
 from pretraining_texts import CLS, FIRST, SEP, UNK, vocabulary
 from scipy import stats
 
+from benchrunner import RequestError
 from benchrunner_bert.pretraining.instances.masking import Masking
 from benchrunner_bert.pretraining.settings import Settings
 
@@ -70,3 +72,8 @@ def test_a_sequence_of_one_long_word_gives_it_whole(tmp_path: Path) -> None:
 
 def test_a_sequence_without_words_gives_nothing(tmp_path: Path) -> None:
     assert chosen(masking(tmp_path), [CLS, UNK, SEP], 0) == []
+
+
+def test_whole_words_need_an_objective_that_masks() -> None:
+    with pytest.raises(RequestError, match="--whole-words is of objectives that mask tokens; ltr predicts every token"):
+        Settings(objective="ltr", input="text", whole_words=True)

@@ -1,4 +1,4 @@
-"""Real checkpoints of DeepSpeed's, of every stage, each with the weights that the engine itself gathers.
+"""Real checkpoints of DeepSpeed's, each with the weights that the engine itself gathers; and engines that go on.
 
 To be started as a program, alone or by a launcher: DeepSpeed wants processes to itself.
 """
@@ -6,40 +6,35 @@ To be started as a program, alone or by a launcher: DeepSpeed wants processes to
 from __future__ import annotations
 
 import dataclasses
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
-from objective_samples import CORPUS, batch
+from objective_samples import batch
 from safetensors.torch import save_file
 
-from benchrunner import CheckpointError
 from benchrunner.engine import write_atomically
 from benchrunner.features.randomness import generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.deepspeed.processes import join_processes
-from benchrunner_bert.pretraining.export.card import Card
-from benchrunner_bert.pretraining.export.conversion import description
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer
 
-SAMPLES = [f"{model}-{stage}-{kind}" for model in ("ours", "theirs") for stage in range(4) for kind in ("fp32", "bf16")]
+SAMPLES = [f"theirs-{stage}-{kind}" for stage in range(4) for kind in ("fp32", "bf16")]
 WORDS = [*SPECIAL, "the", "old", "house", "stood", "at", "end", "of", "lane", "no", "she", "said", "he", "dog", "man"]
 SIZES = {"hidden": 12, "layers": 2, "heads": 2, "inner": 23, "positions": 61}
 """Odd numbers, so that two processes cannot share them without padding."""
-CARD = Card("sample", CORPUS, ((2, 32),), 7, {"[MASK]": 0.8}, 0.15, {"loss": 2.5}, 3, "fp32", "pretrain", {})
 
 
-def write(folder: Path, stage: int, kind: str, model: str) -> None:
+def write(folder: Path, stage: int, kind: str) -> None:
     """A checkpoint after two steps, in the file `latest` and a folder, and reference.safetensors beside it."""
-    engine, save = {"ours": _ours, "theirs": _theirs}[model](folder, stage, kind)
-    save()
+    engine = _theirs(folder, stage, kind)
+    engine.save_checkpoint(str(folder), client_state={"epoch": 1, "best": [0.5, None]})
     found = {name: one.detach().float().contiguous() for name, one in _gathered(engine, stage)}
     if torch.distributed.get_rank() == 0:
         save_file(found, folder / "reference.safetensors")
@@ -51,22 +46,14 @@ def _overrides(kind: str) -> dict[str, Any]:
     return {"bf16": {"enabled": True}} if kind == "bf16" else {}
 
 
-def _ours(folder: Path, stage: int, kind: str) -> tuple[Any, Callable[[], None]]:
-    """Without NSP: the pooler is frozen; the words' embeddings are shared with the output."""
-    model, engine = _fresh(folder, stage, kind)
-    for step in range(2):
-        _learn(model, engine, step)
-    said = description(model, folder / "vocab.txt", lowercase=True, card=CARD)
-    return engine._engine, lambda: engine.write_shares(folder / "step-2", said)
-
-
 def _fresh(folder: Path, stage: int, kind: str, *, seed: int = 1) -> tuple[PretrainingModel, Engine]:
     tokenizer = BertTokenizer.from_vocabulary(folder / "vocab.txt", lowercase=True)
     config = Configuration(vocabulary=len(WORDS), **SIZES)  # type: ignore[arg-type]
     model = PretrainingModel.fresh(config, tokenizer, named("mlm"), seed=seed)
     with torch.no_grad():
         model.bert.pooler.bias.normal_(generator=generator(1, "test"))
-    return model, Engine(model, Settings(objective="mlm", zero=stage), options=_overrides(kind), shares=True)
+    asked = {"zero_optimization": {"stage": stage}} if stage else {}  # which one process alone would not use
+    return model, Engine(model, Settings(objective="mlm", zero=stage), {**asked, **_overrides(kind)})
 
 
 def _learn(model: PretrainingModel, engine: Engine, step: int) -> None:
@@ -78,16 +65,17 @@ def _learn(model: PretrainingModel, engine: Engine, step: int) -> None:
 
 
 def check_going_on(folder: Path, stage: int, kind: str) -> None:
-    """Another engine that reads the files has the same weights and moments, and learns the same from then on."""
+    """Another engine that gets the state has the same weights and moments, and learns the same from then on."""
     states = []
+    saved = dict[str, torch.Tensor]()
     for seed in (1, 2):
         model, engine = _fresh(folder, stage, kind, seed=seed)
         if seed == 1:
             _learn(model, engine, 0)
             _learn(model, engine, 1)
-            engine.write_shares(folder / "step-2", "{}")
+            saved = {name: one.detach().clone() for name, one in engine.state()}
         else:
-            engine.read_shares(folder / "step-2")
+            engine.restore(saved)
         before = {name: one.detach().clone() for name, one in engine.state()}
         _learn(model, engine, 2)
         states.append((before, {name: one.detach().clone() for name, one in engine.state()}))
@@ -97,37 +85,7 @@ def check_going_on(folder: Path, stage: int, kind: str) -> None:
     assert any(not torch.equal(states[0][0][name], states[0][1][name]) for name in states[0][0])
 
 
-class _Malicious:
-    """Makes a file where it is read by pickle."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
-        return os.system, (f"touch {self._path}",)
-
-
-def check_refusing(folder: Path, stage: int, kind: str) -> None:
-    """An engine reads no file that holds code, and runs none of the code, whichever of the files it is."""
-    _, engine = _fresh(folder, stage, kind)
-    engine.write_shares(folder / "step-2", "{}")
-    for number, path in enumerate(sorted((folder / "step-2").glob("*.pt"))):
-        harmless = path.read_bytes()
-        content = torch.load(path, weights_only=False)
-        contents = ({**content, "module": _Malicious(folder / "ran")}, _Malicious(folder / "ran"))
-        torch.save(contents[number % 2], path)
-        try:
-            engine.read_shares(folder / "step-2")
-        except CheckpointError as error:
-            assert "holds posix.system" in str(error), error
-        else:
-            raise AssertionError(f"{path} was read")
-        path.write_bytes(harmless)
-    assert not (folder / "ran").exists()
-    engine._engine.destroy()
-
-
-def _theirs(folder: Path, stage: int, kind: str) -> tuple[Any, Callable[[], None]]:
+def _theirs(folder: Path, stage: int, kind: str) -> Any:
     """As somebody trains transformers' BERT: one group of parameters, a scheduler, their own client state."""
     from transformers import BertConfig, BertForPreTraining
 
@@ -161,7 +119,7 @@ def _theirs(folder: Path, stage: int, kind: str) -> tuple[Any, Callable[[], None
         engine.step()
     if torch.distributed.get_rank() == 0:
         config.save_pretrained(folder)
-    return engine, lambda: engine.save_checkpoint(str(folder), client_state={"epoch": 1, "best": [0.5, None]})
+    return engine
 
 
 def _gathered(engine: Any, stage: int) -> Iterator[tuple[str, torch.Tensor]]:
@@ -190,17 +148,15 @@ def _write_vocabulary(path: Path) -> None:
 
 
 def main(folder: Path, *names: str) -> None:
-    """Write the samples that are named, such as ours-3-bf16; go on (on-3-bf16), or refuse code (malice-3-bf16)."""
+    """Write the samples that are named, such as theirs-3-bf16, or go on with another engine (on-3-bf16)."""
     for name in names:
         model, stage, kind = name.split("-")
         (folder / name).mkdir(parents=True, exist_ok=True)
         write_atomically(folder / name / "vocab.txt", _write_vocabulary)  # two processes write the same file
         if model == "on":
             check_going_on(folder / name, int(stage), kind)
-        elif model == "malice":
-            check_refusing(folder / name, int(stage), kind)
         else:
-            write(folder / name, int(stage), kind, model)
+            write(folder / name, int(stage), kind)
     torch.distributed.destroy_process_group()
 
 

@@ -90,17 +90,6 @@ def test_runs_are_named_one_by_one(kept: Shell) -> None:
     assert alone["systems"][0]["figures"]["brier"]["deviation"] is None
 
 
-def test_half_of_dev_fits_the_temperature_where_it_selected(kept: Shell) -> None:
-    compared(kept, "halved", "--select-on-half")
-    whole, halved = shown(kept, "kept", "--temperature"), shown(kept, "halved", "--temperature")
-    system = named(halved, "words (finetune)")
-    assert system["rows"] == 12
-    assert "selected on one half of dev, scored on the other" in system["notes"]
-    first = [halves[0] for halves in named(whole, "words (finetune)")["temperature"]["of_halves"]]
-    assert system["temperature"]["of_halves"] == [[value] for value in first]
-    assert "12 rows of dev that selected" in system["temperature"]["rule"]
-
-
 def test_temperature_changes_no_answer(kept: Shell) -> None:
     temperature = named(shown(kept, "kept", "--temperature"), "words (finetune)")["temperature"]
     assert temperature["change"]["accuracy"]["value"] == 0

@@ -1,12 +1,10 @@
 """Command lines that fit, each in a process of its own."""
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import forked
 from cluster_plugin import Home
@@ -44,19 +42,6 @@ class Command:
     def wait_for_steps(self) -> None:
         """Wait until the fit has a checkpoint, with which both processes compute."""
         self.wait_until(lambda: list(self.runs.glob("*/checkpoint/state.safetensors")))
-
-    def losses(self) -> list[float]:
-        """Wait for the end of the command; return the loss of every step of the fit that it ran."""
-        assert self.process.wait() == 0, self.process.communicate()
-        (head,) = self.runs.glob("*/model/head.safetensors")
-        lines = (head.parents[1] / "log.jsonl").read_text().splitlines()
-        return [json.loads(line)["loss"] for line in lines]
-
-    def record(self) -> dict[str, Any]:
-        """Read the record of the fit."""
-        (head,) = self.runs.glob("*/model/head.safetensors")
-        read: dict[str, Any] = json.loads((head.parents[1] / "record.json").read_text())
-        return read
 
     def others(self) -> list[int]:
         """List the processes of the session that have not ended, without the command itself."""

@@ -56,7 +56,6 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
         "a leaderboard for benchrunner",
         "benchrunner list leaderboards",
         "leaderboards",
-        needs=("benchrunner", "benchrunner-submit"),
     ),
     "metric": Scaffold("a metric for benchrunner, and a task that it scores", "benchrunner list tasks", "tasks"),
     "recipe": Scaffold("a recipe for benchrunner", "benchrunner list recipes", "recipes"),

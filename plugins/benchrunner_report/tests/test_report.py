@@ -20,7 +20,7 @@ from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.studies.study import Column, System
 from benchrunner_report.gathering import Report, gather
 from benchrunner_report.rendering import rendered, write_report
-from benchrunner_report.table import table_of
+from benchrunner_report.table import StudyTable
 
 
 def embedded(page: str) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def test_the_table_is_the_layout_of_the_terminal(tmp_path: Path) -> None:
     result, _ = small(tmp_path, ("classify", "regress"), names)
     for shown in (result, replace(result, study=replace(result.study, systems=result.study.systems[:2]))):
         layout = comparison.layout(shown, comparison.NOTHING_PUBLISHED)
-        table = table_of(layout)
+        table = StudyTable.of(layout)
         texts = [table.title, *chain.from_iterable(table.headers)]
         for row in (*chain.from_iterable(table.groups), *table.last):
             texts.append(row.name)
@@ -150,7 +150,8 @@ def test_the_table_is_the_layout_of_the_terminal(tmp_path: Path) -> None:
         for line in layout.lines:
             wanted += line.cells
         assert sorted(" ".join(texts).split()) == sorted(" ".join(wanted).split())
-    assert [row.name for row in table_of(comparison.layout(result, comparison.NOTHING_PUBLISHED)).last] == ["majority"]
+    table = StudyTable.of(comparison.layout(result, comparison.NOTHING_PUBLISHED))
+    assert [row.name for row in table.last] == ["majority"]
 
 
 def test_a_study_file_shows_its_table_and_curves(study: tuple[Result, Runner]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import finished_studies
 from benchrunner import Metric
 from benchrunner.results import AnsweredRows, Grid, compared, run_study
-from benchrunner_report.disagreement import disagreement
+from benchrunner_report.disagreement import Disagreement
 from benchrunner_report.drawings.study_charts import _shown_tests
 from benchrunner_report.grading import graded
 from finished_studies import finish, task
@@ -34,6 +34,6 @@ def test_pages_show_errors_above_zero_and_the_least_as_best(tmp_path: Path) -> N
     assert (grading.unit, grading.title) == ("mae", "mean mae of single rows")
     assert grading.rule == "An answer is the better the lower its mae is."
     assert 0 < grading.mean("made/good") < grading.mean("made/fair") < grading.mean("made/poor")
-    page = disagreement(rows, grading).as_json
+    page = Disagreement.of(rows, grading).as_json
     shown = [given[2] * page["sign"] for row in page["rows"] for of_system in row["a"] for given in of_system]
     assert page["sign"] == -1 and min(shown) == 0 < max(shown)

@@ -16,7 +16,7 @@ import finished_studies
 from benchrunner import Metric
 from benchrunner.command_line.main import main
 from benchrunner.results import AnsweredRows, Result, Runner, read_study
-from benchrunner_report.disagreement import disagreement
+from benchrunner_report.disagreement import Disagreement
 from benchrunner_report.gathering import Report, gather
 from benchrunner_report.grading import graded
 from benchrunner_report.rendering import rendered
@@ -63,7 +63,7 @@ def test_grades_between_right_and_wrong_are_compared(study: tuple[Result, Runner
     rows = replace(rows, task=replace(rows.task, metrics=(half,)), answers=answers, gold=["whole"] * 60)
     rows.__dict__["rule"] = replace(rows.rule, _least=[1.0] * 60)
     grading = graded(rows)
-    part = disagreement(rows, grading)
+    part = Disagreement.of(rows, grading)
     assert (grading.unit, grading.mean("made/good"), grading.mean("made/poor")) == ("f1", 50.0, 0.0)
     assert part.differing == 60 and part.rows[0]["a"] == [[["half", 1, 50.0]], [["none", 1, 0.0]]]
 
@@ -110,7 +110,7 @@ def test_rows_beyond_the_limit_are_counted(study: tuple[Result, Runner]) -> None
     result, _ = study
     rows = AnsweredRows.kept(result.cells[:2], "dev")
     grading = graded(rows)
-    whole, part = disagreement(rows, grading), disagreement(rows, grading, most_bytes=3_000)
+    whole, part = Disagreement.of(rows, grading), Disagreement.of(rows, grading, most_bytes=3_000)
     assert 0 < len(part.rows) < len(whole.rows) == whole.differing
     assert part.rows == whole.rows[: len(part.rows)]
     assert f"{whole.differing - len(part.rows)} left out" in part.shown and "left out" not in whole.shown
@@ -123,7 +123,7 @@ def test_rows_of_places_are_shown(study: tuple[Result, Runner]) -> None:
     table = rows.rows.table
     places = pa.array([[[0, 1], [2, 3]]] * len(table))
     marked = replace(rows, rows=replace(rows.rows, table=table.append_column("places", places)))
-    assert "0. [0, 1]\n1. [2, 3]" in disagreement(marked, graded(marked)).rows[0]["t"]
+    assert "0. [0, 1]\n1. [2, 3]" in Disagreement.of(marked, graded(marked)).rows[0]["t"]
 
 
 def test_one_backbone_shows_the_rows_it_gets_wrong(tmp_path: Path) -> None:

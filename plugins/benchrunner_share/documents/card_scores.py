@@ -1,4 +1,4 @@
-"""The scores of a shared study as a flat list, from which model cards and other metadata are written."""
+"""The scores of a shared study as a flat list, from which tables and metadata are written."""
 
 from __future__ import annotations
 
@@ -35,10 +35,6 @@ class CardScore:
     warnings: tuple[str, ...]
     """What a reader of the figure must know, such as constant answers or a limit of the training rows."""
     rows: int
-    problem: str
-    """Name of the task's kind of question."""
-    kind: str | None
-    """Name of the head's type in other libraries, see `benchrunner.engine.ExportKind`."""
     hub: Mapping[str, str | None] | None
     """Repository, configuration, split and revision on the hub; None if the data is not from there."""
     fingerprint: str
@@ -104,8 +100,6 @@ def _of_cell(cell: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Ca
             majority=score["majority"],
             warnings=tuple(cell["warnings"]),
             rows=data["rows"],
-            problem=task["problem"],
-            kind=task["kind"],
             hub=task["splits"][score["split"]]["hub"],
             fingerprint=data["fingerprint"],
             revision=content["revisions"].get(cell["backbone"], ""),

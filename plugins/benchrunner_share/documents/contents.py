@@ -111,10 +111,8 @@ def task_json(task: Task, counts: Mapping[str, int]) -> dict[str, Any]:
 
     `counts` maps the splits to their numbers of rows.
     """
-    kind = task.problem.export_kind
     return {
         "problem": task.problem.name,
-        "kind": None if kind is None else kind.name,
         "metrics": [_of_metric(metric) for metric in task.metrics],
         "splits": {
             name: {"role": task.splits[name].role, "hub": _hub_data_set(task.splits[name], rows)}

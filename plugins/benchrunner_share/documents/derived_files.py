@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchrunner_share.documents import every_eval_ever, hub_metadata, statements
+from benchrunner_share.documents import every_eval_ever, statements
 from benchrunner_share.documents.card_scores import CardScore, card_scores
 from benchrunner_share.documents.contents import README, sealed_places
+from benchrunner_share.documents.eval_results import eval_results
 
 LOGS = "every_eval_ever"
 """Folder of a shared folder whose content lies as in the datastore of Every Eval Ever."""
@@ -27,11 +28,8 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
     url = content["url"]
     for backbone, folder in folders.items():
         own = [score for score in scores if score.backbone == backbone]
-        files[f"model_cards/{folder}/README.md"] = hub_metadata.model_card(
-            backbone, _cell(backbone), [score for score in own if not score.is_detail]
-        )
-        if results := hub_metadata.eval_results(own, date=answered, url=url, version=version):
-            files[f"model_cards/{folder}/.eval_results/benchrunner.yaml"] = results
+        if results := eval_results(own, date=answered, url=url, version=version):
+            files[f"hub/{folder}/.eval_results/benchrunner.yaml"] = results
     for log in evaluation_logs(content):
         files[f"{LOGS}/{log.name}"] = log.text(content["samples"].get(log.backbone, {}).get(log.collection))
     return files
@@ -82,7 +80,8 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
         "",
         *_table(scores),
         "",
-        *_about_selection(content),
+        "The mean is over the restarts at the grid point that dev selected. The best restart was chosen on dev",
+        "itself, so that its score is optimistic.",
         "",
         *_about_sealed(content),
         "## What a verification proves",
@@ -94,24 +93,11 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
         "- `study.json`: what was compared, and every score.",
         "- `fits/`, `predictions/`: each fit with its record; each prediction with one answer for each row, in the",
         "  order of the rows. No text of the data is here, except where an answer itself is text.",
-        "- `model_cards/`: metadata for model cards of the Hugging Face hub.",
+        "- `hub/`: scores for the models on the Hugging Face hub, where the data is there too.",
         "- `every_eval_ever/`: the same scores in the format of Every Eval Ever, in the folders of its datastore.",
         "- `manifest.json`: the SHA-256 of every file.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _about_selection(content: Mapping[str, Any]) -> tuple[str, str]:
-    """Say what was selected, in two lines."""
-    if content["selecting"]:
-        return (
-            "The mean is over the restarts at the grid point that one half of dev selected. Scores on dev are of the",
-            "other half.",
-        )
-    return (
-        "The mean is over the restarts at the grid point that dev selected. The best restart was chosen on dev",
-        "itself, so that its score is optimistic.",
-    )
 
 
 def _about_sealed(content: Mapping[str, Any]) -> Iterator[str]:

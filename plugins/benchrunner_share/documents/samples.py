@@ -41,10 +41,8 @@ def sample_lines(
     assert metric.per_row is not None
     gold = task.problem.gold(rows.table) or []
     right = 0.0 if metric.lower_is_better else 1.0
-    numbers = range(len(rows)) if rows.half is None else rows.half.numbers
-    for number, question, label, answer in zip(
-        numbers, _questions(task, score.split, rows), gold, answers, strict=True
-    ):
+    numbers, questions = range(len(rows)), _questions(task, score.split, rows)
+    for number, question, label, answer in zip(numbers, questions, gold, answers, strict=True):
         references = [_spelled(task, each) for each in (label if isinstance(label, list) else [label])]
         value = float(metric.per_row(label, answer))
         text = _spelled(task, answer)

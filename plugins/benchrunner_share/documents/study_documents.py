@@ -42,12 +42,10 @@ class Computation:
 class Answers(Protocol):
     """Where the documents of a study take rows, answers and records from."""
 
-    def rows(self, task: Task, split: str, *, selecting: bool = False) -> Rows:
-        """Return the rows of a split that are scored, or that select."""
+    def rows(self, task: Task, split: str) -> Rows:
+        """Return the rows of a split."""
 
-    def find(
-        self, fit: Fit, task: Task, split: str, *, selecting: bool = False
-    ) -> tuple[Prediction, predicting.Predicted]:
+    def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
         """Return the prediction of a fit on a split, with its answers and scores."""
 
     def figures(self, fit: Fit, task: Task, prediction: Prediction) -> Figures:
@@ -74,7 +72,6 @@ class StudyDocuments:
         self._tasks = dict[str, Task]()
         self._splits = dict[str, dict[str, None]]()
         self._index = dict[str, dict[str, dict[str, str]]]()
-        self._selecting = dict[str, dict[str, dict[str, str]]]()
         self._majority = dict[str, dict[str, str]]()
         self._majority_fits = dict[tuple[str, str], Fit]()
         self._revisions = dict[str, str]()
@@ -112,15 +109,10 @@ class StudyDocuments:
         for split in splits:
             if split not in known:
                 known[split] = yield from self._prediction(fit, task, split)
-                if self._answers.rows(task, split).half is not None:
-                    selecting = self._selecting.setdefault(fit.id, {}).setdefault(task.name, {})
-                    selecting[split] = yield from self._prediction(fit, task, split, selecting=True)
 
-    def _prediction(
-        self, fit: Fit, task: Task, split: str, *, selecting: bool = False
-    ) -> Generator[tuple[str, str], None, str]:
+    def _prediction(self, fit: Fit, task: Task, split: str) -> Generator[tuple[str, str], None, str]:
         """Yield the documents of a prediction, and return its id."""
-        prediction, predicted = self._answers.find(fit, task, split, selecting=selecting)
+        prediction, predicted = self._answers.find(fit, task, split)
         yield prediction_name(prediction.id), json_text(prediction_json(prediction, predicted.record))
         figures = self._answers.figures(fit, task, prediction)
         try:
@@ -147,7 +139,6 @@ class StudyDocuments:
             "data": data,
             "result": result_json(result, self._beside),
             "predictions": self._index,
-            "selecting": self._selecting,
             "majority": self._majority,
             "samples": {},
         }

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from board_folders import Folders, made_folders
 from shared_folders import SharedFolder, shared_folder
 
 import inline
@@ -25,6 +26,12 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
 def folder(original: SharedFolder, tmp_path: Path) -> SharedFolder:
     """A copy of the shared folder, which a test may change."""
     return original.copy(tmp_path / "received")
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    """Shared folders of several systems that no test may change."""
+    return made_folders(tmp_path_factory.mktemp("board"))
 
 
 @pytest.fixture

@@ -176,9 +176,7 @@ def change_files(draw: random.Random, files: Files) -> None:
     name = draw.choice(names)
     kind = draw.choice(["add", "copy", "remove", "exchange"])
     if kind == "add":
-        new = draw.choice(
-            ["notes.txt", "RESULTS.md", "fits/0123456789abcdef.json", "model_cards/words/extra.yaml", "a/b"]
-        )
+        new = draw.choice(["notes.txt", "RESULTS.md", "fits/0123456789abcdef.json", "hub/words/extra.yaml", "a/b"])
         files[new] = "accuracy 98.70\n"
     elif kind == "copy":
         files[name.replace(Path(name).name[:4], "0bad")] = copy.deepcopy(files[name])

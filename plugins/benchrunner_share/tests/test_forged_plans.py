@@ -101,7 +101,7 @@ def test_a_forged_plan_is_found(name: str, folder: SharedFolder) -> None:
     assert sentence in differences
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "predictions/0123456789abcdef.json", "model_cards/words/x.yaml"])
+@pytest.mark.parametrize("name", ["notes.txt", "predictions/0123456789abcdef.json", "every_eval_ever/x.json"])
 def test_listed_foreign_files_are_found(name: str, folder: SharedFolder) -> None:
     (folder.path / name).write_text("accuracy 99.9")
     folder.deceive()

@@ -1,16 +1,14 @@
-"""Metadata of shared folders, read by other libraries: model cards and `.eval_results`."""
+"""Metadata of shared folders: `.eval_results`, read by the hub's library, and the direction of metrics."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
 
 import huggingface_hub
 import pytest
 import yaml
-from huggingface_hub.repocard_data import model_index_to_eval_results
 from shared_folders import SharedFolder
 
 from benchrunner import ACCURACY, HubTable, Metric, Split, Task
@@ -39,35 +37,8 @@ def of_the_hub(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
     return SharedFolder(folder / "shared", made)
 
 
-def front_matter(path: Path) -> Any:
-    _, metadata, _ = path.read_text().split("---\n", 2)
-    return yaml.safe_load(metadata)
-
-
-def test_the_hub_reads_the_model_card(of_the_hub: SharedFolder) -> None:
-    card = huggingface_hub.ModelCard.load(of_the_hub.path / "model_cards/words/README.md")
-    assert card.data.model_name == "words"
-    accuracy, matthews = card.data.eval_results or []
-    assert (accuracy.task_type, accuracy.dataset_type, accuracy.dataset_config) == (
-        "text-classification",
-        "owner/moods",
-        "english",
-    )
-    assert (accuracy.dataset_split, accuracy.metric_type) == ("validation", "accuracy")
-    assert accuracy.metric_value == pytest.approx(2 / 3)
-    assert accuracy.metric_name == (
-        "accuracy (mean of 3 restarts, standard deviation 33.33; majority 37.50; "
-        "warning: no better than majority in some restarts)"
-    )
-    assert matthews.metric_type == "matthews_correlation"
-
-
-def test_a_data_set_outside_of_the_hub_has_the_name_of_the_task(original: SharedFolder) -> None:
-    index = front_matter(original.path / "model_cards/words/README.md")["model-index"]
-    name, results = model_index_to_eval_results(index)
-    assert name == "words"
-    assert {result.dataset_type for result in results} == {"mine/mood"}
-    assert not (original.path / "model_cards/words/.eval_results").exists()
+def test_data_outside_of_the_hub_has_no_eval_results(original: SharedFolder) -> None:
+    assert not (original.path / "hub").exists()
 
 
 def test_cut_data_does_not_pass_as_a_data_set_of_the_hub(tmp_path: Path) -> None:
@@ -76,16 +47,14 @@ def test_cut_data_does_not_pass_as_a_data_set_of_the_hub(tmp_path: Path) -> None
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     result = run_study(compared(("words",), tuple(made.plugins.tasks.values())), made)
     share_study(result, tmp_path / "shared", made, report=False)
-    [found] = front_matter(tmp_path / "shared/model_cards/words/README.md")["model-index"][0]["results"]
-    assert found["dataset"] == {"type": "mine/mood", "name": "mine/mood (dev)", "split": "dev"}
-    assert not (tmp_path / "shared/model_cards/words/.eval_results").exists()
+    assert not (tmp_path / "shared/hub").exists()
 
 
 @pytest.mark.skipif(
     not hasattr(huggingface_hub, "parse_eval_result_entries"), reason="this huggingface_hub has no .eval_results"
 )
 def test_the_hub_reads_the_eval_results(of_the_hub: SharedFolder) -> None:
-    path = of_the_hub.path / "model_cards/words/.eval_results/benchrunner.yaml"
+    path = of_the_hub.path / "hub/words/.eval_results/benchrunner.yaml"
     [entry] = huggingface_hub.parse_eval_result_entries(yaml.safe_load(path.read_text()))
     assert (entry.dataset_id, entry.task_id, entry.value) == ("owner/moods", "english", 66.666667)
     assert (entry.source_url, entry.verify_token) == ("https://example.org/moods", None)

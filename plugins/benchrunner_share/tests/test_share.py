@@ -311,7 +311,7 @@ def test_warnings_and_the_majority_stand_in_every_document(tmp_path: Path) -> No
     [cell] = json.loads(written["study.json"])["result"]["cells"]
     assert cell["warnings"] == warnings and cell["scores"][0]["majority"] == 9 / 24
     [log] = [name for name in written if name.startswith("every_eval_ever/")]
-    for name in ("README.md", "report.html", "model_cards/words/README.md", log):
+    for name in ("README.md", "report.html", log):
         assert [warning for warning in warnings if warning not in written[name]] == [], name
         assert "37.5" in written[name], name
 
@@ -323,8 +323,6 @@ def test_names_cannot_add_lines_or_markup(tmp_path: Path) -> None:
     shared = share(study(made, str(tmp_path / "a|`b` [x]#")), tmp_path / "shared", made)
     written = texts(shared.folder)
     assert r"| a\|\`b\` \[x\]\# | mine/mood" in written["README.md"]
-    [card] = [text for name, text in written.items() if name.startswith("model_cards")]
-    assert r"of a\|\`b\` \[x\]\#." in card
     with pytest.raises(RequestError, match="line breaks or characters that do not print"):
         share(study(made), tmp_path / "other", made, name="moods\n# 98.70")
 

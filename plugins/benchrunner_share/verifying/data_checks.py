@@ -28,7 +28,7 @@ class OwnMajority:
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
         self._fits: dict[tuple[str, Recipe], Fit] = {}
-        self._predicted: dict[tuple[str, str, str, bool], predicting.Predicted] = {}
+        self._predicted: dict[tuple[str, str, str], predicting.Predicted] = {}
 
     def fit(self, task: Task, recipe: Recipe) -> Fit:
         """Plan the majority answer to the training rows of a recipe."""
@@ -37,11 +37,11 @@ class OwnMajority:
             self._fits[key] = self.runner.planner.plan(task, "", method=predicting.MAJORITY, recipe=recipe)
         return self._fits[key]
 
-    def predicted(self, fit: Fit, split: str, *, selecting: bool = False) -> predicting.Predicted:
+    def predicted(self, fit: Fit, split: str) -> predicting.Predicted:
         """Return the majority answer to the rows of a split."""
-        key = (fit.id, fit.task, split, selecting)  # tasks may share a fit
+        key = (fit.id, fit.task, split)  # tasks may share a fit
         if key not in self._predicted:
-            self._predicted[key] = predict(fit, split, self.runner, selecting=selecting)
+            self._predicted[key] = predict(fit, split, self.runner)
         return self._predicted[key]
 
 
@@ -68,8 +68,7 @@ class OwnRunners:
         """Return the majority answers of the runner that reads rows as the study with this content did."""
         settings = self._workspace.settings
         leaves_out = settings.leave_out_bad_rows or content["left_out_bad_rows"] is True
-        halves = any(cell["fitting"].get("select_on_half") is True for cell in content["result"]["cells"])
-        settings = dataclasses.replace(settings, leave_out_bad_rows=leaves_out, halve_dev=halves)
+        settings = dataclasses.replace(settings, leave_out_bad_rows=leaves_out)
         if settings not in self._known:
             runner = Runner(self.plugins, dataclasses.replace(self._workspace, settings=settings))
             runner.planner.most_splits = MOST_SPLITS
@@ -98,7 +97,7 @@ class OwnData:
         """Plans and computes majority answers in a temporary runs folder."""
         self._content = content
         self._findings = findings
-        self._rows: dict[tuple[str, str, bool], Rows | None] = {}
+        self._rows: dict[tuple[str, str], Rows | None] = {}
         self.tasks: dict[str, Task] = {}
         """Installed tasks by name."""
         self.absent = set[str]()
@@ -146,14 +145,14 @@ class OwnData:
             columns = f"; columns that differ: {', '.join(map(quoted, differing))}" if differing else ""
             self._findings.differ(f"{place}: the answers are to another revision of the data than {origin}{columns}.")
 
-    def rows(self, task: str, split: str, *, selecting: bool = False) -> Rows | None:
-        """Load the rows of a split that are scored, or that select, on this machine, once.
+    def rows(self, task: str, split: str) -> Rows | None:
+        """Load the rows of a split on this machine once.
 
         Of a split that was sealed for the sender, they have no labels. If that fails, note that and return None.
         """
-        key = (task, split, selecting)
+        key = (task, split)
         if key not in self._rows:
-            self._rows[key] = self._load(task, split, selecting=selecting) if task in self.tasks else None
+            self._rows[key] = self._load(task, split) if task in self.tasks else None
         return self._rows[key]
 
     def labelled(self, task: Task, split: str) -> Rows | None:
@@ -168,10 +167,10 @@ class OwnData:
         claimed = self._content["data"][task.name].get(split, {})
         return claimed.get("sealed") is True and split in task.named("test")
 
-    def _load(self, task: str, split: str, *, selecting: bool) -> Rows | None:
+    def _load(self, task: str, split: str) -> Rows | None:
         known = self.tasks[task]
         try:
-            rows = self.runner.planner.rows(known, split, selecting=selecting)
+            rows = self.runner.planner.rows(known, split)
             if not self._is_sealed(known, split):
                 return rows
             labels = [name for name in known.problem.label_columns if name in rows.table.column_names]

@@ -54,7 +54,7 @@ def _named_files(content: Mapping[str, Any]) -> Iterator[str]:
             yield from (fit_name(checked_id(fit)) for fit in point["fits"])
     for of_tasks in content["majority"].values():
         yield from (fit_name(checked_id(fit)) for fit in of_tasks.values())
-    for of_fit in (*content["predictions"].values(), *content["selecting"].values()):
+    for of_fit in content["predictions"].values():
         for of_task in of_fit.values():
             for prediction in of_task.values():
                 yield prediction_name(checked_id(prediction))

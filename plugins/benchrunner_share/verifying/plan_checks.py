@@ -114,7 +114,7 @@ def restricted(content: Mapping[str, Any], left_out: set[str]) -> Mapping[str, A
     for name in ("tasks", "data", "suppliers"):
         part[name] = {task: value for task, value in content[name].items() if task not in left_out}
     part["revisions"] = {name: value for name, value in content["revisions"].items() if name not in backbones}
-    for name in ("predictions", "selecting", "majority"):
+    for name in ("predictions", "majority"):
         part[name] = {}
         for fit, of_fit in content[name].items():
             of_tasks = {task: value for task, value in of_fit.items() if task not in left_out}

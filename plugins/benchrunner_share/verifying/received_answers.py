@@ -32,7 +32,7 @@ class ReceivedAnswers:
         self._data = data
         self._fits = fits
         self._content = content
-        self._scored: dict[tuple[str, str, str, bool], Scored | UnreadableFile] = {}
+        self._scored: dict[tuple[str, str, str], Scored | UnreadableFile] = {}
         self._opened: dict[tuple[str, str, str], Record] = {}
         self._read: dict[str, tuple[list[Any], Figures]] = {}
         self.scores = 0
@@ -40,20 +40,18 @@ class ReceivedAnswers:
         self.answers = 0
         """Number of answers that were scored again."""
 
-    def rows(self, task: Task, split: str, *, selecting: bool = False) -> Rows:
-        """Return the verifier's rows of a split that are scored, or that select."""
-        rows = self._data.rows(task.name, split, selecting=selecting)
+    def rows(self, task: Task, split: str) -> Rows:
+        """Return the verifier's rows of a split."""
+        rows = self._data.rows(task.name, split)
         if rows is None:
             raise UnreadableFile(f"{quoted(task.name)} ({quoted(split)}) has no rows here")
         return rows
 
-    def find(
-        self, fit: Fit, task: Task, split: str, *, selecting: bool = False
-    ) -> tuple[Prediction, predicting.Predicted]:
+    def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
         """Return a prediction with its answers: those of the folder, or the majority answers of the own rows."""
-        prediction, record = self.scored(fit, task, split, selecting=selecting)
+        prediction, record = self.scored(fit, task, split)
         if fit.method == predicting.MAJORITY:
-            answers = self._majority(fit, task, split, selecting=selecting).answers
+            answers = self._majority(fit, task, split).answers
         else:
             answers, _ = self._answers(prediction, task)
         return prediction, predicting.Predicted(record, self._folder.path, answers)
@@ -62,7 +60,7 @@ class ReceivedAnswers:
         """Return the figures beside the answers of the folder, or those of the majority answer."""
         if not task.scores_extra_figures:
             return {}
-        rows = self.rows(task, prediction.split, selecting=prediction.is_selecting)
+        rows = self.rows(task, prediction.split)
         if fit.method == predicting.MAJORITY:
             outputs = predicting.raw_outputs(self._own_majority(fit, task), rows, self._data.runner)
             return task.problem.extra_figures(outputs, rows.table, prediction.settings)
@@ -71,7 +69,7 @@ class ReceivedAnswers:
     def _answers(self, prediction: Prediction, task: Task) -> tuple[list[Any], Figures]:
         """Read the answers of a prediction with their further figures; they stay in memory until `forget`."""
         if prediction.id not in self._read:
-            rows = self.rows(task, prediction.split, selecting=prediction.is_selecting)
+            rows = self.rows(task, prediction.split)
             self._read[prediction.id] = read_answers(self._folder, prediction.id, len(rows), task.problem)
         return self._read[prediction.id]
 
@@ -111,17 +109,16 @@ class ReceivedAnswers:
         """Plan the majority fit of the verifier's own training rows, of as many as a fit of the folder learned from."""
         return self._data.majority.fit(task, fit.recipe)
 
-    def _majority(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> predicting.Predicted:
-        return self._data.majority.predicted(self._own_majority(fit, task), split, selecting=selecting)
+    def _majority(self, fit: Fit, task: Task, split: str) -> predicting.Predicted:
+        return self._data.majority.predicted(self._own_majority(fit, task), split)
 
-    def scored(self, fit: Fit, task: Task, split: str, *, selecting: bool = False) -> Scored:
+    def scored(self, fit: Fit, task: Task, split: str) -> Scored:
         """Return a prediction and its record, scored again once; raise an `UnreadableFile` if that is not possible."""
-        selecting = selecting and self.rows(task, split).half is not None
-        key = (fit.id, task.name, split, selecting)
+        key = (fit.id, task.name, split)
         if key not in self._scored:
             try:
                 with understood(f"the prediction of {fit.id} on {quoted(task.name)} ({quoted(split)})"):
-                    self._scored[key] = self._score(fit, task, split, selecting=selecting)
+                    self._scored[key] = self._score(fit, task, split)
             except UnreadableFile as fault:
                 self._scored[key] = fault
         scored = self._scored[key]
@@ -129,20 +126,19 @@ class ReceivedAnswers:
             raise scored
         return scored
 
-    def _score(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> Scored:
-        rows = self.rows(task, split, selecting=selecting)
-        half = "" if rows.half is None else rows.half.name
-        data = rows.fingerprint if selecting else self._content["data"][task.name][split]["fingerprint"]
+    def _score(self, fit: Fit, task: Task, split: str) -> Scored:
+        rows = self.rows(task, split)
+        data = self._content["data"][task.name][split]["fingerprint"]
         if fit.method == predicting.MAJORITY:
-            predicted = self._majority(fit, task, split, selecting=selecting)
+            predicted = self._majority(fit, task, split)
             settings = predicting.decoding_settings(self._own_majority(fit, task), self._data.runner)
-            scoring = self._prediction(fit, task, split, selecting=selecting).scoring  # other versions score otherwise
-            prediction = Prediction(fit.id, task.name, split, data, dict(settings), scoring, rows.limit, half)
+            scoring = self._prediction(fit, task, split).scoring  # other versions score otherwise
+            prediction = Prediction(fit.id, task.name, split, data, dict(settings), scoring, rows.limit)
             scores = {} if are_sealed(rows, task) else predicted.record.scores
             record = replace(predicted.record, id=prediction.id, scores=scores)
         else:
-            prediction = self._prediction(fit, task, split, selecting=selecting)
-            if (prediction.data, prediction.limit_dev, prediction.half) != (data, rows.limit, half):
+            prediction = self._prediction(fit, task, split)
+            if (prediction.data, prediction.limit_dev) != (data, rows.limit):
                 raise UnreadableFile(f"{prediction_name(prediction.id)} answers other rows than {STUDY} says.")
             record = self._judged(fit, task, prediction, rows)
         self.scores = self.scores + len(record.scores)
@@ -172,12 +168,11 @@ class ReceivedAnswers:
 
     def opened_majority(self, fit: Fit, task: Task, split: str) -> Mapping[str, Score]:
         """Return the scores of the majority answer of a fit's training rows, by labels that are here."""
-        return self._majority(fit, task, split, selecting=False).record.scores
+        return self._majority(fit, task, split).record.scores
 
-    def _prediction(self, fit: Fit, task: Task, split: str, *, selecting: bool) -> Prediction:
+    def _prediction(self, fit: Fit, task: Task, split: str) -> Prediction:
         """Read the plan of a prediction; its decoding settings are a claim."""
-        index = self._content["selecting" if selecting else "predictions"]
-        prediction_id = index.get(fit.id, {}).get(task.name, {}).get(split)
+        prediction_id = self._content["predictions"].get(fit.id, {}).get(task.name, {}).get(split)
         if prediction_id is None:
             raise UnreadableFile(f"{fit.id} on {task.name} ({split}): there are no answers in the folder.")
         name = prediction_name(checked_id(prediction_id))
@@ -195,7 +190,7 @@ class ReceivedAnswers:
 
         def baseline() -> Mapping[str, Score]:
             majority = self.majority(fit, task, [prediction.split])
-            return self.scored(majority, task, prediction.split, selecting=prediction.is_selecting)[1].scores
+            return self.scored(majority, task, prediction.split)[1].scores
 
         baseline()  # its faults are not those of metrics
         try:
@@ -216,11 +211,11 @@ class CellAnswers:
         self._task = task
         self._opened = opened
 
-    def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> predicting.Predicted:
+    def predict(self, fit: Fit, split: str) -> predicting.Predicted:
         """Return the record of a prediction that was scored again; selection asks for nothing else."""
         if self._opened and (opened := self._answers.opened(fit, self._task, split)) is not None:
             return opened
-        _, record = self._answers.scored(fit, self._task, split, selecting=selecting)
+        _, record = self._answers.scored(fit, self._task, split)
         return predicting.Predicted(record, Path())
 
 
@@ -230,7 +225,7 @@ class VerifiedAnswers:
     """The verified predictions of a cell, with the answers of the fits that figures come from, kept in memory."""
 
     records: Mapping[tuple[str, str], predicting.Predicted]
-    """Id of a fit and name of a split -> the prediction of the rows that are scored."""
+    """Id of a fit and name of a split -> the prediction."""
 
     @classmethod
     def of_cell(cls, result: CellResult, answers: ReceivedAnswers) -> VerifiedAnswers:
@@ -247,8 +242,8 @@ class VerifiedAnswers:
                     records[fit.id, split] = predicting.Predicted(answers.scored(fit, task, split)[1], Path())
         return cls(records)
 
-    def predict(self, fit: Fit, split: str, *, selecting: bool = False) -> predicting.Predicted:
-        """Return a prediction of the rows that are scored."""
-        if selecting or (fit.id, split) not in self.records:
+    def predict(self, fit: Fit, split: str) -> predicting.Predicted:
+        """Return a prediction of a split."""
+        if (fit.id, split) not in self.records:
             raise FitError(f"The answers of the fit {fit.id} to {split} were not verified.")
         return self.records[fit.id, split]

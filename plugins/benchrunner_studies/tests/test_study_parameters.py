@@ -25,11 +25,16 @@ def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path)
 
 
 def test_values_keep_the_words_that_they_are_given_as(tmp_path: Path) -> None:
-    given = {"corpus": "my texts/a b.txt, c.txt", "steps": "7", "widths": "1/2", "more": "--cased --note 'two words'"}
+    given = {
+        "corpus": "my texts/a b.txt, c.txt",
+        "steps": "7",
+        "widths": "1/2",
+        "more": "--recompute --note 'two words'",
+    }
     study = read(write_study(tmp_path, WHOLE), given).study
     assert study.systems[0].make[0] == (
         *("learn", "1/2", "--from", "my texts/a b.txt", "c.txt", "--at=2,7", "--warmup=0"),
-        *("--out", "left of 1-2", "--cased", "--note", "two words"),
+        *("--out", "left of 1-2", "--recompute", "--note", "two words"),
     )
 
 

@@ -11,7 +11,7 @@ CORE = discover(installed=False)
 
 
 def test_options_of_a_file_are_read_like_those_of_a_command() -> None:
-    texts = {"lr": "1e-3,2e-3", "batch-size": "16", "weight-decay": "0", "paper-adam": "yes", "restarts": "3"}
+    texts = {"lr": "1e-3,2e-3", "batch-size": "16", "weight-decay": "0", "bias-correction": "no", "restarts": "3"}
     options = read_recipe(texts, "here", CORE)
     recipe = {"lr": (1e-3, 2e-3), "batch_size": 16, "weight_decay": 0, "bias_correction": False}
     assert options == StudyOptions(recipe=recipe, restarts=3)
@@ -22,7 +22,7 @@ def test_options_of_a_file_are_read_like_those_of_a_command() -> None:
         ({"methode": "probe"}, "Did you mean method, which stands beside recipe, not in it\\? It has"),
         ({"epoch": "2"}, "here: a recipe has no 'epoch'. Did you mean epochs or"),
         ({"select": "median"}, "here: select must be one of mean, best, not 'median'"),
-        ({"paper-adam": "perhaps"}, "here: paper-adam must be true or false, not 'perhaps'"),
+        ({"bias-correction": "perhaps"}, "here: bias-correction must be true or false, not 'perhaps'"),
         ({"micro-tokens": "8,16"}, "here: micro-tokens must be a whole number from 1 to 1,000,000,000, not '8,16'"),
         ({"limit-train": "8,al"}, "here: limit-train must be a whole number from 1 to 1,000,000,000,000, or all, not"),
         ({"grid": "papr"}, "here: There is no grid 'papr'. Did you mean paper"),

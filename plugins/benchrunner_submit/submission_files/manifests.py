@@ -43,8 +43,6 @@ class FileOrigin:
     filled: str
     """Reason why the majority answers instead of the requested fit; empty for answers of the requested fit."""
     sha256: str
-    select_on_half: bool = False
-    """Whether half of the rows of dev selected the fit, so that `dev` is of the other half."""
 
 
 @final

@@ -143,5 +143,4 @@ def _origin(file: BoardFile, answers: Answers, content: bytes) -> FileOrigin:
         dev=dict(answers.dev),
         filled=answers.filled,
         sha256=hashlib.sha256(content).hexdigest(),
-        select_on_half=answers.select_on_half,
     )

@@ -14,7 +14,6 @@ from benchrunner.results import (
     Result,
     Runner,
     StudyOptions,
-    cells,
     comparison,
     find_run,
     output_places,
@@ -35,7 +34,7 @@ from benchrunner_submit.submissions.submission_answers import (
     together,
 )
 
-_WITHOUT_FITTING = ("precision", "keep", "select_on_half")
+_WITHOUT_FITTING = ("precision", "keep")
 """Options that may be given for finished runs, which are not fitted again."""
 
 
@@ -89,12 +88,9 @@ def write_submission(
     and where no file would hold answers of a model, a `RequestError` lists them before anything is fitted.
     Without `official_counts` in the workspace's settings, files have as many rows as their splits, as demo data needs.
     `path` is the archive, or a folder that gets an archive with the board's usual name. `on_result` is called with the
-    study's result before the test splits are answered. Where half of dev selected the finished runs, `options` say so
-    with `select_on_half`: the scores on dev in the manifest are then of the other half.
+    study's result before the test splits are answered.
     """
     options = options or StudyOptions()
-    if ensemble and options.select_on_half:
-        runner = cells.LimitedRunners(runner).of(cells.Fitting(select_on_half=True))
     _check_source(backbone, ensemble, options, executor)
     board.check_takes_files()
     submission_path(board, path)  # a place that cannot be written to is an error before the data are read
@@ -129,8 +125,7 @@ def _with_dev(value: Answers, dev: Mapping[str, float], options: StudyOptions) -
     if value.filled:
         return value
     limit_dev = options.limit_dev if value.fit else None
-    select_on_half = (options.select_on_half or False) and bool(dev)
-    return replace(value, dev=dev, limit_dev=limit_dev, select_on_half=select_on_half)
+    return replace(value, dev=dev, limit_dev=limit_dev)
 
 
 def _written_and_checked(

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bad_plugins.case import LIST, Case
+from benchrunner.command_line.main import main
+from benchrunner.plugins.entry_points import entry_points
 
 SECONDS = 120.0
 """Time after which a case counts as hanging."""
@@ -101,8 +103,9 @@ def _run(case: Case, folder: Path, out: Path, err: Path) -> None:
         os.chdir(folder)
         os.environ["BENCHRUNNER_CACHE"] = str(folder / "cache")
         sys.argv = ["benchrunner", *case.words]
+        os.environ["BENCHRUNNER_PLUGINS"] = ",".join(f"no:{point.name}" for point in entry_points())
         sys.path.insert(0, str(folder / "site"))
-        code = _main(folder / "site")
+        code = main()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 71
     except BaseException:
@@ -112,14 +115,6 @@ def _run(case: Case, folder: Path, out: Path, err: Path) -> None:
         for stream in (sys.__stdout__, sys.__stderr__):
             stream.flush()
         os._exit(code)
-
-
-def _main(site: Path) -> int:
-    from benchrunner.command_line.main import main
-    from benchrunner.plugins import distributions
-
-    distributions.search_path = lambda: [str(site)]
-    return main()
 
 
 def _is_endless(case: Case) -> bool:

@@ -79,7 +79,7 @@ PLACES: dict[str, Place] = {
         (1,),
     ),
 }
-for observer in ("before_study", "before_fit", "after_fit", "after_predict", "after_study"):
+for observer in ("before_study", "after_fit", "after_predict"):
     PLACES[f"in {observer}"] = fitted(
         f"@hooks\ndef {observer}(): fail()\n" + registered("[task()]"),
         f"The observer {observer} of plugin 'bad' failed",

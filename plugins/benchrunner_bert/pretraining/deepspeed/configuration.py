@@ -65,14 +65,14 @@ def decisive(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in DECISIVE}
 
 
-def stage_used(settings: Settings, options: Mapping[str, Any], *, world: int, shares: bool) -> int:
+def stage_used(settings: Settings, options: Mapping[str, Any], *, world: int) -> int:
     """Give the ZeRO stage that a run uses: 0 if it has one process, which has no other process to share with.
 
     The stages 1 to 3 copy weights and gradients to partitions and back, which takes seconds for 110M weights. A run of
-    one process uses the stage of the settings all the same if checkpoints have DeepSpeed's own format (`shares`), which
-    depends on the stage, if the optimizer is offloaded, or if `options` change the precision or the stage.
+    one process uses the stage of the settings all the same if the optimizer is offloaded, or if `options` change the
+    precision or the stage.
     """
-    return settings.zero if world > 1 or shares or settings.offload or _OF_THE_STAGE & options.keys() else 0
+    return settings.zero if world > 1 or settings.offload or _OF_THE_STAGE & options.keys() else 0
 
 
 def clips_itself(options: Mapping[str, Any]) -> bool:

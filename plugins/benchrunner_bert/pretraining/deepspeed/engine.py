@@ -7,11 +7,7 @@ private attributes of DeepSpeed's objects.
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,12 +18,8 @@ from benchrunner.engine import first_line, optimizer
 from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam, fresh_moments
 from benchrunner_bert.pretraining.deepspeed.configuration import clips_itself, configuration, decisive, stage_used
 from benchrunner_bert.pretraining.deepspeed.processes import join_processes
-from benchrunner_bert.pretraining.deepspeed.zero_checkpoint import DESCRIPTION
-from benchrunner_bert.pretraining.deepspeed.zero_files import code_in, only_data
 from benchrunner_bert.pretraining.settings import Settings
 
-_NO_SPACE = 1 << 24
-"""Free bytes below which a failure to write is taken for that of a full disk."""
 _ADVICE = "Remove it: the run continues from the checkpoint before it, if there is one."
 
 
@@ -44,19 +36,8 @@ def host_group(device: torch.device, world: int) -> torch.distributed.ProcessGro
 class Engine:
     """The model and its optimizer in DeepSpeed, in one process of a training: steps, sums, whole weights."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        settings: Settings,
-        *,
-        options: Mapping[str, Any] | None = None,
-        shares: bool = False,
-    ) -> None:
-        """Prepare a model for training.
-
-        `options` replace keys of our configuration for DeepSpeed. `shares` says that checkpoints have DeepSpeed's own
-        format: see `stage_used`.
-        """
+    def __init__(self, model: nn.Module, settings: Settings, options: Mapping[str, Any]) -> None:
+        """Prepare a model for training. `options` replace keys of our configuration for DeepSpeed."""
         deepspeed = join_processes()
         self.rank = torch.distributed.get_rank()
         self.world = torch.distributed.get_world_size()
@@ -69,8 +50,8 @@ class Engine:
             epsilon=settings.epsilon,
             bias_correction=settings.bias_correction,
         )
-        stage = stage_used(settings, options or {}, world=self.world, shares=shares)
-        config = configuration(settings, options or {}, stage=stage)
+        stage = stage_used(settings, options, world=self.world)
+        config = configuration(settings, options, stage=stage)
         try:
             self._engine, *_ = deepspeed.initialize(model=model, optimizer=adam, config=config)
         except Exception as error:  # DeepSpeed's checks raise many kinds; our own configuration passes them
@@ -81,10 +62,10 @@ class Engine:
             ) from None
         self._deepspeed = deepspeed
         self.stage = int(self._engine.zero_optimization_stage())  # a user's key may ask for another stage
-        if self.world == 1 and self.stage == 0 and not decisive(options or {}):
+        if self.world == 1 and self.stage == 0 and not decisive(options):
             # DeepSpeed would copy all gradients to one tensor, sum it over the only process, and copy it back.
             self._engine.enable_backward_allreduce = False
-        self._clip = 0.0 if self.stage or clips_itself(options or {}) else settings.clip
+        self._clip = 0.0 if self.stage or clips_itself(options) else settings.clip
         self.device = torch.device(self._engine.device)
         self._hosts = host_group(self.device, self.world)
         named = self._engine.module.named_parameters()
@@ -173,49 +154,6 @@ class Engine:
         """Wait until all processes have called this."""
         torch.distributed.barrier(device_ids=None if self.device.type == "cpu" else [self.device.index])
 
-    def write_shares(self, folder: Path, description: str) -> None:
-        """Write DeepSpeed's own files, each process its part. The first process's file holds the description."""
-        client_state = {DESCRIPTION: description} if self.rank == 0 else {}
-        try:
-            self._engine.save_checkpoint(
-                str(folder.parent), tag=folder.name, client_state=client_state, save_latest=False
-            )
-        except RuntimeError as error:  # torch's writer does not say why it could not write
-            if shutil.disk_usage(folder.parent).free < _NO_SPACE:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.parent)) from error
-            raise
-
-    def read_shares(self, folder: Path) -> None:
-        """Read DeepSpeed's own files, which are pickles, without running code from them: see `zero_files.only_data`."""
-        try:
-            with only_data():
-                path, _ = self._engine.load_checkpoint(str(folder.parent), tag=folder.name)
-        except Exception as error:  # a file that is cut, damaged or foreign raises many kinds
-            if name := code_in(error):
-                raise CheckpointError(
-                    f"{folder} holds {name}, which no checkpoint of DeepSpeed's needs: reading it could run any code. "
-                    f"{_ADVICE}"
-                ) from None
-            raise CheckpointError(f"{folder} cannot be read ({first_line(error)}). {_ADVICE}") from None
-        if path is None:
-            raise CheckpointError(f"{folder}: DeepSpeed finds no checkpoint there. {_ADVICE}")
-        self._link_moments()
-
-    @torch.no_grad()
-    def release(self) -> None:
-        """Take the model out of DeepSpeed, with whole weights in every process. All processes call this together."""
-        whole = dict[nn.Parameter, torch.Tensor]()
-        for weight in self.module.parameters() if self.stage == 3 else ():
-            with self._deepspeed.zero.GatheredParameters([weight]):
-                whole[weight] = weight.detach().clone()
-        self._engine.destroy()
-        for module in self.module.modules():
-            parameters = vars(module).pop("_original_parameters", None)  # DeepSpeed's own gather what is read
-            if parameters is not None:
-                module._parameters = parameters
-        for weight, value in whole.items():
-            weight.data = value
-
     def close(self) -> None:
         """Disconnect from the other processes."""
         if torch.distributed.is_initialized():
@@ -237,7 +175,6 @@ class Engine:
             if not optimizer.optimizer.state.get(partition):
                 optimizer.optimizer.state[partition] = fresh_moments(partition)
         if hasattr(optimizer, "_lazy_init_hp_params_optimizer_state"):
-            optimizer._hp_optimizer_states_linked = False  # link again: a state that was read has replaced the first
             optimizer._lazy_init_hp_params_optimizer_state()
 
     def _weight(self, weight: torch.Tensor) -> torch.Tensor:

@@ -111,7 +111,7 @@ def by_hostfile(words: Sequence[str], hostfile: Path) -> list[str]:
     """Build the command line of DeepSpeed's launcher."""
     hosts = read_hosts(hostfile)
     if importlib.util.find_spec("deepspeed") is None:
-        raise RequestError("Pre-training needs DeepSpeed: install benchrunner-bert with its extra 'pretrain'.")
+        raise RequestError("DeepSpeed is needed: pip install 'benchrunner[pretrain]'.")
     launcher = [sys.executable, "-m", "deepspeed.launcher.runner", "--hostfile", str(hostfile), "--no_local_rank"]
     if len(hosts) == 1 and hosts.keys() <= {"localhost", "127.0.0.1", socket.gethostname()}:
         launcher += ["--no_ssh_check", "--master_addr", "127.0.0.1", "--master_port", str(free_port())]

@@ -61,27 +61,25 @@ def alone(folder: Path, otherwise: str) -> Iterator[None]:
 
 def join_processes() -> Any:
     """Load DeepSpeed and connect this process with the others of the run; give DeepSpeed's module."""
-    deepspeed = _deepspeed()
+    deepspeed = load_deepspeed()
     _set_single_process_environment()
     if not torch.distributed.is_initialized():
         deepspeed.init_distributed()
     return deepspeed
 
 
-def _deepspeed() -> Any:
+def load_deepspeed() -> Any:
     """Import DeepSpeed, silence its warnings, and keep it from compiling an extension that is not used here."""
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     try:
         import deepspeed
         from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
     except ImportError as error:
-        raise RequestError(
-            f"Pre-training needs DeepSpeed ({error}): install benchrunner-bert with its extra 'pretrain'."
-        ) from None
+        raise RequestError(f"DeepSpeed is needed ({error}): pip install 'benchrunner[pretrain]'.") from None
     logger = logging.getLogger("DeepSpeed")
     logger.setLevel(logging.ERROR)  # only now: the import sets it, and lets standard output have all messages
     for handler in logger.handlers:
-        if isinstance(handler, logging.StreamHandler):
+        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
             handler.setStream(sys.stderr)
     # The operation is an all-reduce in shared memory for CPUs. Compiling it takes a minute, and gloo does the same.
     ShareMemCommBuilder.is_compatible = lambda self, verbose=False: False

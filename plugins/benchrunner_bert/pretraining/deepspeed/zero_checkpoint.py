@@ -1,185 +1,113 @@
-"""Put DeepSpeed's checkpoints together, of any ZeRO stage and any number of processes, as whole fp32 weights.
+"""Read a folder that DeepSpeed's save_checkpoint wrote, at any ZeRO stage and by any number of processes.
 
-A checkpoint holds the module's weights, in one file or in one per process. From stage 1 on, it also holds the
-optimizer's fp32 weights: one file per process with its share of a flat row, in which all parameters of a group stand
-one after another.
+DeepSpeed itself puts the weights together. Its files are pickles, but no code from them runs: see `only_data`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import contextlib
+import importlib
+import io
+import os
+import pickle
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from benchrunner import CheckpointError
-from benchrunner_bert.pretraining.deepspeed.zero_files import MODEL, SHARE, check_ranks, files_by_rank, load
+from benchrunner.engine import first_line
+from benchrunner_bert.pretraining.deepspeed.processes import load_deepspeed
 
-DESCRIPTION = "benchrunner"
-"""Key under which a checkpoint of `benchrunner pretrain` describes its model, as JSON."""
-
+CLASSES = (
+    "deepspeed.runtime.fp16.loss_scaler.LossScaler",
+    "deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler",
+    "deepspeed.utils.tensor_fragment.fragment_address",
+    "deepspeed.runtime.zero.config.ZeroStageEnum",
+)
+"""Classes that the files may hold besides tensors and plain values."""
+_MODELS, _OPTIMIZERS = "*mp_rank_00_model_states.pt", "*_optim_states.pt"
+_WHOLE = "mp_rank_00_model_states.pt"
+"""File of the module at the stages 0 to 2; at stage 3, each process has a file."""
 _HALVES = (torch.float16, torch.bfloat16)
-
-Tensors = dict[str, torch.Tensor]
+_FORCE_DATA, _FORCE_CODE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+"""Environment variables that torch's loader reads. The first also changes calls that ask for code."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The content of a checkpoint."""
+    """The weights of a checkpoint."""
 
-    tensors: Tensors
-    """Whole fp32 weights, by the names that they were trained with."""
-    added: Mapping[str, Any]
-    """Everything else in the first process's file, such as values of the program that trained the model."""
-    stage: int
-    processes: int
+    tensors: dict[str, torch.Tensor]
+    """Whole weights in fp32, by the names that they were trained with."""
     steps: int
-    rounded: bool = False
-    """Whether the weights are those of a half-precision module, because their fp32 weights could not be identified."""
+    rounded: bool
+    """Whether the files have some weights in half precision only, as at stage 0."""
+
+
+def find(folder: Path) -> Path | None:
+    """Find the folder with a checkpoint's files: this folder, or the folder in it that the file `latest` names.
+
+    None where this is no folder of DeepSpeed checkpoints.
+    """
+    if any(folder.glob(_MODELS)):
+        return folder
+    checkpoints = sorted({path.parent.name for path in folder.glob(f"*/{_MODELS}")})
+    if not checkpoints:
+        return None
+    latest = folder / "latest"
+    name = latest.read_text(encoding="utf-8", errors="replace").strip() if latest.is_file() else ""
+    if name not in checkpoints:
+        listed = ", ".join(checkpoints[:12]) + (", ..." if len(checkpoints) > 12 else "")
+        raise CheckpointError(f"{latest} names none of the checkpoints there: name the folder of one ({listed}).")
+    return folder / name
 
 
 def read(folder: Path) -> Weights:
-    """Read a folder that `find` found; raise a `CheckpointError` if a file is missing, cut or foreign."""
-    models = dict(files_by_rank(folder, MODEL))
-    shares = dict(files_by_rank(folder, SHARE))
-    if 0 not in models:
-        raise CheckpointError(f"{folder}: the first process's *_model_states.pt is missing.")
-    first = load(models[0])
+    """Read a folder that `find` found; raise a `CheckpointError` if a file is missing, damaged, or holds code."""
+    load_deepspeed()
+    from deepspeed.utils.zero_to_fp32 import get_fp32_state_dict_from_zero_checkpoint
+
+    said = io.StringIO()  # DeepSpeed prints what it does
     try:
-        processes = int(first["dp_world_size"])
-        check_ranks(folder, shares, processes if shares else 0, "optim_states.pt")
-        states = [load(shares[rank])["optimizer_state_dict"] for rank in sorted(shares)]
-        stage = _stage(folder, states, processes)
-        if stage == 3:
-            check_ranks(folder, models, processes, "model_states.pt")
-            rest = [load(models[rank]) for rank in range(1, processes)]
-            tensors = _partitioned(folder, [first, *rest], states)
-            rounded = False
-        else:
-            tensors, rounded = _whole(folder, first, states)
-        tensors |= {name: tensors[source] for name, source in (first.get("shared_params") or {}).items()}
-        single = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
-        return Weights(single, first, stage, processes, int(first["global_steps"]), rounded)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+        with only_data(), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            path = min(folder.glob(_MODELS))
+            first = torch.load(path, map_location="cpu", weights_only=True)
+            tensors = dict[str, torch.Tensor](first["module"] if path.name == _WHOLE else {})
+            exact = dict[str, torch.Tensor]()
+            if any(folder.glob(_OPTIMIZERS)):  # from stage 1 on; at stage 1 without what was frozen
+                exact = get_fp32_state_dict_from_zero_checkpoint(str(folder.parent), tag=folder.name)
+        steps = int(first["global_steps"])
+    except Exception as error:  # a file that is cut, damaged or foreign raises many kinds
+        code = re.search(r"GLOBAL (\S+)", str(error)) if isinstance(error, pickle.UnpicklingError) else None
+        if code:
+            raise CheckpointError(
+                f"{folder} holds {code[1]}, which is none of the classes that are read ({', '.join(CLASSES)}): such a "
+                "file can run any code. Write the checkpoint again without it (client_state is the place for own "
+                "values)."
+            ) from None
         raise CheckpointError(
-            f"{folder}: not a checkpoint that this version can read ({type(error).__name__}: {error}). Was it written "
-            "by DeepSpeed's save_checkpoint, without model or expert parallelism?"
+            f"{folder}: not a checkpoint that can be read ({first_line(error)}). Was it written by DeepSpeed's "
+            "save_checkpoint, without model or expert parallelism, and are the files of all machines there?"
         ) from None
+    rounded = any(tensor.dtype in _HALVES for name, tensor in tensors.items() if name not in exact)
+    tensors |= exact
+    single = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+    return Weights(single, steps, rounded)
 
 
-def _stage(folder: Path, states: Sequence[Mapping[str, Any]], processes: int) -> int:
-    """Give the stage of all shares; 0 where there are none."""
-    stages = {int(state.get("zero_stage", 1)) for state in states} or {0}
-    for rank, state in enumerate(states):
-        counts = state["partition_count"]
-        count = max(counts) if isinstance(counts, list) else counts
-        if count != processes:
-            raise CheckpointError(
-                f"{folder}: process {rank}'s share is one of {counts}, but {processes} wrote the checkpoint: the "
-                "files are of several checkpoints."
-            )
-    if len(stages) > 1:
-        raise CheckpointError(
-            f"{folder}: shares of the ZeRO stages {sorted(stages)}: the files are of several checkpoints."
-        )
-    return stages.pop()
-
-
-def _whole(folder: Path, first: Mapping[str, Any], states: Sequence[Mapping[str, Any]]) -> tuple[Tensors, bool]:
-    """Read stages 0 to 2: the first process's file holds the whole module. Also say whether weights are rounded."""
-    rounded: Tensors = dict(first["module"])
-    exact = _flat(folder, first, states) if states else _unsharded(first)
-    if exact is None:
-        return rounded, any(tensor.dtype in _HALVES for tensor in rounded.values())
-    return rounded | exact, False
-
-
-def _flat(folder: Path, first: Mapping[str, Any], states: Sequence[Mapping[str, Any]]) -> Tensors:
-    """Read stages 1 and 2: a group of parameters is one row of numbers, padded at its end and cut into shares."""
-    tensors = Tensors()
-    align = 2 * len(states)  # DeepSpeed pads a group to a multiple of twice the processes
-    paddings = states[0].get("param_alignment_paddings") or [[0] * len(shapes) for shapes in first["param_shapes"]]
-    for group, shapes in enumerate(first["param_shapes"]):
-        row = torch.cat([state["single_partition_of_fp32_groups"][group].detach() for state in states])
-        sizes = [math.prod(shape) + padding for shape, padding in zip(shapes.values(), paddings[group], strict=True)]
-        if math.ceil(sum(sizes) / align) != math.ceil(len(row) / align):
-            raise CheckpointError(
-                f"{folder}: group {group} of the parameters has {sum(sizes):,} numbers, its shares have {len(row):,}: "
-                "the files are of several checkpoints."
-            )
-        start = 0
-        for (name, shape), size in zip(shapes.items(), sizes, strict=True):
-            tensors[name] = row[start : start + math.prod(shape)].view(shape)
-            start += size
-    return tensors
-
-
-def _partitioned(folder: Path, models: Sequence[Mapping[str, Any]], states: Sequence[Mapping[str, Any]]) -> Tensors:
-    """Read stage 3: every parameter is cut into equal parts, one per process.
-
-    Frozen parameters are in the files of the module, because the optimizer does not have them.
-    """
-    first = models[0]
-    tensors = {name: first["module"][name] for name in first["buffer_names"]}
-    for name, shape in (first.get("frozen_param_shapes") or {}).items():
-        parts = [model["frozen_param_fragments"][name].detach().flatten() for model in models]
-        tensors[name] = _joined(parts, shape)
-    rows: list[torch.Tensor] = []
-    for state in states:
-        groups = [group.detach() for group in state["fp32_flat_groups"]]
-        rows.append(torch.cat(groups))
-    shapes = dict[str, torch.Size]()
-    for group in first["param_shapes"]:
-        shapes |= group
-    sizes = [math.ceil(math.prod(shape) / len(rows)) for shape in shapes.values()]
-    if any(len(row) != sum(sizes) for row in rows):
-        counts = ", ".join(f"{len(row):,}" for row in rows)
-        raise CheckpointError(
-            f"{folder}: the processes' shares have {counts} numbers, {sum(sizes):,} were expected of each: the files "
-            "are of several checkpoints."
-        )
-    start = 0
-    for (name, shape), size in zip(shapes.items(), sizes, strict=True):
-        tensors[name] = _joined([row[start : start + size] for row in rows], shape)
-        start += size
-    return tensors
-
-
-def _joined(parts: Sequence[torch.Tensor], shape: torch.Size) -> torch.Tensor:
-    """Join the parts of a parameter, without the padding after the last."""
-    return torch.cat(list(parts))[: math.prod(shape)].view(shape)
-
-
-def _unsharded(first: Mapping[str, Any]) -> Tensors | None:
-    """Read stage 0, where the optimizer keeps the fp32 weights of a half-precision module without their names.
-
-    They are identified by their order and by the values that they round to; None where this does not identify all.
-    """
-    optimizer = first.get("optimizer") or {}
-    groups = optimizer.get("fp32_groups") or optimizer.get("fp32_groups_flat") or []
-    rows = [_flat_row(group) for group in groups]
-    tensors = Tensors()
-    by_storage = dict[int, torch.Tensor]()
-    used = [0] * len(rows)
-    for name, weight in first["module"].items():
-        storage = weight.data_ptr()
-        if storage in by_storage:  # shared with an earlier weight
-            tensors[name] = by_storage[storage]
-            continue
-        size = weight.numel()
-        for number, row in enumerate(rows):
-            part = row[used[number] : used[number] + size]
-            if size and torch.equal(part.to(weight.dtype), weight.flatten()):
-                tensors[name] = part.view(weight.shape)
-                by_storage[storage] = tensors[name]
-                used[number] += size
-                break
-    return tensors if rows and used == [len(row) for row in rows] else None
-
-
-def _flat_row(group: torch.Tensor | Sequence[torch.Tensor]) -> torch.Tensor:
-    parts = [group] if isinstance(group, torch.Tensor) else group
-    return torch.cat([part.detach().flatten() for part in parts])
+@contextlib.contextmanager
+def only_data() -> Iterator[None]:
+    """Let every `torch.load` of the block, also inside DeepSpeed, read tensors, plain values and `CLASSES` only."""
+    places = (name.rpartition(".") for name in CLASSES)
+    classes = [getattr(importlib.import_module(module), name) for module, _, name in places]
+    before = {name: os.environ.pop(name, None) for name in (_FORCE_DATA, _FORCE_CODE)}
+    os.environ[_FORCE_DATA] = "1"
+    try:
+        with torch.serialization.safe_globals(classes):
+            yield
+    finally:
+        os.environ.pop(_FORCE_DATA)
+        os.environ.update({name: value for name, value in before.items() if value is not None})

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
-from benchrunner_bert.pretraining.inputs import named
+from benchrunner_bert.pretraining.inputs import INPUTS
+from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
 SHOWN_SOURCES = 100
@@ -20,36 +22,21 @@ class Card:
 
     name: str
     corpus: Manifest
-    phases: tuple[tuple[int, int], ...]
-    """(steps, length of the sequences) of each phase; steps that were taken, not those that were asked for."""
-    batch_size: int
-    """Sequences in a step."""
-    masking: Mapping[str, float]
-    """What replaced the predicted tokens -> share of them; empty where no tokens were masked."""
-    chosen: float
-    """Share of tokens that were predicted."""
+    settings: Settings
+    step: int
+    """Steps that were taken, which may be fewer than those that were asked for."""
     losses: Mapping[str, float]
     """Names of figures, such as "held-out perplexity" -> values, in the order of the card."""
-    seed: int
-    precision: str
     command: str
     """Command line that makes the model again."""
     versions: Mapping[str, str]
     """Libraries -> versions."""
-    dropout: float = 0.1
-    """Dropout rate of the pre-training; config.json has the rate that fine-tuning starts with."""
-    positions: str = "drawn"
-    """Initial position embeddings: `Settings.positions`."""
-    deviation: float = 0.02
-    """Standard deviation of the fresh weights."""
-    input: str = "pairs"
-    """Name of one of `inputs.INPUTS`."""
     denormals: str = "kept"
     """What became of denormal numbers: see `flushed_denormals`."""
     kernels: str = "torch"
     """What computed attention and norms: torch, or kernels for CPUs."""
-    zero: str = "stage 0"
-    """DeepSpeed's ZeRO stage that was used, and the asked stage if it is another."""
+    stage: int = 0
+    """DeepSpeed's ZeRO stage that was used."""
     unread_documents: int = 0
     """Documents of a single sentence, which the input `pairs` cannot read."""
 
@@ -71,7 +58,7 @@ def _head(card: Card, model: TrainedModel) -> Iterator[str]:
         "",
     )
     yield from model.introduction()
-    if not named(card.input).special_tokens:
+    if not INPUTS[card.settings.input].special_tokens:
         yield from ("", *_BARE_TEXT)
 
 
@@ -82,30 +69,49 @@ _BARE_TEXT = (
 
 
 def _facts(card: Card, model: TrainedModel) -> Iterator[str]:
+    settings = card.settings
     trained = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
-    positions = "began as waves" if card.positions == "waves" else "began drawn"
-    began = (("fresh weights", f"standard deviation {card.deviation:g}"), ("positions", positions))
-    shares = ", ".join(f"{share:.0%} {replacement}" for replacement, share in card.masking.items())
+    positions = "began as waves" if settings.positions == "waves" else "began drawn"
+    began = (("fresh weights", f"standard deviation {settings.deviation:g}"), ("positions", positions))
+    zero = f"stage {card.stage}"
+    if card.stage != settings.zero:
+        zero += f" (--zero {settings.zero} was asked for)"
     yield from _table(
         ("trained", "with"),
         ("objective", model.objective.name),
-        ("input", f"{card.input}: {named(card.input).about}"),
+        ("input", f"{settings.input}: {INPUTS[settings.input].about}"),
         ("size", model.size),
         ("parameters", f"{trained:,}, heads included"),
-        ("vocabulary", f"{model.config.vocabulary:,} pieces"),
-        ("steps", " + ".join(f"{steps:,} at length {length}" for steps, length in card.phases)),
-        ("batch", f"{card.batch_size:,} sequences"),
-        ("predicted", f"{card.chosen:.0%} of the tokens" + (f": {shares}" if shares else "")),
-        ("dropout", f"{card.dropout:g}"),
+        ("vocabulary", f"{model.tokenizer.size:,} pieces"),
+        ("steps", _steps(settings, card.step)),
+        ("batch", f"{settings.batch_size:,} sequences"),
+        ("predicted", _predicted(settings)),
+        ("dropout", f"{settings.dropout:g}"),
         *(began if model.has_positions else ()),
-        ("seed", str(card.seed)),
-        ("precision", card.precision),
+        ("seed", str(settings.seed)),
+        ("precision", settings.precision),
         ("denormal numbers", card.denormals),
         ("kernels", card.kernels),
-        ("ZeRO", card.zero),
+        ("ZeRO", zero),
         ("command", card.command),
         ("versions", ", ".join(f"{name} {version}" for name, version in card.versions.items())),
     )
+
+
+def _steps(settings: Settings, step: int) -> str:
+    """Say how many of the steps that were taken had sequences of which length."""
+    first = min(step, settings.border)
+    phases = ((first, settings.length_at(0)), (step - first, settings.length_at(settings.steps - 1)))
+    return " + ".join(f"{steps:,} at length {length}" for steps, length in phases if steps)
+
+
+def _predicted(settings: Settings) -> str:
+    """Say which share of the tokens was predicted, and what replaced these tokens."""
+    if not named(settings.objective).is_masked:
+        return "100% of the tokens"
+    to_mask, to_random, to_same = settings.mask_shares
+    replaced = f"{to_mask:.0%} [MASK], {to_random:.0%} random, {to_same:.0%} same"
+    return f"{settings.chosen:.0%} of the tokens: {replaced}"
 
 
 def _figures(card: Card) -> Iterator[str]:

@@ -1,27 +1,20 @@
-"""Convert DeepSpeed's checkpoint folders to the hub's layout: those of `benchrunner pretrain` and of any other BERT."""
+"""Convert somebody's checkpoint of a BERT, which DeepSpeed wrote, to the hub's layout."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
-from benchrunner import CheckpointError, RequestError, read_json_object
-from benchrunner.engine import decoding, seals, write_folder_atomically
+from benchrunner import CheckpointError, read_json_object
+from benchrunner.engine import write_folder_atomically
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
-from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
-from benchrunner_bert.pretraining.deepspeed.zero_files import find
-from benchrunner_bert.pretraining.export.card import Card
-from benchrunner_bert.pretraining.export.model_folder import export, not_finite
-from benchrunner_bert.pretraining.training.checkpoints import FACTS, remedy
-from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+from benchrunner_bert.pretraining.export.model_folder import not_finite
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import published_weights
 
@@ -40,23 +33,12 @@ _STORED_TYPES = ("dtype", "torch_dtype")
 """Keys of config.json for the type of the stored weights, which is always fp32 here."""
 
 
-def description(model: TrainedModel, vocabulary: Path, *, lowercase: bool, card: Card) -> str:
-    """Describe a model for a checkpoint of `benchrunner pretrain`, so that conversion needs no other file."""
-    return json.dumps(
-        {
-            "objective": model.objective.name,
-            "generator": model.generator_share,
-            "config": model.config.as_json(),
-            "vocabulary": vocabulary.read_bytes().decode(),
-            "lowercase": lowercase,
-            "card": decoding.as_json(card),
-        }
-    )
-
-
 def convert(source: Path, target: Path) -> bool:
-    """Convert a checkpoint folder, or the newest of several in a folder; False where it is not DeepSpeed's."""
-    folder = find(source)
+    """Convert a checkpoint folder, or the newest of several in a folder; False where it is not DeepSpeed's.
+
+    The model's configuration and vocabulary must lie there or beside it.
+    """
+    folder = zero_checkpoint.find(source)
     if folder is None:
         return False
     weights = zero_checkpoint.read(folder)
@@ -66,45 +48,8 @@ def convert(source: Path, target: Path) -> bool:
             f"{folder}: {len(broken)} tensors hold values that are no finite numbers, such as {broken[0]}: the "
             "training had diverged. Convert an earlier checkpoint."
         )
-    if zero_checkpoint.DESCRIPTION in weights.added:
-        _convert_own(folder, weights, target)
-    else:
-        source = source.resolve()
-        whole = folder.resolve()
-        places = (source, source.parent, whole, whole.parent)
-        _convert_foreign(folder, weights, tuple(dict.fromkeys(places)), target)
-    return True
-
-
-def _convert_own(folder: Path, weights: zero_checkpoint.Weights, target: Path) -> None:
-    """Write the model that the run itself would have exported; raise an error that names a damaged file."""
-    sealed = seals.find_sealed(folder / FACTS, remedy(folder))
-    if sealed:
-        seals.check_files(folder, sealed["files"], remedy(folder))
-    try:
-        facts = json.loads(weights.added[zero_checkpoint.DESCRIPTION])
-        model = _described_model(facts)
-        model.load_state_dict(weights.tensors)
-        card = decoding.from_json(Card, facts["card"], "card")
-    except (KeyError, TypeError, ValueError, RuntimeError, RequestError) as error:
-        raise CheckpointError(f"{folder}: its description of the model does not fit its weights: {error}") from None
-    export(model, target, card)
-
-
-def _described_model(facts: Mapping[str, Any]) -> TrainedModel:
-    with TemporaryDirectory() as name:
-        config = Path(name) / _CONFIG
-        vocabulary = Path(name) / "vocab.txt"
-        config.write_text(json.dumps(facts["config"]), encoding="utf-8")
-        vocabulary.write_bytes(facts["vocabulary"].encode())
-        tokenizer = BertTokenizer.from_vocabulary(vocabulary, lowercase=facts["lowercase"])
-        architecture = architectures.of_config(facts["config"])
-        generator = facts.get("generator", 0.0)  # earlier versions had none
-        return architecture.described(config, tokenizer, facts["objective"], generator)
-
-
-def _convert_foreign(folder: Path, weights: zero_checkpoint.Weights, places: tuple[Path, ...], target: Path) -> None:
-    """Write weights by their published names, with the configuration and the vocabulary found in one of the places."""
+    whole = folder.resolve()
+    places = tuple(dict.fromkeys((source.resolve(), source.resolve().parent, whole, whole.parent)))
     config = _place_of(folder, places, _CONFIG) / _CONFIG
     settings = read_json_object(config, error=CheckpointError)
     if settings.get("model_type", "bert") != "bert":
@@ -121,6 +66,7 @@ def _convert_foreign(folder: Path, weights: zero_checkpoint.Weights, places: tup
         (part / "README.md").write_text(_readme(folder, weights), encoding="utf-8")
 
     write_folder_atomically(target, files)
+    return True
 
 
 def _place_of(folder: Path, places: tuple[Path, ...], *names: str) -> Path:
@@ -192,11 +138,8 @@ def _architecture(tensors: Mapping[str, torch.Tensor], settings: Mapping[str, An
 
 
 def _readme(folder: Path, weights: zero_checkpoint.Weights) -> str:
-    if weights.rounded:
-        kind = "those of the half-precision module, because their fp32 weights could not be identified"
-    else:
-        kind = "fp32"
+    kind = "fp32, some of them from half precision" if weights.rounded else "fp32"
     return (
-        f"# {folder.resolve().name}\n\nWritten by `benchrunner export` from a checkpoint of DeepSpeed's: ZeRO stage "
-        f"{weights.stage}, processes: {weights.processes}, steps: {weights.steps:,}. Weights: {kind}.\n"
+        f"# {folder.resolve().name}\n\nWritten by `benchrunner export` from a checkpoint of DeepSpeed's: steps: "
+        f"{weights.steps:,}. Weights: {kind}.\n"
     )

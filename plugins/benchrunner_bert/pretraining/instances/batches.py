@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -11,7 +11,6 @@ import torch
 
 from benchrunner.engine import Dropout, Features, FlatBatch, collate as collate_features, on_device
 from benchrunner_bert.pretraining.instances.instance import Instance
-from benchrunner_bert.pretraining.objectives import Objective
 
 
 @final
@@ -27,9 +26,9 @@ class Packed:
     def tokens_to_predict(self) -> int:
         return len(self.targets["labels"])
 
-    def further_predictions(self, objective: Objective) -> int:
-        """Count what is predicted beside tokens: whether each token was replaced, or next sentences."""
-        return len(self.features.tokens) if objective.detects else int((self.targets["is_next"] >= 0).sum())
+    @property
+    def next_sentences_to_predict(self) -> int:
+        return int((self.targets["is_next"] >= 0).sum())
 
     def on(
         self, device: torch.device, *, dropout: Dropout | None = None, multiple: int = 1, kernels: Any = None
@@ -55,8 +54,6 @@ class PretrainingBatch:
     """int64 (P,): tokens to predict"""
     is_next: torch.Tensor
     """int64 (N,): 1 where the second span follows the first, 0 where not, -1 where nothing predicts it"""
-    chances: torch.Tensor = field(default_factory=lambda: torch.zeros(0))
-    """float64 (P,): numbers from 0 to 1, by which a generator's tokens are drawn; empty where there is no generator"""
 
 
 def pack(instances: Sequence[Instance]) -> Packed:
@@ -77,7 +74,6 @@ def pack(instances: Sequence[Instance]) -> Packed:
     targets = {
         "positions": np.concatenate(positions),
         "labels": np.concatenate([instance.labels for instance in ordered]).astype(np.int64),
-        "chances": np.concatenate([instance.chances for instance in ordered]),
         "is_next": np.array([instance.is_next for instance in ordered], dtype=np.int64),
     }
     return Packed(features, targets)

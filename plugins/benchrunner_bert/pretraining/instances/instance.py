@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -25,8 +25,6 @@ class Instance:
     """int32 (k,): the original tokens at these positions; with `ltr` the tokens after them, with `rtl` before them"""
     is_next: int
     """1 where B follows A, 0 where it does not, -1 where the objective has no next sentences."""
-    chances: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """float64 (k,): numbers from 0 to 1, by which a generator's tokens are drawn; empty where there is no generator"""
 
 
 def assembled(frame: Frame, first: np.ndarray, second: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -154,5 +154,4 @@ class Instances:
         if self._objective.direction == "right-to-left":
             return Instance(tokens, segments, np.arange(1, len(tokens)), tokens[:-1].copy(), is_next)
         positions, labels = self._masking.apply(tokens, draw)
-        chances = draw.random(len(positions) if self._objective.detects else 0)
-        return Instance(tokens, segments, positions, labels, is_next, chances)
+        return Instance(tokens, segments, positions, labels, is_next)

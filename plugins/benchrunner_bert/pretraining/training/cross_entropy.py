@@ -20,21 +20,6 @@ def summed(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, t
     return sums
 
 
-def drawn(logits: torch.Tensor, chances: torch.Tensor) -> torch.Tensor:
-    """Draw a token for each row of (P, V) logits from their softmax distribution: int64 (P,).
-
-    `chances` (P,) are numbers from 0 to below 1 that decide the draws: a row's token is the first one at which the sum
-    of the probabilities exceeds the row's number.
-    """
-    tokens = torch.empty(len(logits), dtype=torch.int64, device=logits.device)
-    for rows in _blocks(logits):
-        block = logits[rows].float()
-        sums = torch.softmax(block, -1).cumsum(-1, dtype=torch.float64)
-        wanted = chances[rows, None].to(sums) * sums[:, -1:]
-        tokens[rows] = torch.searchsorted(sums, wanted, right=True)[:, 0]
-    return tokens.clamp_(max=logits.shape[1] - 1)
-
-
 class _Summed(torch.autograd.Function):
     """Computes the gradient together with the loss, a few rows at a time. It stores one tensor of the logits' size.
 

@@ -32,21 +32,6 @@ def step_flops(config: Configuration, lengths: np.ndarray, predictions: int, *, 
     return (1 + BACKWARD) * (config.layers * (linear + attention) + heads)
 
 
-def replaced_tokens_flops(
-    config: Configuration, generator: Configuration, lengths: np.ndarray, predictions: int
-) -> int:
-    """Count the operations of the matrix products of a step of a generator and of a model that finds its tokens."""
-    tokens = int(lengths.sum())
-    width = config.hidden
-    projection = 2 * tokens * width * generator.hidden
-    words = 2 * predictions * width * (generator.hidden + config.vocabulary)
-    detector = 2 * tokens * width * (width + 1)
-    layers = step_flops(config, lengths, 0, next_sentence=False) + step_flops(
-        generator, lengths, 0, next_sentence=False
-    )
-    return layers + (1 + BACKWARD) * (projection + words + detector)
-
-
 def elmo_step_flops(config: ElmoConfiguration, lengths: np.ndarray, predictions: int) -> int:
     """Count the operations of the matrix products of a step of an ELMo's two networks, forward and backward."""
     gates = 4 * config.cells * (config.width + config.width)

@@ -29,39 +29,29 @@ class HeldOut:
     """None where the objective has no next sentences."""
     nsp_accuracy: float | None
     """None where the objective has no next sentences."""
-    rtd_loss: float | None
-    """Mean over all tokens, in nats; None where the objective finds no replaced tokens."""
-    rtd_accuracy: float | None
-    """Share of the tokens that are rightly called original or replaced; None as for `rtd_loss`."""
     tokens: int
     """Number of predicted tokens."""
     pairs: int | None
     """Number of predicted next sentences."""
 
     @classmethod
-    def of(cls, sums: Sums, further: str = "nsp") -> HeldOut:
-        """Compute the figures from the sums over all batches and all processes.
-
-        `further` names what was predicted beside tokens: see `Objective.further`.
-        """
-        loss, count, correct, further_loss, further_count, further_correct = (value.item() for value in sums)
+    def of(cls, sums: Sums) -> HeldOut:
+        """Compute the figures from the sums over all batches and all processes."""
+        loss, count, correct, nsp_loss, pairs, nsp_correct = (value.item() for value in sums)
         if not count:
             raise Undefined(
                 "No held-out token was predicted: the vocabulary knows no word of the sequences that were made of the "
                 "held-out text. Give more text with --held-out."
             )
         mean = loss / count
-        figures: dict[str, float | None] = dict.fromkeys(("nsp_loss", "nsp_accuracy", "rtd_loss", "rtd_accuracy"))
-        if further_count:
-            figures[f"{further}_loss"] = further_loss / further_count
-            figures[f"{further}_accuracy"] = further_correct / further_count
         return cls(
             mlm_loss=mean,
             perplexity=math.inf if mean > _LARGEST_EXPONENT else math.exp(mean),
             mlm_accuracy=correct / count,
-            **figures,
+            nsp_loss=nsp_loss / pairs if pairs else None,
+            nsp_accuracy=nsp_correct / pairs if pairs else None,
             tokens=int(count),
-            pairs=int(further_count) if further == "nsp" and further_count else None,
+            pairs=int(pairs) if pairs else None,
         )
 
 

@@ -59,18 +59,17 @@ class LogWindow:
         settings = self._settings
         model = self._model
         seconds = time.monotonic() - self._began
-        loss, count, correct, further_loss, further_count, further_correct = self.pending
+        loss, count, correct, nsp_loss, pairs, nsp_correct = self.pending
         lengths = np.concatenate(self._lengths)
         scale = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others' shares
         flops = scale * model.step_flops(lengths, 0, next_sentence=model.objective.next_sentence)
         flops += model.step_flops(lengths[:0], int(count - self._earlier_tokens), next_sentence=False)
         mlm_loss = loss / count
         figures: dict[str, Any] = {"loss": mlm_loss, "mlm_loss": mlm_loss, "mlm_accuracy": correct / count}
-        if further_count:
-            further = model.objective.further
-            figures[f"{further}_loss"] = further_loss / further_count
-            figures[f"{further}_accuracy"] = further_correct / further_count
-            figures["loss"] += model.further_weight * figures[f"{further}_loss"]
+        if pairs:
+            figures["nsp_loss"] = nsp_loss / pairs
+            figures["nsp_accuracy"] = nsp_correct / pairs
+            figures["loss"] += figures["nsp_loss"]
         figures["lr"] = settings.lr_at(done - 1)
         figures["sequences_per_second"] = self._steps * settings.batch_size / seconds
         figures["tokens_per_second"] = scale * float(lengths.sum()) / seconds

@@ -44,8 +44,6 @@ class TrainingLoop:
     held_out: InstancesByLength | None = None
     export: Callable[[int], None] = lambda step: None
     """Exports the model of a step."""
-    describe: Callable[[int], str] = lambda step: "{}"
-    """Describes the model of a step in DeepSpeed's own files: see `conversion.description`."""
     report: Callable[[int, Mapping[str, Any]], None] = lambda step, figures: None
     """Receives each line of the log."""
     kernels: Any = None
@@ -55,7 +53,7 @@ class TrainingLoop:
         engine = self.engine
         check_shared(self.settings.batch_size, engine.world)
         self.log = self.folder / "log.jsonl"
-        self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep, shares=self.plan.shares)
+        self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep)
         self.feed = Feed(self.settings, self.instances, engine.rank, engine.world)
         self.model.casts_together = engine.stage == 0 and engine.device.type == "cuda"
 
@@ -121,8 +119,8 @@ class TrainingLoop:
         stop.
         """
         tokens = sum(part.tokens_to_predict for part in parts)
-        further = sum(part.further_predictions(self.model.objective) for part in parts)
-        all_tokens, all_further, stops = self.engine.summed(tokens, further, float(stop_here))
+        pairs = sum(part.next_sentences_to_predict for part in parts)
+        all_tokens, all_pairs, stops = self.engine.summed(tokens, pairs, float(stop_here))
         if not all_tokens:
             raise DataError(f"Step {step + 1} has no token to predict: the vocabulary knows no word of this text.")
         total: Sums | None = None
@@ -130,7 +128,7 @@ class TrainingLoop:
             dropout = Dropout(self.settings.seed, step, self.engine.rank, number)
             sums: Sums = self.engine(self._batch(part, dropout))
             # The loss is the mean over the whole batch, not over this process's part of it.
-            loss = sums.loss(int(all_tokens), int(all_further), self.model.further_weight)
+            loss = sums.loss(int(all_tokens), int(all_pairs))
             self.engine.backward(loss, last=number + 1 == len(parts))
             total = sums.detached() if total is None else total.plus(sums.detached())
         self.engine.step(step, self.settings.lr_at(step))
@@ -154,7 +152,7 @@ class TrainingLoop:
         self.engine.module.eval()
         sums = summed(self.engine, map(self._batch, parts))
         self.engine.module.train()
-        figures = dataclasses.asdict(HeldOut.of(self._over_all_processes(sums), self.model.objective.further))
+        figures = dataclasses.asdict(HeldOut.of(self._over_all_processes(sums)))
         self._write(step, {f"held_out_{name}": value for name, value in figures.items() if value is not None})
 
     def _export(self, step: int) -> None:
@@ -174,7 +172,7 @@ class TrainingLoop:
     def _save(self, step: int, pending: tuple[float, ...]) -> None:
         if not all(map(math.isfinite, pending)):  # of steps after the last line of the log
             raise self._divergence(step)
-        self.checkpoints.save(step, self.facts, self.engine, lambda: self.describe(step), pending=pending)
+        self.checkpoints.save(step, self.facts, self.engine, pending=pending)
 
     def _write(self, step: int, figures: Mapping[str, Any]) -> None:
         """Write a line of the log; raise a `FitError` if the training has diverged."""

@@ -1,8 +1,9 @@
-"""The model of a pre-training: a BERT with the heads of its objective."""
+"""The model of a BERT's pre-training."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, final
 
 import numpy as np
@@ -19,9 +20,10 @@ from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training import cross_entropy
 from benchrunner_bert.pretraining.training.flops import step_flops
 from benchrunner_bert.pretraining.training.sums import Sums
-from benchrunner_bert.pretraining.training.trained_bert import NO_POOLER, TrainedBert
+from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 from benchrunner_bert.token_head import PUBLISHED, TokenHead
 from benchrunner_bert.tokenizer import BertTokenizer
+from benchrunner_bert.weight_names import published_weights
 
 _PUBLISHED_HEADS = {
     **{f"tokens.{ours}": published for ours, published in PUBLISHED.items()},
@@ -29,6 +31,7 @@ _PUBLISHED_HEADS = {
 }
 """Our module -> the published module."""
 
+_NO_POOLER = "Its objective trains no pooler, so the files have none: fine-tuning draws a new pooler."
 _LOOKS_LEFT = (
     "**Its attention looks left only.** config.json says so twice: `attention_direction` is benchrunner's key,",
     "`is_decoder` is transformers'. A library that knows neither would ignore the restriction and compute another",
@@ -47,7 +50,7 @@ _RESTRICTIONS: Mapping[Direction, tuple[str, ...]] = {"left-to-right": _LOOKS_LE
 
 
 @final
-class PretrainingModel(TrainedBert):
+class PretrainingModel(TrainedModel):
     """A BERT with the heads of its objective."""
 
     def __init__(self, bert: Bert, objective: Objective) -> None:
@@ -80,6 +83,25 @@ class PretrainingModel(TrainedBert):
         if self.next_sentence is not None:
             draw_modules(self.next_sentence, self.config, source)
 
+    def casting(self) -> AbstractContextManager[None]:
+        return self.bert.cast_together() if self.casts_together else super().casting()
+
+    @property
+    def config(self) -> Configuration:
+        return self.bert.config
+
+    @property
+    def tokenizer(self) -> BertTokenizer:
+        return self.bert.tokenizer
+
+    @property
+    def size(self) -> str:
+        return f"{self.config.layers} layers, {self.config.hidden} wide, {self.config.heads} heads"
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return ("benchrunner", "bert")
+
     def sums(self, batch: PretrainingBatch) -> Sums:
         hidden = self.bert(batch.flat)
         loss, correct = cross_entropy.summed(self.logits(self.tokens, hidden[batch.positions]), batch.labels)
@@ -99,7 +121,9 @@ class PretrainingModel(TrainedBert):
 
     def published(self) -> Iterator[tuple[str, torch.Tensor]]:
         # Without next sentences nothing trains the pooler. It is left out, and fine-tuning draws one from its seed.
-        yield from self.published_encoder(pooler=self.objective.next_sentence)
+        for name, weight in published_weights(self.bert).items():
+            if self.objective.next_sentence or not name.startswith("pooler."):
+                yield f"bert.{name}", weight
         modules = dict(self.named_modules())
         for ours, published in _PUBLISHED_HEADS.items():
             if ours in modules:
@@ -115,11 +139,11 @@ class PretrainingModel(TrainedBert):
 
     def introduction(self) -> Iterator[str]:
         objective = self.objective
-        yield self.opening()
+        yield f"A BERT of {self.config.layers} layers, {self.config.hidden} wide, pre-trained by benchrunner on"
         yield f"{objective.about}. To fine-tune and compare it: `benchrunner compare FOLDER --tasks ...`."
         if objective.architecture:
             yield f"In transformers it is a `{objective.architecture}`, whose losses are those it was trained with."
         if objective.direction in _RESTRICTIONS:
             yield from ("", *_RESTRICTIONS[objective.direction])
         if not objective.next_sentence:
-            yield from ("", NO_POOLER)
+            yield from ("", _NO_POOLER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,17 +22,6 @@ _MANY = 2048
 """Number of rows from which `rounding` gives its largest multiple, 64."""
 
 
-class ModelConfiguration(Protocol):
-    """Configuration of a model of any architecture."""
-
-    @property
-    def vocabulary(self) -> int:
-        """Number of tokens in the vocabulary."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Give the content of config.json, with `model_type`."""
-
-
 class TrainedModel(nn.Module, ABC):
     """An encoder with the heads of its objective."""
 
@@ -43,15 +32,6 @@ class TrainedModel(nn.Module, ABC):
     """Precision of matrix products: `Settings.precision`."""
     casts_together: bool = False
     """Whether one kernel casts the weights of all layers: see `Encoder.cast_together`. Not at ZeRO's stages 1 to 3."""
-    further_weight: float = 1.0
-    """Weight of the loss of what is predicted beside tokens."""
-    generator_share: float = 0.0
-    """Width of the generator as a share of the model's; 0 without a generator."""
-
-    @property
-    @abstractmethod
-    def config(self) -> ModelConfiguration:
-        """The configuration of the encoder."""
 
     @property
     @abstractmethod

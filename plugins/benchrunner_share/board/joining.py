@@ -10,7 +10,7 @@ from typing import final
 
 from benchrunner import ACCURACY, RequestError, Score, Task, Term, UnknownName
 from benchrunner.results import CellResult, Result, Study, cells, compared, comparison, contrasts
-from benchrunner_board.receiving import Accepted
+from benchrunner_share.board.receiving import Accepted
 
 COST = "time of all fits"
 """The quantity of cost that every shared folder claims."""

@@ -11,7 +11,7 @@ from sealed_data import answered, gold, owner, sender
 
 from benchrunner import RequestError, UnknownName
 from benchrunner.results import Runner
-from benchrunner_board.building import Built, Wishes, build_board
+from benchrunner_share.board.building import Built, Wishes, build_board
 from benchrunner_share.share import share_study
 
 RIGHT = {"lab/good": 16, "lab/fair": 10}

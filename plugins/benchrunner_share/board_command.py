@@ -57,7 +57,7 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the site, and list the folders that were refused."""
-    from benchrunner_board.building import Wishes, build_board
+    from benchrunner_share.board.building import Wishes, build_board
 
     options, output = command_line.options, command_line.output
     arguments.runs = None

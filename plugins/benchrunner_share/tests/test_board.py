@@ -17,9 +17,9 @@ from shared_folders import SharedFolder
 
 from benchrunner import RequestError
 from benchrunner.results import comparison
-from benchrunner_board.building import Built, Wishes, build_board
-from benchrunner_board.joining import entries_of
-from benchrunner_board.receiving import Accepted, received
+from benchrunner_share.board.building import Built, Wishes, build_board
+from benchrunner_share.board.joining import entries_of
+from benchrunner_share.board.receiving import Accepted, received
 from benchrunner_share.private_texts import Private
 from benchrunner_share.verifying.data_checks import own_runners
 from benchrunner_share.verifying.verify import verified_study
@@ -108,7 +108,7 @@ def test_hostile_folders_are_refused_and_stop_nothing(folders: Folders, tmp_path
 def test_names_and_systems_of_a_folder_are_limited(
     limit: str, reason: str, folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"benchrunner_board.receiving.{limit}", 0)
+    monkeypatch.setattr(f"benchrunner_share.board.receiving.{limit}", 0)
     with pytest.raises(RequestError, match=reason):
         build(folders, folders.results, tmp_path / "site")
 
@@ -227,7 +227,7 @@ def test_equal_folders_give_equal_bytes(folders: Folders, site: Path, tmp_path: 
 def test_metadata_is_that_of_the_shared_folders(folders: Folders, site: Path) -> None:
     for path in (folders.results / "folder-0").rglob("*"):
         name = path.relative_to(folders.results)
-        if path.is_file() and name.parts[1] in ("model_cards", "every_eval_ever"):
+        if path.is_file() and name.parts[1] in ("hub", "every_eval_ever"):
             assert (site / "metadata" / name).read_bytes() == path.read_bytes()
     assert list((site / "metadata").rglob("*.json"))
 

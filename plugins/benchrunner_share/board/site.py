@@ -8,10 +8,10 @@ from typing import Any
 
 from benchrunner.engine import decoding
 from benchrunner.results import comparison
-from benchrunner_board.board import Board
-from benchrunner_board.feed import atom
-from benchrunner_board.pages import Pages
-from benchrunner_board.receiving import Accepted
+from benchrunner_share.board.board import Board
+from benchrunner_share.board.feed import atom
+from benchrunner_share.board.pages import Pages
+from benchrunner_share.board.receiving import Accepted
 from benchrunner_share.private_texts import Private
 
 MARK = "board.json"

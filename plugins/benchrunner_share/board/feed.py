@@ -6,8 +6,8 @@ from datetime import datetime
 from urllib.parse import quote
 from xml.etree import ElementTree as xml
 
-from benchrunner_board.board import Board
-from benchrunner_board.receiving import Accepted
+from benchrunner_share.board.board import Board
+from benchrunner_share.board.receiving import Accepted
 
 NAMESPACE = "http://www.w3.org/2005/Atom"
 MOST_ENTRIES = 50

@@ -9,11 +9,11 @@ from typing import final
 
 from benchrunner import Task
 from benchrunner.results import Result
-from benchrunner_board.joining import Entry
-from benchrunner_board.receiving import Accepted, Refused
+from benchrunner_share.board.joining import Entry
+from benchrunner_share.board.receiving import Accepted, Refused
 from benchrunner_share.documents.derived_files import derived_files, file_names
 
-METADATA = ("model_cards/", "every_eval_ever/")
+METADATA = ("hub/", "every_eval_ever/")
 """Folders of a shared folder whose files the site has, too."""
 
 

@@ -11,22 +11,17 @@ from urllib.parse import quote
 from benchrunner import BenchrunnerError, Task
 from benchrunner.engine import first_line
 from benchrunner.results import CellResult, Result, comparison
-from benchrunner_board.board import Board
-from benchrunner_board.differing import Differing, differing_rows
-from benchrunner_board.joining import Entry
-from benchrunner_report.drawings.study_charts import mean_rank_card
-from benchrunner_report.fit_figures import shown_recipe
-from benchrunner_report.gathering import duration
-from benchrunner_report.pages import inside, page_environment
-from benchrunner_report.table import Table, table_of
-from benchrunner_report.visible_text import visible
+from benchrunner_report import Disagreement, StudyTable, mean_rank_card, page_environment, visible
+from benchrunner_share.board.board import Board
+from benchrunner_share.board.differing import differing_rows, given_answers
+from benchrunner_share.board.joining import Entry
 from benchrunner_share.documents import statements
 from benchrunner_share.private_texts import Private
 
 LONGEST_TEXT = 400
 """Most characters of a text on a page, such as the reason of a lost fit."""
-SCRIPTS = ("page.js", "board.js")
-STYLES = ("report.css", "board.css")
+MOST_ROWS = 40
+"""Largest number of rows of a task on its page."""
 
 
 @final
@@ -57,9 +52,8 @@ class Pages:
             return visible(private.without_known(text), LONGEST_TEXT)
 
         self._board = board
-        self._environment = page_environment("benchrunner_board", "benchrunner_report", shown=shown)
-        self._environment.filters |= {"duration": duration, "recipe": shown_recipe, "address": quote}
-        self._inside = inside(self._environment, STYLES, SCRIPTS)
+        styles, scripts = ["report.css", "board.css"], ["page.js", "board.js"]
+        self._environment = page_environment("benchrunner_share.board", styles, scripts, shown)
         self._marks = comparison.Marks.of(board.result)
 
     def index(self) -> str:
@@ -131,15 +125,10 @@ class Pages:
             task=task,
             scores=scores,
             majority=majority,
-            differing=self._differing(cells),
+            differing=_differing(cells),
+            most_rows=MOST_ROWS,
+            given_answers=given_answers,
         )
-
-    def _differing(self, cells: Sequence[CellResult]) -> Differing | str:
-        """Return the rows in which systems differ, or why there are none."""
-        try:
-            return differing_rows(cells, with_rows=self._board.with_rows)
-        except BenchrunnerError as reason:
-            return first_line(reason)
 
     def _score(self, result: Result, cell: CellResult, column: str, name: str) -> ShownScore:
         place = (cell.cell.system, column)
@@ -168,17 +157,24 @@ class Pages:
             keys={},
             links=_links(board, root),
             result=board.result,
-            **self._inside,
             **values,
         )
 
 
-def _table(result: Result | None) -> Table | None:
+def _table(result: Result | None) -> StudyTable | None:
     """Return the table of `compare`; mean ranks, averages and costs stand before the tasks, which may be many."""
     if result is None:
         return None
-    table = table_of(comparison.layout(result, comparison.NOTHING_PUBLISHED))
-    return table.led_by(1 + len(result.study.shown_columns()))
+    layout = comparison.layout(result, comparison.NOTHING_PUBLISHED)
+    return StudyTable.of(layout, first=1 + len(result.study.shown_columns()))
+
+
+def _differing(cells: Sequence[CellResult]) -> Disagreement | str:
+    """Return the rows in which systems differ, or why there are none."""
+    try:
+        return differing_rows(cells)
+    except BenchrunnerError as reason:
+        return first_line(reason)
 
 
 def _links(board: Board, root: str) -> Mapping[str, str]:

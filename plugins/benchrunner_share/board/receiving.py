@@ -110,7 +110,5 @@ def _check_is_fair(study: VerifiedStudy, runners: OwnRunners) -> None:
         fitting = cell.cell.fitting
         if cell.cell.method not in runners.plugins.methods:
             raise RequestError(f"its method {quoted(cell.cell.method)} is not installed here.")
-        if fitting.select_on_half:
-            raise RequestError("it scores one half of dev, and other systems all rows: share without --select-on-half.")
         if fitting.looks:
             raise RequestError("its restarts were added until a difference was clear: share a study without looks.")

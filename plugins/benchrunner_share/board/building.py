@@ -10,10 +10,10 @@ from typing import Any, final
 from benchrunner import RequestError, Workspace
 from benchrunner.engine import write_folder_atomically
 from benchrunner.results import Plugins, output_places
-from benchrunner_board.board import Board
-from benchrunner_board.joining import by_rank, check_splits, entries_of, joined, ranked_splits, tasks_of
-from benchrunner_board.receiving import Accepted, Refused, received
-from benchrunner_board.site import MARK, site_files
+from benchrunner_share.board.board import Board
+from benchrunner_share.board.joining import by_rank, check_splits, entries_of, joined, ranked_splits, tasks_of
+from benchrunner_share.board.receiving import Accepted, Refused, received
+from benchrunner_share.board.site import MARK, site_files
 from benchrunner_share.private_texts import Private
 from benchrunner_share.verifying.data_checks import own_runners
 

@@ -1,0 +1,90 @@
+"""Entry points: which plugins are installed, which of them a user wants, and which lack a library."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from importlib import metadata
+from pathlib import Path
+
+from benchrunner.errors import UnknownName
+from benchrunner.plugins.distributions import DISTRIBUTION
+
+GROUP = DISTRIBUTION
+CORE = "core"
+"""Name of the core's own entry point."""
+CHOICE = "BENCHRUNNER_PLUGINS"
+"""Environment variable that chooses plugins: `mine,other` means these alone, `no:ray,no:slurm` all but these."""
+
+
+def core_entry_point() -> metadata.EntryPoint:
+    """Return the entry point of the core's own methods, executor and commands."""
+    (point,) = metadata.distribution(DISTRIBUTION).entry_points.select(group=GROUP, name=CORE)
+    return point
+
+
+def entry_points(tell_damage: Callable[[str, Exception], None] = lambda name, error: None) -> list[metadata.EntryPoint]:
+    """List the entry points of all plugins but the core's, by name.
+
+    A distribution whose list of entry points is damaged brings none; `tell_damage` is told its name and the error.
+    """
+    points: dict[tuple[str, str], metadata.EntryPoint] = {}
+    for distribution in metadata.distributions():
+        try:
+            for point in distribution.entry_points.select(group=GROUP):
+                points.setdefault((point.name, point.value), point)  # one may be found twice, see `installed_version`
+        except Exception as error:  # of any distribution on this machine
+            tell_damage(Path(str(getattr(distribution, "_path", "a distribution"))).name, error)
+    points.pop((CORE, core_entry_point().value))
+    return [points[key] for key in sorted(points)]
+
+
+def missing_libraries(point: metadata.EntryPoint) -> list[str]:
+    """Name the libraries that a plugin lacks: those of the extra that its entry point names in brackets."""
+    missing = []
+    for text in (point.dist and point.dist.requires) or () if point.extras else ():
+        library, extra = re.match(r"[\w.-]+", text), re.search(r"extra == ['\"]([\w-]+)['\"]", text)
+        if library and extra and extra[1] in point.extras and not list(metadata.distributions(name=library[0])):
+            missing.append(library[0])
+    return missing
+
+
+def is_wanted(plugin: str) -> bool:
+    """Return whether the environment variable lets a plugin be used."""
+    words = _chosen()
+    wanted = [word for word in words if not word.startswith("no:")]
+    return f"no:{plugin}" not in words and (not wanted or plugin in wanted)
+
+
+def check_choice(plugins: Iterable[str]) -> None:
+    """Raise an `UnknownName` if the environment variable names a plugin that is not installed."""
+    known = list(plugins)
+    for word in _chosen():
+        name = word.removeprefix("no:")
+        if name not in known:
+            raise UnknownName("plugin", name, known, where=f"in {CHOICE}")
+
+
+def _chosen() -> list[str]:
+    return [word.strip() for word in os.environ.get(CHOICE, "").split(",") if word.strip()]
+
+
+def note_on_choice() -> str:
+    """Say that the environment variable leaves plugins out; an empty text if it does not."""
+    return f"{CHOICE}={','.join(_chosen())} leaves plugins out." if _chosen() else ""
+
+
+def note_on_libraries() -> str:
+    """Say which plugins lack a library, and how to install it; an empty text if none does."""
+    names, extras = list[str](), dict[str, list[str]]()
+    for point in entry_points():
+        if point.dist is not None and missing_libraries(point):
+            names.append(point.name)
+            extras.setdefault(point.dist.name, []).extend(point.extras)
+    if not names:
+        return ""
+    wanted = " ".join(f"'{name}[{','.join(own)}]'" for name, own in extras.items())
+    return (
+        f'Not used, because their libraries are not installed: {", ".join(names)}; "pip install {wanted}" brings them.'
+    )

@@ -1,0 +1,10 @@
+"""The public names of `benchrunner_report`, each with its module."""
+
+from benchrunner_report.disagreement import Disagreement as Disagreement
+from benchrunner_report.drawings.study_charts import mean_rank_card as mean_rank_card
+from benchrunner_report.gathering import gather as gather
+from benchrunner_report.grading import graded as graded
+from benchrunner_report.pages import page_environment as page_environment
+from benchrunner_report.rendering import rendered as rendered
+from benchrunner_report.table import StudyTable as StudyTable
+from benchrunner_report.visible_text import visible as visible

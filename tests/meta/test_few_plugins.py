@@ -1,0 +1,104 @@
+"""The core with a few plugins compares, submits and checks, and says what is left out."""
+
+from pathlib import Path
+
+import pytest
+
+import benchrunner_glue
+from benchrunner.command_line.main import main
+from benchrunner.plugins import entry_points
+from benchrunner.plugins.entry_points import note_on_libraries
+from benchrunner.results import discover
+
+BACKBONE = "bert/random-2/64"
+QUICK = ["--data", "data", "--quiet", "--device", "cpu", "--epochs", "1", "--max-length", "32", "--limit-train", "64"]
+
+
+@pytest.fixture
+def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choose GLUE, BERT, the boards and submissions, with data for RTE that has the official number of test rows."""
+    monkeypatch.setenv("BENCHRUNNER_PLUGINS", "glue,bert,leaderboards,submit")
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    rte = discover(extra=[("glue", benchrunner_glue)], installed=False).tasks.find("glue/rte")
+    assert rte.demo_files is not None
+    rte.demo_files(0, tmp_path / "data")
+    (test,) = tmp_path.glob("data/RTE/test.tsv")
+    head, *lines = test.read_text().splitlines()
+    assert rte.splits["test"].rows is not None
+    rows = [f"{number}\t{lines[number % len(lines)].split(chr(9), 1)[1]}" for number in range(rte.splits["test"].rows)]
+    test.write_text("\n".join([head, *rows]) + "\n")
+
+
+def called(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """Run a command; return its exit code and everything that it wrote, in one line."""
+    try:
+        code = main(words)
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    written = capsys.readouterr()
+    return code, " ".join((written.out + written.err).split())
+
+
+@pytest.mark.usefixtures("few")
+def test_a_few_plugins_compare_submit_and_check(capsys: pytest.CaptureFixture[str]) -> None:
+    code, written = called(capsys, "compare", BACKBONE, "--tasks", "rte", "--method", "finetune,majority", *QUICK)
+    assert code == 0 and f"{BACKBONE} (finetune)" in written, written
+    fill = ["--tasks", "rte", "--fill", "majority", "--out", "glue.zip"]
+    code, written = called(capsys, "submit", "glue", "--backbone", BACKBONE, *fill, *QUICK)
+    assert code == 0, written
+    code, written = called(capsys, "check", "glue.zip")
+    assert code == 0 and "glue" in written, written
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "rte", "--backbone", BACKBONE, "--method", "lora", *QUICK], "Known: finetune, majority."),
+        (["run", "rte", "--backbone", f"concat:{BACKBONE},{BACKBONE}", *QUICK], "makes one backbone of several"),
+        (["submit", "squad-1.1", "--backbone", BACKBONE, *QUICK], "squad"),
+        (["report", "first"], "there is no command 'report'."),
+    ],
+)
+def test_what_is_left_out_is_said(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, written = called(capsys, *words)
+    assert code == 2 and said in written, written
+    assert "BENCHRUNNER_PLUGINS=glue,bert,leaderboards,submit leaves plugins out." in written
+
+
+def test_the_core_alone_lists_and_diagnoses(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = [point.name for point in entry_points.entry_points()]
+    monkeypatch.setenv("BENCHRUNNER_PLUGINS", ",".join(f"no:{name}" for name in everything))
+    code, written = called(capsys, "list")
+    assert code == 0 and "tasks 0" in written and "finetune, majority" in written
+    code, written = called(capsys, "doctor")
+    assert code == 0 and "plugins: none" in written
+
+
+def test_an_unknown_plugin_cannot_be_chosen(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHRUNNER_PLUGINS", "gleu")
+    code, written = called(capsys, "list")
+    assert code == 2 and "There is no plugin 'gleu' in BENCHRUNNER_PLUGINS. Did you mean glue" in written
+
+
+def test_a_plugin_without_its_library_is_silent_until_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "far-1.0.dist-info"
+    info.mkdir()
+    needs = "Requires-Dist: absent-library>=2; extra == 'far'\nProvides-Extra: far\n"
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: far\nVersion: 1.0\n{needs}")
+    (info / "entry_points.txt").write_text("[benchrunner]\nfar = far_k [far]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "far" not in [plugin.name for plugin in discover().loaded]
+    code, written = called(capsys, "list")
+    assert code == 0 and "far" not in written
+    code, written = called(capsys, "run", "rte", "--backbone", BACKBONE, "--executor", "far-away")
+    assert code == 2 and note_on_libraries() in written, written
+    assert "their libraries are not installed: far; \"pip install 'far[far]'\" brings them" in note_on_libraries()
+    assert note_on_libraries() in called(capsys, "doctor")[1]

@@ -1,0 +1,55 @@
+"""Processor time of tests by folder, below a run's summary; BENCHRUNNER_TEST_TIMES names a file for each test's."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+_spent = Counter[str]()
+"""Test -> seconds of processor time, its fixtures and ended child processes included."""
+_last = [0.0]
+
+
+def _now() -> float:
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup() -> Generator[None, None, None]:
+    """Start the clock of a test, in the process that runs it."""
+    _last[0] = _now()
+    yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note the time of a test's set-up, call or tear-down in its report, which goes to the process that prints."""
+    report = yield
+    now = _now()
+    report.processor_time, _last[0] = now - _last[0], now
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up the times."""
+    _spent[report.nodeid] += getattr(report, "processor_time", 0.0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the time of each folder, the longest first."""
+    folders = Counter[str]()
+    for test, seconds in _spent.items():
+        parts = Path(test.partition("::")[0]).parts
+        folders["/".join(parts[: 2 if parts[0] == "tests" or parts[-2:-1] != ("tests",) else -2])] += seconds
+    if folders.total() >= 1:
+        terminalreporter.section("processor time by folder")
+        for folder, seconds in folders.most_common():
+            terminalreporter.write_line(f"{seconds:8.1f} s  {folder}")
+        terminalreporter.write_line(f"{folders.total():8.1f} s  in all")
+    if file := os.environ.get("BENCHRUNNER_TEST_TIMES"):
+        Path(file).write_text(json.dumps(dict(_spent.most_common()), indent=1), encoding="utf-8")
