@@ -37,26 +37,12 @@ class Sizes:
         return {"bytes": self.total, **self.of_kinds}
 
 
-Files = dict[str, "list[os.DirEntry[str]]"]
-"""Kind of content -> the files in a run's folder."""
-
-
-def files_of(folder: str | Path) -> Files:
-    """List the files of one run by what they hold."""
-    files: Files = {kind: [] for kind in dict.fromkeys((*KINDS.values(), OTHER))}
-    for entry in _entries(folder):
-        files[KINDS.get(entry.name, OTHER)] += _files(entry)
-    return files
-
-
 def sizes_of(folder: str | Path) -> Sizes:
-    """Measure the folder of one run."""
-    return sizes_of_files(files_of(folder))
-
-
-def sizes_of_files(files: Files) -> Sizes:
-    """Add the sizes of files. Files that vanish meanwhile count nothing."""
-    return Sizes({kind: sum(map(_size, entries)) for kind, entries in files.items()})
+    """Measure the folder of one run. Files that vanish meanwhile count nothing."""
+    sizes = dict.fromkeys((*KINDS.values(), OTHER), 0)
+    for entry in _entries(folder):
+        sizes[KINDS.get(entry.name, OTHER)] += _size(entry)
+    return Sizes(sizes)
 
 
 def size_text(size: int) -> str:
@@ -78,17 +64,10 @@ def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _files(entry: os.DirEntry[str]) -> list[os.DirEntry[str]]:
-    """List the files below an entry of a folder, or the entry itself. Links are not followed."""
-    if not entry.is_dir(follow_symlinks=False):
-        return [entry]
-    files = []
-    for inner in _entries(entry.path):
-        files += _files(inner)
-    return files
-
-
 def _size(entry: os.DirEntry[str]) -> int:
+    """Add the bytes of the files below an entry of a folder, or take those of the entry itself. Links are no files."""
+    if entry.is_dir(follow_symlinks=False):
+        return sum(map(_size, _entries(entry.path)))
     try:
         return entry.stat(follow_symlinks=False).st_size
     except OSError:

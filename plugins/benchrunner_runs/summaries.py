@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import datetime
 import functools
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import DamagedFile, PluginError, RequestError, UnknownName
-from benchrunner_runs.sizes import OTHER, Sizes, files_of, sizes_of_files
+from benchrunner import PluginError, RequestError, UnknownName
+from benchrunner_runs.sizes import Sizes, sizes_of
 
 if TYPE_CHECKING:
     from benchrunner import Task
-    from benchrunner.results import Plugins
+    from benchrunner.results import Plugins, Prediction, Record
 
 STATUSES = ("done", "diverged", "failed", "running", "unfinished")
 """Values of `RunSummary.status`. A running fit holds its folder's lock; an unfinished one was stopped."""
@@ -70,17 +69,16 @@ def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]
     """
     summaries, foreign, notes = list[RunSummary](), list[str](), list[str]()
     tasks = functools.cache(functools.partial(_task, plugins))
-    for folder in _folders(runs):
+    for path in sorted(runs.iterdir()) if runs.is_dir() else ():
+        if not path.is_dir() or path.name.startswith(".") or path.name in NOT_RUNS:
+            continue
+        if not (path / "fit.json").is_file():
+            foreign.append(path.name)
+            continue
         try:
-            summaries.append(_summary(folder, tasks))
-        except FileNotFoundError:
-            foreign.append(folder.name)
-        except (OSError, DamagedFile) as error:
-            notes.append(f"{folder.path} is damaged and left out ({error})")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            from benchrunner.engine import first_line
-
-            notes.append(f"{folder.path} is damaged and left out ({type(error).__name__}: {first_line(error)})")
+            summaries.append(_summary(path, tasks))
+        except (OSError, RequestError) as error:
+            notes.append(f"{path} is damaged and left out ({error})")
     if foreign:
         shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
         notes.append(f"no runs, and left out: {shown}")
@@ -96,88 +94,59 @@ def _task(plugins: Plugins, name: str) -> Task | None:
     return None if offer is None else offer.value
 
 
-def _folders(runs: Path) -> list[os.DirEntry[str]]:
-    """List the folders that may be runs."""
-    if not runs.is_dir():
-        return []
-    folders = []
-    with os.scandir(runs) as entries:
-        for entry in entries:
-            if entry.is_dir() and not entry.name.startswith(".") and entry.name not in NOT_RUNS:
-                folders.append(entry)
-    return sorted(folders, key=lambda entry: entry.name)
-
-
-def _summary(folder: os.DirEntry[str], tasks: Callable[[str], Task | None]) -> RunSummary:
-    """Read a run; raise a `FileNotFoundError` if the folder is no run.
-
-    Entries of folders are used instead of paths, because they remember the size and the date of a file.
-    """
+def _summary(path: Path, tasks: Callable[[str], Task | None]) -> RunSummary:
+    """Read a run."""
+    from benchrunner.engine import decoding
     from benchrunner.results import find_run
 
-    files = files_of(folder.path)
-    own = {entry.name: entry for entry in files[OTHER] if entry.path == f"{folder.path}{os.sep}{entry.name}"}
-    if "fit.json" not in own:
-        raise FileNotFoundError(folder.path)
-    fit, record = _json(own["fit.json"]), _json(own["record.json"]) if "record.json" in own else {}
-    is_running = not record and find_run(Path(), folder.path).is_in_use
-    metric, split, score = _headline(files["predictions"], fit["task"], tasks(fit["task"]))
-    ended = _date(own.get("record.json", own["fit.json"]))
+    folder = find_run(path.parent, str(path))
+    fit, record = folder.fit(), folder.record()
+    metric, split, score = _headline(folder.predictions(), folder.prediction_record, fit.task, tasks(fit.task))
+    written = path / ("fit.json" if record is None else "record.json")
+    date = datetime.datetime.fromtimestamp(written.stat().st_mtime, datetime.UTC)
+    status = "running" if record is None and folder.is_in_use else "unfinished"
     return RunSummary(
-        id=folder.name,
-        task=str(fit["task"]),
-        backbone=str(fit["backbone"]),
-        method=str(fit["method"]),
-        recipe=fit["recipe"],
-        seed=int(fit["seed"]),
-        status=str(record["status"]) if record else "running" if is_running else "unfinished",
-        reason=str(record.get("reason", "")),
+        id=fit.id,
+        task=fit.task,
+        backbone=fit.backbone,
+        method=fit.method,
+        recipe=decoding.as_json(fit.recipe),
+        seed=fit.seed,
+        status=status if record is None else record.status,
+        reason="" if record is None else record.reason,
         metric=metric,
         split=split,
         score=score,
-        date=datetime.datetime.fromtimestamp(ended, datetime.UTC).isoformat(timespec="seconds"),
-        seconds=record.get("timings", {}).get("seconds"),
-        sizes=sizes_of_files(files),
+        date=date.isoformat(timespec="seconds"),
+        seconds=None if record is None else record.timings.get("seconds"),
+        sizes=sizes_of(path),
     )
 
 
-def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -> tuple[str, str, float | None]:
+def _headline(
+    predictions: Iterable[tuple[Prediction, float, Path]],
+    record_of: Callable[[str], Record | None],
+    name: str,
+    task: Task | None,
+) -> tuple[str, str, float | None]:
     """Return metric, split and value of the newest prediction of the first dev split; one of all rows comes first.
 
     For a task that is not installed, this is the first metric of the newest prediction with scores.
     """
-    from benchrunner.results import Prediction
-
-    homes: dict[str, dict[str, os.DirEntry[str]]] = {}
-    for file in files:
-        homes.setdefault(file.path.removesuffix(file.name), {})[file.name] = file
     newest = (False, float("-inf"))
     headline: tuple[str, str, float | None] = ("", "", None)
-    for home in homes.values():
-        if "record.json" not in home:
-            continue
-        prediction = Prediction(**_json(home["prediction.json"]))
-        split = prediction.split
-        is_wanted = prediction.task == name and (task is None or split in task.named("dev")[:1])
-        order = (prediction.limit_dev is None, _date(home["record.json"]))
+    for prediction, date, home in predictions:
+        is_wanted = prediction.task == name and (task is None or prediction.split in task.named("dev")[:1])
+        order = (prediction.limit_dev is None, date)
         if not is_wanted or order <= newest:
             continue
-        scores = _json(home["record.json"])["scores"]
-        if scores:
+        record = record_of(home.name)
+        if record is not None and record.scores:
             newest = order
-            metric = next(iter(scores)) if task is None else task.metrics[0].name
-            headline = (metric, split, scores[metric]["value"]) if metric in scores else ("", "", None)
+            metric = next(iter(record.scores)) if task is None else task.metrics[0].name
+            score = record.scores.get(metric)
+            headline = ("", "", None) if score is None else (metric, prediction.split, score.value)
     return headline
-
-
-def _date(entry: os.DirEntry[str]) -> float:
-    return entry.stat(follow_symlinks=False).st_mtime
-
-
-def _json(entry: os.DirEntry[str]) -> dict[str, Any]:
-    from benchrunner.engine import seals
-
-    return seals.read_sealed(entry.path, "")
 
 
 def chosen_runs(

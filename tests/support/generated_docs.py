@@ -18,6 +18,7 @@ import benchrunner
 import benchrunner.engine
 import benchrunner.results
 import benchrunner_bert
+import benchrunner_files
 import benchrunner_kit.testing
 import benchrunner_report
 import benchrunner_submit
@@ -195,6 +196,11 @@ def models() -> str:
     return _listed(benchrunner_bert)
 
 
+def guesses() -> str:
+    """List the names for plugins that write task files."""
+    return _listed(benchrunner_files)
+
+
 def _listed(public: ModuleType) -> str:
     """List public names with the first line of their documentation."""
     rows: list[tuple[str, ...]] = []
@@ -220,7 +226,7 @@ def _names(public: ModuleType) -> str:
 def core_modules() -> dict[str, Path]:
     """List the modules that have public names, or define them, by their dotted names."""
     known = modules(CORE)
-    for plugin in (benchrunner_kit, benchrunner_submit, benchrunner_report, benchrunner_bert):
+    for plugin in (benchrunner_kit, benchrunner_submit, benchrunner_report, benchrunner_bert, benchrunner_files):
         known |= modules(Path(str(plugin.__file__)).parent)
     return known
 
@@ -317,7 +323,7 @@ PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
         *(commands, computing, tasks, recipes, columns, options, pretraining, protocols, ray, slurm, speed, hooks),
-        *(surface, engine, results, testing, submissions, reports, models, packages, roots, drawing),
+        *(surface, engine, results, testing, submissions, reports, models, guesses, packages, roots, drawing),
     )
 }
 

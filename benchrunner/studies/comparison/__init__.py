@@ -1,7 +1,7 @@
 """Comparisons: the table of a study with published figures beside ours, its legend and its conclusion in words."""
 
 from benchrunner.fits.cost import Cost, prefixed
-from benchrunner.leaderboards.published_choice import PublishedChoice
+from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.formats import as_text
 from benchrunner.studies.comparison.json_values import as_json, series
@@ -20,6 +20,7 @@ __all__ = [
     "Shown",
     "as_json",
     "as_text",
+    "choose_published",
     "conclusions",
     "layout",
     "prefixed",

@@ -284,9 +284,7 @@ def cost_rows(result: Result) -> Iterator[Row]:
     for cost in result.costs:
         quantities[cost.quantity, cost.unit][cost.system] = ("", cost.text or ABSENT, cost.interval_text, "")
     for (quantity, unit), of_systems in quantities.items():
-        figures = []
-        for system in result.study.names:
-            figures.append(of_systems.get(system, absent))
+        figures = [of_systems.get(system, absent) for system in result.study.names]
         yield Row(quantity, unit, "", tuple(figures), "", {"cost": quantity}, ())
 
 

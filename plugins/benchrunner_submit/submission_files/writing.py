@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -35,29 +32,8 @@ def write_answers(
     unless the manifest is given.
     """
     path = submission_path(board, path)
-    with turn_at(path):
-        write_with_manifest(board, answers, path, counts=counts)
+    write_with_manifest(board, answers, path, counts=counts)
     return path
-
-
-@contextmanager
-def turn_at(path: Path) -> Iterator[None]:
-    """Let only one process at a time write a submission, with its manifest, at a path; no file is left for this.
-
-    It takes less than a second: where the file system has no such locks, nobody waits.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        handle = os.open(path.parent, os.O_RDONLY)
-    except OSError:  # a folder that cannot be listed
-        yield
-        return
-    try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def write_with_manifest(
@@ -70,8 +46,7 @@ def write_with_manifest(
 ) -> Manifest:
     """Write the archive or folder at the path that `submission_path` chose, and its manifest; return the manifest.
 
-    `missing` are the files that were left out, with the reasons. Another process may write to the same place: call this
-    inside `turn_at`.
+    `missing` are the files that were left out, with the reasons.
     """
     files = _contents(board, answers, counts or {})
     try:

@@ -22,7 +22,7 @@ from benchrunner.results import (
 )
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import Manifest
-from benchrunner_submit.submission_files.writing import submission_path, turn_at, write_with_manifest
+from benchrunner_submit.submission_files.writing import submission_path, write_with_manifest
 from benchrunner_submit.submissions import gaps
 from benchrunner_submit.submissions.submission_answers import (
     answers,
@@ -141,11 +141,9 @@ def _written_and_checked(
     if not has_official_rows:
         for item in board.files:
             counts[item.name] = len(values[item.pair].values)
-    with turn_at(path):
-        manifest = write_with_manifest(board, values, path, counts=counts, missing=missing)
-        checked_by = None if has_official_rows else manifest
-        faults = tuple(find_faults(board, path, manifest=checked_by, tables=tables))
-    return manifest, faults
+    manifest = write_with_manifest(board, values, path, counts=counts, missing=missing)
+    checked_by = None if has_official_rows else manifest
+    return manifest, tuple(find_faults(board, path, manifest=checked_by, tables=tables))
 
 
 def _check_source(
