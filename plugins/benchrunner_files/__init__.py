@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner import hookimpl
+from benchrunner import hookimpl, named_by_stub
 
 if TYPE_CHECKING:
     from benchrunner.results import Plugins
 
-__all__ = ["read_value"]
+__getattr__, __all__ = named_by_stub(__name__, __file__)
 
 
 @hookimpl

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write_task_file(arguments: argparse.Namespace) -> int:
     """Guess a task from a data file and write its TOML file; print what was guessed."""
-    from benchrunner_files.guessing import guessed
+    from benchrunner_files import guessed
 
     if arguments.kind != "task":
         raise RequestError(f"--from is for a task: 'benchrunner new task --from {arguments.data}'.")

@@ -1,0 +1,3 @@
+"""The public names of `benchrunner_files`, each with its module."""
+
+from benchrunner_files.guessing import guessed as guessed
