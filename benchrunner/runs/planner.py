@@ -21,7 +21,7 @@ from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import find_backbone
 from benchrunner.tasks.folds import rows_in_folds
-from benchrunner.tasks.row_sample import dev_rows, training_rows
+from benchrunner.tasks.row_sample import training_rows
 from benchrunner.tasks.task import Task
 from benchrunner.training.feature_cache import files_read_whole
 from benchrunner.workspace import Workspace
@@ -182,7 +182,7 @@ class Planner:
             self._check_columns(task, rows)
             settings = self.workspace.settings
             if split in task.named("dev"):
-                rows = dev_rows(rows, task, settings.limit_dev, settings.sample_dev)
+                rows = task.scored(rows, settings.limit_dev, settings.sample_dev)
             self._rows[key] = rows
         return self._rows[key]
 

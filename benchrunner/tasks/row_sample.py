@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from benchrunner.data.rows import Rows
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from benchrunner.metrics import Metric
     from benchrunner.parameters.recipes import Recipe
     from benchrunner.problems.problem import Problem
-    from benchrunner.tasks.task import Task
 
 
 def training_rows(rows: Rows, problem: Problem, recipe: Recipe, *, seed: int) -> Rows:
@@ -22,29 +20,7 @@ def training_rows(rows: Rows, problem: Problem, recipe: Recipe, *, seed: int) ->
     return limited_rows(rows, problem, recipe.limit_train, recipe.sample, seed=seed)
 
 
-def dev_rows(rows: Rows, task: Task, limit: int | None, sample: str) -> Rows:
-    """Give the rows of a dev split that are scored, the same for every fit, with a note that says so.
-
-    Groups of rows that a metric scores together, such as all answers to one question, are whole: the rows of a group
-    that the limit parts are left out.
-    """
-    limited = limited_rows(rows, task.problem, limit, sample, seed=0, option="--limit-dev")
-    if len(limited) == len(rows):
-        return rows
-    if task.folds:
-        raise RequestError(f"{task.name}: every row is answered where fits are cross-validated: leave --limit-dev out.")
-    chosen = limited
-    for metric in task.metrics:
-        if metric.of_groups:
-            chosen = _whole_groups(chosen, rows, metric, sample)
-    which = "the first" if sample == "first" else "a stratified sample of"
-    if len(chosen) < len(limited):
-        which = f"whole groups, {len(chosen):,} rows, among {which}"
-    note = f"scored on {which} {len(limited):,} of {len(rows):,} rows only (--limit-dev)"
-    return replace(chosen, notes=(*chosen.notes, note), limit=len(chosen))
-
-
-def _whole_groups(chosen: Rows, rows: Rows, metric: Metric, sample: str) -> Rows:
+def whole_groups(chosen: Rows, rows: Rows, metric: Metric, sample: str) -> Rows:
     """Leave out the rows of groups of which some rows were not chosen."""
     if sample != "first":
         raise RequestError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -18,6 +18,7 @@ from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.problems.problem import Problem
+from benchrunner.tasks.row_sample import limited_rows, whole_groups
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -262,6 +263,29 @@ class Task:
             with PluginCode(f"The check of the rows of {self.name}, split '{split}',"):
                 return self._checked(rows, self.splits[split], workspace)
         raise DataNotFound("\n".join([f"No data for {self.name}, split {split}:", *reasons]))
+
+    def scored(self, rows: Rows, limit: int | None, sample: str) -> Rows:
+        """Give the rows of a dev split that are scored, the same for every fit, with a note that says so.
+
+        Groups of rows that a metric scores together, such as all answers to one question, are whole: the rows of a
+        group that the limit parts are left out.
+        """
+        limited = limited_rows(rows, self.problem, limit, sample, seed=0, option="--limit-dev")
+        if len(limited) == len(rows):
+            return rows
+        if self.folds:
+            raise RequestError(
+                f"{self.name}: every row is answered where fits are cross-validated: leave --limit-dev out."
+            )
+        chosen = limited
+        for metric in self.metrics:
+            if metric.of_groups:
+                chosen = whole_groups(chosen, rows, metric, sample)
+        which = "the first" if sample == "first" else "a stratified sample of"
+        if len(chosen) < len(limited):
+            which = f"whole groups, {len(chosen):,} rows, among {which}"
+        note = f"scored on {which} {len(limited):,} of {len(rows):,} rows only (--limit-dev)"
+        return replace(chosen, notes=(*chosen.notes, note), limit=len(chosen))
 
     def divided(self, rows: Rows, count: int, parts: str, *, seed: int = 0) -> list[list[int]]:
         """Divide rows in `count` parts of nearly equal size, and return the numbers of the rows of each part.

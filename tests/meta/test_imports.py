@@ -26,7 +26,7 @@ def test_imports_go_one_way_between_the_packages() -> None:
 
 @pytest.mark.parametrize("package", (CORE, *PLUGINS), ids=lambda package: package.name)
 def test_no_modules_import_one_another(package: Path) -> None:
-    """Imports below TYPE_CHECKING and inside functions count: they would only hide a cycle."""
+    """Imports below TYPE_CHECKING, inside functions and by `import_module` count: they would only hide a cycle."""
     assert cycles(graph(imports(package))) == []
 
 

@@ -82,15 +82,16 @@ def named_imports(tree: ast.Module) -> Iterator[tuple[ast.stmt | ast.Call, str, 
 
 
 def imports(package: Path) -> Iterator[Import]:
-    """Read every import among the modules of a package, those below TYPE_CHECKING and inside functions included."""
+    """Read every import among the modules of a package, those below TYPE_CHECKING and inside functions included.
+
+    Calls of `import_module` count as statements do: see `named_imports`.
+    """
     known = modules(package)
     for module, file in known.items():
         tree = ast.parse(file.read_text(encoding="utf-8"))
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         inside = {node for function in functions for node in ast.walk(function)}
         for node, home, name in named_imports(tree):
-            if isinstance(node, ast.Call):
-                continue
             assert not getattr(node, "level", 0), f"{file}:{node.lineno}: a relative import"
             imported = f"{home}.{name}" if f"{home}.{name}" in known else home
             if imported in known and imported != module:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from benchrunner import ACCURACY, Choose, Classify, Recipe, Regress, RequestError, Rows, exact_match_of_groups
-from benchrunner.tasks.row_sample import dev_rows, stratified_sample, training_rows
+from benchrunner.tasks.row_sample import stratified_sample, training_rows
 from inline import QUICK, mood, runner
 
 LABELS = ["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]
@@ -95,14 +95,14 @@ def test_a_limit_of_dev_rows_cuts_no_group() -> None:
     questions = [0, 0, 1, 1, 1, 2, 2, 2, 2]
     rows = Rows(pa.table({"a": ["x"] * 9, "label": ["glad"] * 9, "question": questions}), "dev", list(range(9)))
     task = mood(metrics=(ACCURACY, exact_match_of_groups("question")))
-    chosen = dev_rows(rows, task, 8, "first")
+    chosen = task.scored(rows, 8, "first")
     assert chosen.table.column("question").to_pylist() == [0, 0, 1, 1, 1] and chosen.lines == [0, 1, 2, 3, 4]
     assert chosen.limit == 5
     assert chosen.notes == ("scored on whole groups, 5 rows, among the first 8 of 9 rows only (--limit-dev)",)
-    assert len(dev_rows(rows, mood(), 8, "first")) == 8
+    assert len(mood().scored(rows, 8, "first")) == 8
     other = Rows(rows.table.drop_columns("question"), "a split that the metric does not score")
-    assert len(dev_rows(other, task, 8, "first")) == 8
+    assert len(task.scored(other, 8, "first")) == 8
     with pytest.raises(RequestError, match="The first 1 rows hold no whole group of rows that exact_match scores"):
-        dev_rows(rows, task, 1, "first")
+        task.scored(rows, 1, "first")
     with pytest.raises(RequestError, match="parts the groups of rows of exact_match"):
-        dev_rows(rows, task, 8, "stratified")
+        task.scored(rows, 8, "stratified")

@@ -11,10 +11,8 @@ from benchrunner import Task
 from benchrunner.results import Result
 from benchrunner_share.board.joining import Entry
 from benchrunner_share.board.receiving import Accepted, Refused
+from benchrunner_share.documents.contents import README
 from benchrunner_share.documents.derived_files import derived_files, file_names
-
-METADATA = ("hub/", "every_eval_ever/")
-"""Folders of a shared folder whose files the site has, too."""
 
 
 @final
@@ -57,12 +55,9 @@ class Board:
         """Shared folder -> its files of metadata, which the verification has compared: name on the site -> text."""
         files = {}
         for folder in self.folders:
-            of_folder = {}
-            derived = folder.study.derived
-            if folder.study.content["samples"]:  # texts of rows stay in the shared folder
-                derived = derived_files({**folder.study.content, "samples": {}})
-            for name, text in derived.items():
-                if name.startswith(METADATA):
-                    of_folder[f"{self.homes[folder.name]}/{name}"] = text
-            files[folder.name] = of_folder
+            without_texts = {**folder.study.content, "samples": {}}  # texts of rows stay in the shared folder
+            derived = derived_files(without_texts)
+            del derived[README]
+            home = self.homes[folder.name]
+            files[folder.name] = {f"{home}/{name}": text for name, text in derived.items()}
         return files

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import final
 
 from benchrunner import ACCURACY, RequestError, Score, Task, Term, UnknownName
@@ -188,13 +189,17 @@ def _baseline(entries: Sequence[Entry], cells: Sequence[CellResult]) -> Iterator
 
 def by_rank(result: Result) -> Result:
     """Return a result whose systems stand in the order of their mean ranks, else of the mean of their figures."""
-    ranks = result.statistics.mean_ranks
-    order = dict[str, float]()
-    for name in result.study.names:
-        figures = [figure for (system, _), figure in result.figures.items() if system == name]
-        gains = [figure.gain(figure.mean.value) for figure in figures if figure.mean.value is not None]
-        order[name] = -sum(gains) / len(gains) if gains else math.inf
-        if name in ranks:
-            order[name] = ranks[name].mean
-    ordered = sorted(result.study.systems, key=lambda system: (order[system.name], system.name))
+    ordered = sorted(result.study.systems, key=lambda system: _order(system.name, result))
     return replace(result, study=replace(result.study, systems=tuple(ordered)), given_statistics=result.statistics)
+
+
+def _order(name: str, result: Result) -> tuple[bool, float, str]:
+    """Give the key of a system by which systems are sorted: those with a mean rank first, the best first."""
+    rank = result.statistics.mean_ranks.get(name)
+    if rank is not None:
+        return False, rank.mean, name
+    gains = []
+    for (system, _), figure in result.figures.items():
+        if system == name and figure.mean.value is not None:
+            gains.append(figure.gain(figure.mean.value))
+    return True, -fmean(gains) if gains else math.inf, name

@@ -23,12 +23,9 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
     scores = list(card_scores(content))
     files = {README: _readme(content, scores)}
     folders = file_names(score.backbone for score in scores)
-    answered = content["answered"]
-    version = content["benchrunner"]
-    url = content["url"]
     for backbone, folder in folders.items():
         own = [score for score in scores if score.backbone == backbone]
-        if results := eval_results(own, date=answered, url=url, version=version):
+        if results := eval_results(own, content):
             files[f"hub/{folder}/.eval_results/benchrunner.yaml"] = results
     for log in evaluation_logs(content):
         files[f"{LOGS}/{log.name}"] = log.text(content["samples"].get(log.backbone, {}).get(log.collection))
@@ -41,14 +38,7 @@ def evaluation_logs(content: Mapping[str, Any]) -> Iterator[every_eval_ever.Log]
     for score in card_scores(content):
         of_backbones.setdefault(score.backbone, []).append(score)
     for backbone, scores in of_backbones.items():
-        yield from every_eval_ever.logs(
-            backbone,
-            scores,
-            study=content["name"],
-            answered=content["answered"],
-            version=content["benchrunner"],
-            url=content["url"],
-        )
+        yield from every_eval_ever.logs(backbone, scores, content)
 
 
 def sample_names(content: Mapping[str, Any]) -> Iterator[str]:

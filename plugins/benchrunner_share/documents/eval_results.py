@@ -11,10 +11,11 @@ from typing import Any
 from benchrunner_share.documents.card_scores import CardScore
 
 
-def eval_results(scores: Iterable[CardScore], *, date: str, url: str | None, version: str) -> str:
+def eval_results(scores: Iterable[CardScore], content: Mapping[str, Any]) -> str:
     """Return a file of `.eval_results`: the headline metric on the first split of each task that the hub has.
 
-    Empty if no data is on the hub. Values are on the scale of tables, such as 91.2 for an accuracy of 0.912.
+    `content` is that of the study. Empty if no data is on the hub. Values are on the scale of tables, such as 91.2 for
+    an accuracy of 0.912.
     """
     import yaml
 
@@ -26,16 +27,18 @@ def eval_results(scores: Iterable[CardScore], *, date: str, url: str | None, ver
         key = (score.hub["repository"], score.hub["configuration"])
         if key not in known:
             known.add(key)
-            entries.append(_entry(score, score.hub, date=date, url=url, version=version))
+            entries.append(_entry(score, score.hub, content))
     text: str = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=10_000)
     return text if entries else ""
 
 
-def _entry(
-    score: CardScore, hub: Mapping[str, str | None], *, date: str, url: str | None, version: str
-) -> dict[str, Any]:
-    data_set = {"id": hub["repository"], "task_id": hub["configuration"] or "default"}
-    notes = f"{score.metric} on {hub['split']}, {score.method}, {score.remark}; benchrunner {version}"
-    entry: dict[str, Any] = {"dataset": data_set, "value": round(score.mean * score.scale, 6), "date": date}
-    source = {"source": {"url": url, "name": "Answers, verifiable by benchrunner"}} if url else {}
-    return entry | source | {"notes": notes}
+def _entry(score: CardScore, hub: Mapping[str, str | None], content: Mapping[str, Any]) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "dataset": {"id": hub["repository"], "task_id": hub["configuration"] or "default"},
+        "value": round(score.mean * score.scale, 6),
+        "date": content["answered"],
+    }
+    if content["url"]:
+        entry["source"] = {"url": content["url"], "name": "Answers, verifiable by benchrunner"}
+    about = f"{score.metric} on {hub['split']}, {score.method}, {score.remark}"
+    return entry | {"notes": f"{about}; benchrunner {content['benchrunner']}"}

@@ -75,16 +75,13 @@ class Log:
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def logs(
-    backbone: str, scores: Sequence[CardScore], *, study: str, answered: str, version: str, url: str | None
-) -> Iterator[Log]:
-    """Yield the scores of a backbone, one log for each suite. `answered` is the date and time of the newest answers."""
+def logs(backbone: str, scores: Sequence[CardScore], content: Mapping[str, Any]) -> Iterator[Log]:
+    """Yield the scores of a backbone, one log for each suite. `content` is that of the study."""
     suites = dict[str, list[CardScore]]()
     for score in scores:
         suites.setdefault(score.task.partition("/")[0], []).append(score)
     for suite, of_suite in suites.items():
-        content = _evaluation(suite, of_suite, study=study, answered=answered, version=version, url=url)
-        yield Log(backbone, suite, content)
+        yield Log(backbone, suite, _evaluation(suite, of_suite, content))
 
 
 def result_id(score: CardScore) -> str:
@@ -92,24 +89,25 @@ def result_id(score: CardScore) -> str:
     return f"{score.task}/{score.split}/{score.method}/{score.metric}"
 
 
-def _evaluation(
-    suite: str, scores: Sequence[CardScore], *, study: str, answered: str, version: str, url: str | None
-) -> dict[str, Any]:
+def _evaluation(suite: str, scores: Sequence[CardScore], content: Mapping[str, Any]) -> dict[str, Any]:
     backbone = scores[0].backbone
+    answered = content["answered"]
     seconds = f"{datetime.datetime.fromisoformat(answered).timestamp():.0f}"
     source: dict[str, Any] = {
-        "source_name": study,
+        "source_name": content["name"],
         "source_type": "evaluation_run",
         "source_organization_name": "not stated",
         "evaluator_relationship": "other",
     }
+    if content["url"]:
+        source["additional_details"] = {"answers": content["url"]}
     return {
         "schema_version": SCHEMA,
         "evaluation_id": f"{suite}/{backbone}/{seconds}",
         "evaluation_timestamp": answered,
         "retrieved_timestamp": seconds,
-        "source_metadata": source | ({"additional_details": {"answers": url}} if url else {}),
-        "eval_library": {"name": "benchrunner", "version": version},
+        "source_metadata": source,
+        "eval_library": {"name": "benchrunner", "version": content["benchrunner"]},
         "model_info": _model(backbone, scores[0].revision),
         "evaluation_results": [_result(score) for score in scores],
     }

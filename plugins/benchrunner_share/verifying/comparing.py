@@ -31,25 +31,35 @@ def value_differences(claimed: Any, computed: Any, place: tuple[str, ...]) -> It
     Figures are equal up to `TOLERANCE`. Keys and entries of lists are compared in their order.
     """
     if isinstance(claimed, Mapping) and isinstance(computed, Mapping):
-        for name in dict.fromkeys((*computed, *claimed)):
-            inner = claimed.get(name, _ABSENT), computed.get(name, _ABSENT)
-            yield from _inner_differences(*inner, (*place, str(name)))
-        if list(claimed) != list(computed) and claimed.keys() == computed.keys():
-            yield f"{_place(place)}: the entries stand in another order."
+        yield from _object_differences(claimed, computed, place)
     elif _are_comparable(claimed, computed):
-        for number, (claim, value) in enumerate(zip_longest(claimed, computed, fillvalue=_ABSENT), start=1):
-            name = _name(claim) or _name(value)
-            within = place[:-1] if name else place  # the name says what the list holds
-            name = name or f"number {number}"
-            if value is not _ABSENT and claim is not _ABSENT and _name(claim) != _name(value):
-                yield f"{_place((*within, name))} stands in the folder, where {_name(value)} is expected."
-            else:
-                yield from _inner_differences(claim, value, (*within, name))
+        yield from _list_differences(claimed, computed, place)
     elif not _equal(claimed, computed, is_figure=not FIGURES.isdisjoint(place)):
         yield f"{_place(place)}: {quoted(claimed)} in the folder, {quoted(computed)} computed here."
 
 
-def _inner_differences(claimed: Any, computed: Any, place: tuple[str, ...]) -> Iterator[str]:
+def _object_differences(
+    claimed: Mapping[str, Any], computed: Mapping[str, Any], place: tuple[str, ...]
+) -> Iterator[str]:
+    for key in dict.fromkeys((*computed, *claimed)):
+        yield from _entry_differences(claimed.get(key, _ABSENT), computed.get(key, _ABSENT), (*place, str(key)))
+    if list(claimed) != list(computed) and claimed.keys() == computed.keys():
+        yield f"{_place(place)}: the entries stand in another order."
+
+
+def _list_differences(claimed: list[Any], computed: list[Any], place: tuple[str, ...]) -> Iterator[str]:
+    """Yield the differences of two lists, entry by entry; an entry is named by what it is, or by its number."""
+    for number, (claim, value) in enumerate(zip_longest(claimed, computed, fillvalue=_ABSENT), start=1):
+        name = _name(claim) or _name(value)
+        at_entry = (*place[:-1], name) if name else (*place, f"number {number}")  # a name says what the list holds
+        is_exchanged = claim is not _ABSENT and value is not _ABSENT and _name(claim) != _name(value)
+        if is_exchanged:
+            yield f"{_place(at_entry)} stands in the folder, where {_name(value)} is expected."
+        else:
+            yield from _entry_differences(claim, value, at_entry)
+
+
+def _entry_differences(claimed: Any, computed: Any, place: tuple[str, ...]) -> Iterator[str]:
     """Yield the differences of one entry of an object or a list, which may be absent from one of the two."""
     if claimed is _ABSENT:
         yield f"{_place(place)}: not in the folder."

@@ -22,11 +22,8 @@ from benchrunner_share.verifying.rebuilding import checked_id, understood
 from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
 
 
-def check_files(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings) -> dict[str, str]:
-    """Add to the findings missing, changed and foreign files, and files that do not follow from the study.
-
-    Returns the texts of the files that follow from the study alone, by their names.
-    """
+def check_files(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings) -> None:
+    """Add to the findings missing, changed and foreign files, and files that do not follow from the study."""
     findings.differ_all(folder.other_entries)
     with understood(STUDY):
         derived = derived_files(content)
@@ -44,7 +41,6 @@ def check_files(folder: ReceivedFolder, content: Mapping[str, Any], findings: Fi
     for name in sorted(folder.names - expected - {MANIFEST}):
         findings.differ(f"{quoted(name, 120)} is no file that 'benchrunner share' writes for this study.")
     _check_list(folder, expected, findings)
-    return derived
 
 
 def _named_files(content: Mapping[str, Any]) -> Iterator[str]:

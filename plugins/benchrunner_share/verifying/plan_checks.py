@@ -43,10 +43,11 @@ def plan_differences(cell: cells.Cell, revision: str | None, runner: Runner) -> 
     grid = [_grid_place(point, cell.fitting) for point in cell.candidates]
     if cell.fitting.grid.size > 1 and grid != sorted(set(grid)):
         yield f"{place}: the grid points do not stand in the order of the grid, each once."
-    if cell.fitting.looks and fits[0].revision:
-        restarts = sorted(len(point.fits) for point in cell.candidates)
-        looks = cell.fitting.looks
-        if set(restarts[:-1]) - {looks[0]} or restarts[-1] not in looks:
+    looks = cell.fitting.looks
+    has_backbone = any(fit.revision for fit in fits)
+    if looks and has_backbone:
+        *of_others, of_selected = sorted(len(point.fits) for point in cell.candidates)
+        if set(of_others) - {looks[0]} or of_selected not in looks:  # later looks only at the selected grid point
             yield f"{place}: the numbers of restarts are not those of the looks {', '.join(map(str, looks))}."
     for point in cell.candidates:
         yield from _point_differences(point, cell, revision)

@@ -100,8 +100,6 @@ class VerifiedStudy:
     verification: Verification
     content: Mapping[str, Any]
     """The content of `study.json`."""
-    derived: Mapping[str, str] = field(default_factory=dict)
-    """The texts of the files that follow from the content alone, by their names."""
     cells: tuple[CellResult, ...] = ()
     """The cells that were computed again, with the answers of the selected restarts."""
     computations: Mapping[str, Computation] = field(default_factory=dict)
@@ -157,7 +155,7 @@ def _verified(
     kept: list[CellResult] | None = [] if keep_answers else None
     study = _RebuiltStudy(folder, content, data, fits, answers, findings, kept)
     figures = study.compare(StudyDocuments(claims, answers, runners.plugins))
-    derived = check_files(folder, content, findings)
+    check_files(folder, content, findings)
     verification = Verification(
         folder.path,
         claims.name,
@@ -172,9 +170,9 @@ def _verified(
         tuple(study.opened),
     )
     if kept is None:
-        return VerifiedStudy(verification, content, derived)
+        return VerifiedStudy(verification, content)
     computations = {name: answers.computation(fit) for name, fit in fits.items()}
-    return VerifiedStudy(verification, content, derived, tuple(kept), computations)
+    return VerifiedStudy(verification, content, tuple(kept), computations)
 
 
 def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings) -> dict[str, Fit]:
