@@ -28,7 +28,7 @@ def check(request: Request, processes: int) -> None:
     architecture, size = architectures.of_size(request.size)
     architecture.check(size, request.settings)
     check_shared(request.settings.batch_size, processes)
-    weights = architecture.weights(size, request.texts.vocabulary_size, request.settings)
+    weights = architecture.configuration(size, request.texts.vocabulary_size, request.settings).weights
     check_memory(f"A model of the size {request.size}", weights, bytes_each=_WEIGHT * processes)
     _check_batch(request.settings, processes)
     check_keys(request.deepspeed_options)
