@@ -72,11 +72,11 @@ def measured(asked: argparse.Namespace, config: Any, batches: list[list[Any]], s
     import numpy as np
     import torch
 
-    from benchrunner_bert.pretraining.training.flops import measured_peak, step_flops, utilisation
+    from benchrunner_bert.pretraining.training.flops import measured_peak, utilisation
 
     rows = [one for batch in batches[1:] for one in batch]
     predictions = sum(len(one.positions) for one in rows)
-    flops = step_flops(config, np.array([len(one.tokens) for one in rows]), predictions, next_sentence=False)
+    flops = config.step_flops(np.array([len(one.tokens) for one in rows]), predictions, next_sentence=False)
     peak = measured_peak(torch.device("cpu"), torch.bfloat16 if asked.precision == "bf16" else torch.float32)
     return {"rate": len(rows) / seconds, "utilisation": utilisation(flops, seconds, peak)}
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from benchrunner import CheckpointError, RequestError, read_json_object
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SIZES: Mapping[str, tuple[int, int]] = {
     "tiny": (2, 128),
@@ -21,6 +24,9 @@ SIZES: Mapping[str, tuple[int, int]] = {
 
 HEAD_SIZE = 64
 """Hidden size per attention head, in every released model."""
+
+BACKWARD = 2
+"""Products of the backward pass for each product of the forward pass: gradients of its input and of its weight."""
 
 _PUBLISHED_KEYS = {
     "vocabulary": "vocab_size",
@@ -130,6 +136,28 @@ class Configuration:
     def pooler_weights(self) -> int:
         """Number of weights of the pooler."""
         return self.hidden * (self.hidden + 1)
+
+    def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
+        """Count the operations of the matrix products of a step, forward and backward, over sequences without padding.
+
+        The count is what the model needs, not what a kernel computes: where attention looks one way only, the other
+        half does not count, and a layer that is computed twice to save memory counts once.
+        """
+        linear = 2 * int(lengths.sum()) * (4 * self.hidden**2 + 2 * self.hidden * self.inner)
+        attention = 2 * 2 * self.hidden * self._pairs(lengths)  # queries by keys, then probabilities by values
+        heads = 2 * predictions * (self.hidden**2 + self.hidden * self.vocabulary)
+        if next_sentence:
+            heads += 2 * len(lengths) * (self.hidden**2 + 2 * self.hidden)
+        return (1 + BACKWARD) * (self.layers * (linear + attention) + heads)
+
+    def _pairs(self, lengths: np.ndarray) -> int:
+        """Count the pairs (query, key) over which attention computes, in sequences of these lengths.
+
+        In a sequence of n tokens they are n * n pairs, or n * (n + 1) / 2 if a token attends to one direction only.
+        """
+        lengths = lengths.astype("int64")
+        pairs = lengths**2 if self.direction == "both" else lengths * (lengths + 1) // 2
+        return int(pairs.sum())
 
     @property
     def weights(self) -> int:

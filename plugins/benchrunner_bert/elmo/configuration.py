@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchrunner import CheckpointError, RequestError, read_json_object
+from benchrunner_bert.configuration import BACKWARD
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MODEL_TYPE = "elmo"
 """Value of `model_type` in config.json."""
@@ -65,6 +69,13 @@ class ElmoConfiguration:
         if fault := config._fault():
             raise CheckpointError(f"{path}: {fault}.")
         return config
+
+    def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool = False) -> int:
+        """Count the operations of the matrix products of a step of both networks, forward and backward."""
+        gates = 4 * self.cells * (self.width + self.width)
+        projection = self.cells * self.width if self.cells > self.width else 0
+        layers = 2 * 2 * int(lengths.sum()) * self.layers * (gates + projection)
+        return (1 + BACKWARD) * (layers + 2 * predictions * self.width * self.vocabulary)
 
     @property
     def weights(self) -> int:

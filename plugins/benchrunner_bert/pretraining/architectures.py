@@ -15,8 +15,6 @@ from benchrunner_bert.pretraining.objectives import OBJECTIVES, TWO_MODELS, name
 from benchrunner_bert.pretraining.settings import Settings
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from benchrunner_bert.pretraining.training.trained_model import TrainedModel
     from benchrunner_bert.tokenizer import BertTokenizer
 
@@ -42,7 +40,7 @@ class Architecture(ABC):
 
     def check(self, size: str, settings: Settings) -> None:
         """Raise a `RequestError` for a size or for settings that are not possible."""
-        self._check_size(size)
+        self.configuration(size, _ANY_VOCABULARY, settings)
         if settings.objective not in self.objectives:
             raise RequestError(
                 f"{self.name} does not learn the objective {settings.objective}; its choices are: "
@@ -50,22 +48,12 @@ class Architecture(ABC):
             )
 
     @abstractmethod
-    def _check_size(self, size: str) -> None: ...
-
-    @abstractmethod
-    def weights(self, size: str, vocabulary: int, settings: Settings) -> int:
-        """Reckon the number of weights of a size, without heads."""
+    def configuration(self, size: str, vocabulary: int, settings: Settings) -> Configuration | ElmoConfiguration:
+        """Build the configuration of a size; raise a `RequestError` for what is no size."""
 
     @abstractmethod
     def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
         """Draw a model with the heads of its objective."""
-
-    @abstractmethod
-    def step_flops(self, size: str, vocabulary: int, settings: Settings, lengths: np.ndarray, predictions: int) -> int:
-        """Count the operations of a step, forward and backward, over sequences without padding.
-
-        `predictions` is the number of predicted tokens, which a model of two directions predicts twice.
-        """
 
     @abstractmethod
     def about(self, config: Path, training: str) -> str:
@@ -84,21 +72,15 @@ class _Transformer(Architecture):
         self.objectives = objectives
         self.defaults = defaults or {}
 
-    def _check_size(self, size: str) -> None:
-        Configuration.of_size(size, _ANY_VOCABULARY)
-
-    def weights(self, size: str, vocabulary: int, settings: Settings) -> int:
-        return self._configuration(size, vocabulary, settings).weights
-
-    def _configuration(self, size: str, vocabulary: int, settings: Settings) -> Configuration:
+    def configuration(self, size: str, vocabulary: int, settings: Settings) -> Configuration:
         positions = max(_MINIMUM_POSITIONS, *settings.lengths)
-        config = Configuration.of_size(size, vocabulary)
+        config = named(settings.objective).configured(Configuration.of_size(size, vocabulary))
         return dataclasses.replace(config, positions=positions, deviation=settings.deviation)
 
     def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
         from benchrunner_bert.pretraining.training.model import PretrainingModel
 
-        config = self._configuration(size, tokenizer.size, settings)
+        config = self.configuration(size, tokenizer.size, settings)
         model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         if settings.positions == "waves":
             model.bert.embeddings.set_sinusoidal_positions()
@@ -106,13 +88,6 @@ class _Transformer(Architecture):
         model.bert.recomputes = settings.recompute
         model.precision = settings.precision
         return model
-
-    def step_flops(self, size: str, vocabulary: int, settings: Settings, lengths: np.ndarray, predictions: int) -> int:
-        from benchrunner_bert.pretraining.training.flops import step_flops
-
-        learned = named(settings.objective)
-        config = learned.configured(Configuration.of_size(size, vocabulary))
-        return step_flops(config, lengths, predictions, next_sentence=learned.next_sentence)
 
     def about(self, config: Path, training: str) -> str:
         shape = Configuration.read(config)
@@ -141,11 +116,8 @@ class _Elmo(Architecture):
         if settings.recompute:
             raise RequestError("An ELMo stores the states of all its layers: leave --recompute out.")
 
-    def _check_size(self, size: str) -> None:
-        ElmoConfiguration.of_size(size, _ANY_VOCABULARY)
-
-    def weights(self, size: str, vocabulary: int, settings: Settings) -> int:
-        return ElmoConfiguration.of_size(size, vocabulary).weights
+    def configuration(self, size: str, vocabulary: int, settings: Settings) -> ElmoConfiguration:
+        return ElmoConfiguration.of_size(size, vocabulary)
 
     def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
         from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel
@@ -155,11 +127,6 @@ class _Elmo(Architecture):
         model.elmo.set_dropout(settings.dropout)
         model.precision = settings.precision
         return model
-
-    def step_flops(self, size: str, vocabulary: int, settings: Settings, lengths: np.ndarray, predictions: int) -> int:
-        from benchrunner_bert.pretraining.training.flops import elmo_step_flops
-
-        return elmo_step_flops(ElmoConfiguration.of_size(size, vocabulary), lengths, 2 * predictions)
 
     def about(self, config: Path, training: str) -> str:
         shape = ElmoConfiguration.read(config)

@@ -9,7 +9,6 @@ from benchrunner.engine import platform_facts
 from benchrunner_bert.memory import check_memory
 from benchrunner_bert.pretrained import check_free
 from benchrunner_bert.pretraining import architectures
-from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.deepspeed.configuration import check_keys
 from benchrunner_bert.pretraining.inputs import INPUTS
 from benchrunner_bert.pretraining.objectives import named
@@ -28,7 +27,7 @@ def check(request: Request, processes: int) -> None:
     architecture, size = architectures.of_size(request.size)
     architecture.check(size, request.settings)
     check_shared(request.settings.batch_size, processes)
-    weights = architecture.weights(size, request.texts.vocabulary_size, request.settings)
+    weights = architecture.configuration(size, request.texts.vocabulary_size, request.settings).weights
     check_memory(f"A model of the size {request.size}", weights, bytes_each=_WEIGHT * processes)
     _check_batch(request.settings, processes)
     check_keys(request.deepspeed_options)
@@ -36,9 +35,7 @@ def check(request: Request, processes: int) -> None:
     steps = request.settings.steps
     if impossible := [step for step in request.plan.export_at if not 1 <= step <= steps]:
         raise RequestError(f"A model of step {impossible[0]} cannot be kept: steps are 1 to {steps}.")
-    for references in (request.corpus, request.held_out):
-        if references:
-            Corpus.named(references, blank_lines=request.texts.blank_lines)
+    _ = request.corpus_texts, request.held_out_texts  # a text that is not there is an error
     if request.out.is_symlink() and not request.out.exists():
         raise DataError(f"{request.out}: a run is kept in a folder, but this link leads to nothing. Make its folder.")
     if request.out.exists() and not request.out.is_dir():

@@ -39,15 +39,16 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner import RequestError
     from benchrunner_bert.pretraining.checks import check
     from benchrunner_bert.pretraining.deepspeed import launch
-    from benchrunner_bert.pretraining.pipeline import Pipeline
+    from benchrunner_bert.pretraining.pipeline import train, unread_documents
+    from benchrunner_bert.pretraining.preparation import prepare, prepare_once_per_machine
+    from benchrunner_bert.pretraining.results import is_finished, learned, register_model
 
     request = request_of(arguments)
     check(request, arguments.processes)
     if arguments.resume and not any((request.out / "checkpoints").glob("step-*")):
         raise RequestError(f"{request.out} has no checkpoint to continue from; leave --resume out to start anew.")
-    pipeline = Pipeline(request)
-    if pipeline.is_finished():
-        pipeline.register_model()
+    if is_finished(request):
+        register_model(request)
         print_line(f"{request.model_folder}: a backbone for --backbone; it was finished before")
         return 0
     rank = int(os.environ.get("RANK") or 0)
@@ -56,17 +57,17 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.hostfile is not None:
             return launch.run_on_hosts(arguments.words, arguments.hostfile)
         if arguments.processes > 1:
-            pipeline.prepare(printer.prepared)  # once for all processes, and on all cores
+            prepare(request, printer.prepared)  # once for all processes, and on all cores
             return launch.run(arguments.words, arguments.processes)
     launch.end_with_parent()
-    prepare = pipeline.prepare_once_per_machine if launch.is_launched() else pipeline.prepare
-    prepared = prepare(printer.prepared)
-    printer.left_out(pipeline.unread_documents(prepared), prepared.store.documents)
+    prepare_here = prepare_once_per_machine if launch.is_launched() else prepare
+    store = prepare_here(request, printer.prepared)
+    printer.left_out(unread_documents(request, store), store.documents)
     kernels = arguments.plugins.kernels if arguments.kernels else None
-    finished = pipeline.train(prepared, printer.trained, kernels)
+    finished = train(request, store, printer.trained, kernels)
     if rank == 0:
         if finished:
-            printer.learned(pipeline.learned(prepared))
+            printer.learned(learned(request, store))
             print_line(f"{request.model_folder}: a backbone for --backbone")
         else:
             print_line(f"Stopped; the same command continues in {request.out}.")

@@ -7,7 +7,7 @@ import numpy as np
 from benchrunner import CommandEstimate, read_text
 from benchrunner.engine import step_log
 from benchrunner_bert.pretraining import architectures, results
-from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.objectives import TWO_MODELS, named
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import Settings
 
@@ -37,13 +37,16 @@ def step_flops(request: Request, length: int) -> int:
     """Count the operations of a step over full sequences of a length."""
     settings = request.settings
     architecture, size = architectures.of_size(request.size)
+    config = architecture.configuration(size, _vocabulary_size(request), settings)
+    objective = named(settings.objective)
     predicted = length - _SPECIAL_TOKENS
-    if named(settings.objective).is_masked:
+    if objective.is_masked:
         predicted = round(settings.chosen * predicted)
+    predictions = settings.batch_size * max(predicted, 1)
+    if objective == TWO_MODELS:
+        predictions *= 2
     lengths = np.full(settings.batch_size, length)
-    return architecture.step_flops(
-        size, _vocabulary_size(request), settings, lengths, settings.batch_size * max(predicted, 1)
-    )
+    return config.step_flops(lengths, predictions, next_sentence=objective.next_sentence)
 
 
 def _phases(settings: Settings) -> list[tuple[int, int, int]]:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from benchrunner import UnknownName
-
 
 @final
 @dataclass(frozen=True)
@@ -31,10 +29,3 @@ _ROWS = (
 
 INPUTS: Mapping[str, Input] = {row.name: row for row in _ROWS}
 """Names that `--input` takes -> inputs."""
-
-
-def named(name: str) -> Input:
-    """Find the input of a name."""
-    if name not in INPUTS:
-        raise UnknownName("input", name, INPUTS)
-    return INPUTS[name]

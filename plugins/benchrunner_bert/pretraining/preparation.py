@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import final
 
 from filelock import FileLock
 
@@ -25,32 +23,23 @@ from benchrunner_bert.pretraining.request import Request, text_hashes
 Report = Callable[[Progress], None]
 
 
-@final
-@dataclass(frozen=True)
-class Prepared:
-    """The corpus as tokens, and the vocabulary of the tokens."""
-
-    store: TokenStore
-    vocabulary: Vocabulary
-
-
-def prepare(request: Request, corpus: Corpus, report: Report) -> Prepared:
+def prepare(request: Request, report: Report) -> TokenStore:
     """Learn or read the vocabulary, and write the corpus as tokens."""
+    corpus = request.corpus_texts
     folder = request.tokens_folder
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         # Held until the tokens are written: meanwhile no other run learns a vocabulary in this folder.
         with FileLock(folder / ".vocabulary.lock"):
             vocabulary = _prepare_vocabulary(request, corpus)
-            return Prepared(store_writer.write(folder, corpus, vocabulary, report=report), vocabulary)
+            return store_writer.write(folder, corpus, vocabulary, report=report)
 
 
-def prepare_once_per_machine(request: Request, corpus: Corpus, report: Report) -> Prepared:
+def prepare_once_per_machine(request: Request, report: Report) -> TokenStore:
     """Let the first process of each machine prepare; the others wait, and all open the result."""
     if not launch.is_ours():  # else `launch.run` started this process after everything was prepared
-        first_here(lambda: prepare(request, corpus, report))
-    store = TokenStore.open(request.tokens_folder)
-    return Prepared(store, store.vocabulary)
+        first_here(lambda: prepare(request, report))
+    return TokenStore.open(request.tokens_folder)
 
 
 def _prepare_vocabulary(request: Request, corpus: Corpus) -> Vocabulary:

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
@@ -44,6 +45,20 @@ class Request:
     runs: Path = Path("runs")
     """Folder that holds the names of pre-trained models."""
 
+    @cached_property
+    def corpus_texts(self) -> Corpus:
+        """The texts to train on. They are read once for their hashes, however many steps need the hashes."""
+        return self._texts(self.corpus)
+
+    @cached_property
+    def held_out_texts(self) -> Corpus | None:
+        """The texts to evaluate on, if there are some."""
+        return self._texts(self.held_out) if self.held_out else None
+
+    def _texts(self, references: Sequence[str]) -> Corpus:
+        texts = self.texts
+        return Corpus.named(references, blank_lines=texts.blank_lines, passages_only=texts.passages_only)
+
     @property
     def tokens_folder(self) -> Path:
         """Folder of the corpus as tokens, with the vocabulary that was learned from it."""
@@ -69,8 +84,9 @@ class Request:
         return self.name or self.out.resolve().name
 
 
-def decisive_facts(request: Request, corpus: Sequence[SourceFacts], held_out: Corpus | None) -> dict[str, Any]:
+def decisive_facts(request: Request, corpus: Sequence[SourceFacts]) -> dict[str, Any]:
     """Give everything in a request that decides the result, with the hashes of its texts."""
+    held_out = request.held_out_texts
     vocabulary = request.vocabulary
     return {
         "settings": request.settings.decisive(),

@@ -11,8 +11,8 @@ from benchrunner.engine import seals, step_log
 from benchrunner_bert.pretrained import register
 from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.continuation import check_same
-from benchrunner_bert.pretraining.corpus.corpus import Corpus
-from benchrunner_bert.pretraining.corpus.manifest import Manifest
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
+from benchrunner_bert.pretraining.corpus.unigram import unigram_loss
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import CARD_FILES, export
 from benchrunner_bert.pretraining.request import Request, decisive_facts
@@ -24,7 +24,7 @@ _ALIKE = 0.99
 """Share of the loss of guessing by frequency above which a model learnt nothing worth a word."""
 
 
-def is_finished(request: Request, corpus: Corpus, held_out: Corpus | None) -> bool:
+def is_finished(request: Request) -> bool:
     """Whether this request is finished; raise a `RequestError` if the folder holds the results of another request."""
     path = request.out / FINISHED
     remedy = f"Remove {path}: the same command writes the model again from the last checkpoint."
@@ -32,7 +32,7 @@ def is_finished(request: Request, corpus: Corpus, held_out: Corpus | None) -> bo
     if facts is None or not request.model_folder.exists():
         return False
     checksums = facts.pop("models")
-    check_same(facts, decisive_facts(request, corpus.facts, held_out), path)
+    check_same(facts, decisive_facts(request, request.corpus_texts.facts), path)
     missing = [step for step in request.plan.export_at if not request.export_folder(step).exists()]
     if missing:
         steps = ", ".join(map(str, missing))
@@ -67,16 +67,14 @@ def register_model(request: Request) -> None:
     register(request.model_name, request.model_folder, about, request.runs)
 
 
-def export_models(
-    request: Request, model: TrainedModel, corpus: Manifest, held_out: Corpus | None, step: int, card: Card
-) -> None:
+def export_models(request: Request, model: TrainedModel, step: int, card: Card) -> None:
     """Write the model of a step: a model on the way, the finished model, or both."""
     if step in request.plan.export_at:
         export(model, request.export_folder(step), card)
     if step == request.settings.steps:
         export(model, request.model_folder, card)
         register_model(request)
-        facts = decisive_facts(request, corpus.sources, held_out)
+        facts = decisive_facts(request, card.corpus.sources)
         seals.write_sealed(request.out / FINISHED, {**facts, "models": _checksums(request)})
 
 
@@ -106,13 +104,13 @@ class Learned:
         )
 
 
-def learned(request: Request, guessing: float) -> Learned | None:
+def learned(request: Request, store: TokenStore) -> Learned | None:
     """Compare the end of a run's log with guessing; None where the log has no losses."""
     losses = [line["mlm_loss"] for line in step_log.read(request.out / "log.jsonl") if "mlm_loss" in line]
     if not losses:
         return None
     count = max(1, len(losses) // 10)
-    return Learned(sum(losses[-count:]) / count, guessing)
+    return Learned(sum(losses[-count:]) / count, unigram_loss(store, request.settings))
 
 
 def last_figures(log: Path) -> dict[str, float]:

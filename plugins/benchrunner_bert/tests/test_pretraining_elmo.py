@@ -134,7 +134,7 @@ def test_the_operations_are_those_that_torch_counts() -> None:
             states[:-1, :width] @ whole.elmo.left_to_right.embedding.weight.T
             states[1:, width:] @ whole.elmo.right_to_left.embedding.weight.T
     lengths = np.diff(starts)
-    assert whole.step_flops(lengths, 2 * len(given.labels), next_sentence=False) == 3 * counter.get_total_flops()
+    assert whole.config.step_flops(lengths, 2 * len(given.labels), next_sentence=False) == 3 * counter.get_total_flops()
 
 
 def test_dropout_is_on_each_layers_input_and_on_the_output() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +19,7 @@ from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training import flops
-from benchrunner_bert.pretraining.training.flops import measured_peak, step_flops
+from benchrunner_bert.pretraining.training.flops import measured_peak
 from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.log_window import LogWindow
 from benchrunner_bert.pretraining.training.sums import Sums
@@ -37,7 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def window(*, world: int, batch_size: int, pending: tuple[float, ...] = ()) -> Any:
     engine: Any = SimpleNamespace(device=torch.device("cpu"), world=world)
-    model: Any = SimpleNamespace(step_flops=partial(step_flops, CONFIG), objective=named("mlm+nsp"))
+    model: Any = SimpleNamespace(config=CONFIG, objective=named("mlm+nsp"))
     return LogWindow(Settings(steps=100, batch_size=batch_size), model, engine, pending)
 
 
@@ -53,7 +52,7 @@ def test_rates_are_scaled_from_one_process_to_the_whole_batch(clock: list[float]
     figures = found.figures(1)
     assert figures["sequences_per_second"] == 2.5
     assert figures["tokens_per_second"] == 250.0
-    wanted = step_flops(CONFIG, np.array([100] * 5), 10, next_sentence=True)
+    wanted = CONFIG.step_flops(np.array([100] * 5), 10, next_sentence=True)
     assert figures["flops_per_second"] == pytest.approx(wanted / 2.0)
     assert figures["seconds_left"] == pytest.approx(99 * 2.0)
 
@@ -79,7 +78,7 @@ def test_losses_include_steps_before_a_restart_and_rates_do_not(clock: list[floa
     figures = found.figures(2)
     assert figures["mlm_loss"] == pytest.approx((2.0 * 3 + 59.0) / 13)
     assert (figures["sequences_per_second"], figures["tokens_per_second"]) == (1.0, 50.0)
-    wanted = step_flops(CONFIG, np.array([50] * 2), 10, next_sentence=True)
+    wanted = CONFIG.step_flops(np.array([50] * 2), 10, next_sentence=True)
     assert figures["flops_per_second"] == pytest.approx(wanted / 2.0)
     assert found.pending == ()
 
@@ -132,7 +131,7 @@ def test_operations_are_those_that_torch_counts(objective: str, shape: dict[str,
     with FlopCounterMode(display=False) as counter:
         forward_and_backward(whole, given)
     lengths = given.flat.starts.diff().numpy()
-    wanted = step_flops(whole.bert.config, lengths, len(given.labels), next_sentence=whole.objective.next_sentence)
+    wanted = whole.bert.config.step_flops(lengths, len(given.labels), next_sentence=whole.objective.next_sentence)
     assert counter.get_total_flops() == wanted
 
 
@@ -141,8 +140,8 @@ def test_attention_one_way_needs_little_more_than_half(objective: str) -> None:
     both = Configuration.of_size("2/128", 100)
     left = named(objective).configured(both)
     single, three = np.array([1], dtype=np.int32), np.array([3], dtype=np.int32)
-    assert step_flops(both, single, 0, next_sentence=False) == step_flops(left, single, 0, next_sentence=False)
-    saved = step_flops(both, three, 0, next_sentence=False) - step_flops(left, three, 0, next_sentence=False)
+    assert both.step_flops(single, 0, next_sentence=False) == left.step_flops(single, 0, next_sentence=False)
+    saved = both.step_flops(three, 0, next_sentence=False) - left.step_flops(three, 0, next_sentence=False)
     assert saved == 3 * 2 * (2 * 2 * 128) * (9 - 6)  # three passes, two layers, two products, three pairs fewer
 
 
@@ -150,7 +149,7 @@ def test_step_flops_of_base_are_six_per_weight_and_token() -> None:
     """The rule of thumb, over the weights that are multiplied with; attention comes on top."""
     config = Configuration.of_size("base", 30522)
     lengths = np.full(256, 128)
-    flops = step_flops(config, lengths, 256 * 19, next_sentence=True)
+    flops = config.step_flops(lengths, 256 * 19, next_sentence=True)
     layers = 6 * 256 * 128 * 12 * 12 * 768**2
     heads = 6 * 256 * 19 * (768**2 + 768 * 30522) + 6 * 256 * (768**2 + 2 * 768)
     attention = 12 * 256 * 128 * 128 * 768 * 12

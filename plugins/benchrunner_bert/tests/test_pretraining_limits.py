@@ -9,13 +9,14 @@ import pytest
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
-from pretraining_texts import UNK, vocabulary
+from pretraining_texts import vocabulary
 
 from benchrunner_bert.pretraining.corpus import store_writer, unigram
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.sources import TextFile
 from benchrunner_bert.pretraining.corpus.unigram import unigram_loss
 from benchrunner_bert.pretraining.results import Learned
+from benchrunner_bert.pretraining.settings import Settings
 
 
 def test_guessing_loses_the_entropy_of_the_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,11 +24,12 @@ def test_guessing_loses_the_entropy_of_the_tokens(tmp_path: Path, monkeypatch: p
     words = vocabulary(tmp_path / "words.txt", "oak", "elm", "ash")
     store = store_writer.write(tmp_path / "store", Corpus((TextFile(tmp_path / "a.txt", "a.txt"),)), words)
     known = -(3 / 5 * math.log(3 / 5) + 2 / 5 * math.log(2 / 5))
-    assert unigram_loss(store, UNK) == pytest.approx(known)
+    assert unigram_loss(store, Settings()) == pytest.approx(known)
+    everything = Settings(predict_unknown=True)
     shares = [3 / 6, 2 / 6, 1 / 6]
-    assert unigram_loss(store, None) == pytest.approx(-sum(share * math.log(share) for share in shares))
+    assert unigram_loss(store, everything) == pytest.approx(-sum(share * math.log(share) for share in shares))
     monkeypatch.setattr(unigram, "_BLOCK", 2)
-    assert unigram_loss(store, None) == pytest.approx(-sum(share * math.log(share) for share in shares))
+    assert unigram_loss(store, everything) == pytest.approx(-sum(share * math.log(share) for share in shares))
 
 
 def test_a_model_hardly_better_than_guessing_learnt_nothing() -> None:

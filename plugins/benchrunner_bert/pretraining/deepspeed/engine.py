@@ -190,7 +190,9 @@ class Engine:
     @torch.no_grad()
     def _set_weight(self, weight: torch.Tensor, value: torch.Tensor) -> None:
         value = value.to(self.device)
-        if self.stage > 0:
+        if self.stage == 3:
+            self._deepspeed.utils.safe_set_local_fp32_param(weight, self._part(weight, value))
+        elif self.stage > 0:
             self._deepspeed.utils.safe_set_full_fp32_param(weight, value)
         if self.stage < 3:
             weight.copy_(value)
@@ -203,5 +205,13 @@ class Engine:
         value = value.to(self.device)
         if self.stage == 0:
             self._engine.optimizer.state[weight][name] = value.clone()
+        elif self.stage == 3:
+            self._deepspeed.utils.safe_set_local_optimizer_state(weight, self._part(weight, value), name)
         else:
             self._deepspeed.utils.safe_set_full_optimizer_state(weight, value, name)
+
+    def _part(self, weight: Any, value: torch.Tensor) -> torch.Tensor:
+        """Cut the part of this process from a whole tensor at stage 3; the last part ends with padding."""
+        size = weight.ds_tensor.ds_numel
+        padded = nn.functional.pad(value.flatten(), (0, size * self.world - value.numel()))
+        return padded[size * self.rank : size * (self.rank + 1)]

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from benchrunner.engine import Frame, randomness
-from benchrunner_bert.pretraining import inputs, objectives
+from benchrunner_bert.pretraining import objectives
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+from benchrunner_bert.pretraining.inputs import INPUTS
 from benchrunner_bert.pretraining.instances.instance import Instance, assembled
 from benchrunner_bert.pretraining.instances.masking import Masking
 from benchrunner_bert.pretraining.instances.places import Places
@@ -57,7 +58,7 @@ class Instances:
         self._settings = settings
         self._seed = seed
         self._objective = objectives.named(settings.objective)
-        self._input = inputs.named(settings.input)
+        self._input = INPUTS[settings.input]
         self._frame = frame if self._input.special_tokens else Frame((), (), (), unknown=frame.unknown)
         self._room = settings.length - self._frame.size(pair=self._input.pairs)
         """Most tokens of a sequence, special tokens not included"""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -16,7 +15,6 @@ from benchrunner_bert.elmo.encoder import Elmo, OneWayLstm
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training import cross_entropy
-from benchrunner_bert.pretraining.training.flops import elmo_step_flops
 from benchrunner_bert.pretraining.training.sums import Sums
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 from benchrunner_bert.tokenizer import BertTokenizer
@@ -91,9 +89,6 @@ class ElmoPretrainingModel(TrainedModel):
         """Compute the last layer's states at some places, with dropout: (P, W)."""
         *_, states = network.states(batch.flat, self.elmo.dropout)
         return batch.flat.dropout(states, self.elmo.dropout, f"output of {network.name}")[places]
-
-    def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
-        return elmo_step_flops(self.config, lengths, predictions)
 
     def published(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Give the encoder's weights, and the biases of the output layers."""

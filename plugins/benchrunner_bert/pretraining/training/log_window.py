@@ -62,8 +62,8 @@ class LogWindow:
         loss, count, correct, nsp_loss, pairs, nsp_correct = self.pending
         lengths = np.concatenate(self._lengths)
         scale = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others' shares
-        flops = scale * model.step_flops(lengths, 0, next_sentence=model.objective.next_sentence)
-        flops += model.step_flops(lengths[:0], int(count - self._earlier_tokens), next_sentence=False)
+        flops = scale * model.config.step_flops(lengths, 0, next_sentence=model.objective.next_sentence)
+        flops += model.config.step_flops(lengths[:0], int(count - self._earlier_tokens), next_sentence=False)
         mlm_loss = loss / count
         figures: dict[str, Any] = {"loss": mlm_loss, "mlm_loss": mlm_loss, "mlm_accuracy": correct / count}
         if pairs:

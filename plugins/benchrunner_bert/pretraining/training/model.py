@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, final
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -18,7 +17,6 @@ from benchrunner_bert.model import Bert, draw_modules
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training import cross_entropy
-from benchrunner_bert.pretraining.training.flops import step_flops
 from benchrunner_bert.pretraining.training.sums import Sums
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 from benchrunner_bert.token_head import PUBLISHED, TokenHead
@@ -115,9 +113,6 @@ class PretrainingModel(TrainedModel):
         nsp_loss = functional.cross_entropy(logits.float(), targets, ignore_index=IGNORED, reduction="sum")
         nsp_correct = (logits.argmax(-1) == targets).sum()
         return Sums(loss, count, correct, nsp_loss, (targets != IGNORED).sum(), nsp_correct)
-
-    def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
-        return step_flops(self.config, lengths, predictions, next_sentence=next_sentence)
 
     def published(self) -> Iterator[tuple[str, torch.Tensor]]:
         # Without next sentences nothing trains the pooler. It is left out, and fine-tuning draws one from its seed.

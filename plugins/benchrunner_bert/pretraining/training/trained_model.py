@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
 from benchrunner.engine import rounding
+from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training.sums import Sums
@@ -32,6 +33,11 @@ class TrainedModel(nn.Module, ABC):
     """Precision of matrix products: `Settings.precision`."""
     casts_together: bool = False
     """Whether one kernel casts the weights of all layers: see `Encoder.cast_together`. Not at ZeRO's stages 1 to 3."""
+
+    @property
+    @abstractmethod
+    def config(self) -> Configuration | ElmoConfiguration:
+        """The configuration of the encoder."""
 
     @property
     @abstractmethod
@@ -67,10 +73,6 @@ class TrainedModel(nn.Module, ABC):
         filling = -rows % rounding(self.precision, _MANY)
         logits: torch.Tensor = head(functional.pad(states, (0, 0, 0, filling)))
         return logits[:rows]
-
-    @abstractmethod
-    def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
-        """Count the operations of a step, forward and backward, over sequences of these lengths without padding."""
 
     @abstractmethod
     def published(self) -> Iterator[tuple[str, torch.Tensor]]:
