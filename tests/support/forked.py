@@ -108,6 +108,11 @@ def run(
     return subprocess.CompletedProcess(list(arguments), process.wait(), out, err)
 
 
+def spent() -> float:
+    """Return the processor time, in seconds, of the servers that have not ended and of their ended forks."""
+    return sum(float(server.ask({"spent": True})) for server in _servers if server.is_alive)
+
+
 class _Server:
     """The process that has imported the libraries."""
 
@@ -185,6 +190,9 @@ def _serve(replies: TextIO) -> dict[str, Any]:
         if "poll" in request:
             ended, status = os.waitpid(request["poll"], os.WNOHANG)
             print(json.dumps(os.waitstatus_to_exitcode(status) if ended else None), file=replies, flush=True)
+            continue
+        if "spent" in request:
+            print(sum(os.times()[:4]), file=replies, flush=True)
             continue
         for name in request["imports"]:
             _import_installed(name)

@@ -1,22 +1,27 @@
-"""Processor time of tests by folder, below a run's summary; BENCHRUNNER_TEST_TIMES names a file for each test's."""
+"""Processor time of tests by folder, below the summary of a run.
+
+The variable BENCHRUNNER_TEST_TIMES names a file for the time of each test.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Generator
+import sys
+from collections import defaultdict
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
 import pytest
 
-_spent = Counter[str]()
-"""Test -> seconds of processor time, its fixtures and ended child processes included."""
+_spent = defaultdict[str, float](float)
+"""Test -> seconds of processor time, its fixtures, ended child processes and forks of the server included."""
 _last = [0.0]
 
 
 def _now() -> float:
-    return sum(os.times()[:4])
+    forks = sys.modules.get("forked")
+    return sum(os.times()[:4]) + (forks.spent() if forks else 0)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -31,7 +36,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     """Note the time of a test's set-up, call or tear-down in its report, which goes to the process that prints."""
     report = yield
     now = _now()
-    report.processor_time, _last[0] = now - _last[0], now
+    vars(report)["processor_time"], _last[0] = now - _last[0], now
     return report
 
 
@@ -42,14 +47,19 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the time of each folder, the longest first."""
-    folders = Counter[str]()
+    folders = defaultdict[str, float](float)
     for test, seconds in _spent.items():
         parts = Path(test.partition("::")[0]).parts
         folders["/".join(parts[: 2 if parts[0] == "tests" or parts[-2:-1] != ("tests",) else -2])] += seconds
-    if folders.total() >= 1:
+    total = sum(folders.values())
+    if total >= 1:
         terminalreporter.section("processor time by folder")
-        for folder, seconds in folders.most_common():
+        for folder, seconds in _longest_first(folders).items():
             terminalreporter.write_line(f"{seconds:8.1f} s  {folder}")
-        terminalreporter.write_line(f"{folders.total():8.1f} s  in all")
+        terminalreporter.write_line(f"{total:8.1f} s  in all")
     if file := os.environ.get("BENCHRUNNER_TEST_TIMES"):
-        Path(file).write_text(json.dumps(dict(_spent.most_common()), indent=1), encoding="utf-8")
+        Path(file).write_text(json.dumps(_longest_first(_spent), indent=1), encoding="utf-8")
+
+
+def _longest_first(times: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(times.items(), key=lambda item: -item[1]))
