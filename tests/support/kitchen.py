@@ -15,6 +15,27 @@ from inline import METHODS, REPORT, STUDIES, files, mood, own, pairs
 
 BAKE = """
 import json, os, pathlib, shutil, sys
+
+def bake(name, out):
+    with open("made.txt", "a") as made:
+        print(name, os.environ["BENCHRUNNER_RUNS"], file=made)
+    print("baked", name)
+    if not pathlib.Path(out).exists():
+        shutil.copytree("model", out)
+        lines = [{"step": 1, "loss": 3.0}, {"step": 2, "loss": 2.25}, {"step": 3}]
+        text = "".join(json.dumps(line) + chr(10) for line in lines)
+        pathlib.Path(out, "log.jsonl").write_text(text + '{"loss": 1')
+
+words = [word for word in sys.argv[1:] if word != "--estimate"]
+if words[:2] in (["bake", "rye"], ["bake", "spelt"]):  # done without benchrunner, whose start takes most of the time
+    if len(words) == len(sys.argv) - 1:
+        bake(*words[1:3])
+    elif pathlib.Path(words[2]).exists():
+        print('{"left": ""}')
+    else:
+        print('{"left": "an hour of baking", "flops": 2e9, "seconds": 3600.0}')
+    sys.exit()
+
 from benchrunner import CommandEstimate, RequestError
 from benchrunner.results import discover
 from benchrunner.command_line.main import main
@@ -25,32 +46,22 @@ def register_commands(cli):
     parser.add_argument("name")
     parser.add_argument("out")
     parser.add_argument("code", nargs="?", type=int)
-    parser.set_defaults(run=bake, estimate=estimate)
+    parser.set_defaults(run=burn, estimate=estimate)
 
 def estimate(arguments):
-    if pathlib.Path(arguments.out).exists():
-        return CommandEstimate("")
     if arguments.name == "stone":
         raise RequestError("stones cannot be baked")
     return CommandEstimate("an hour of baking", flops=2e9, seconds=3600.0)
 
-def bake(arguments):
-    with open("made.txt", "a") as made:
-        print(arguments.name, os.environ["BENCHRUNNER_RUNS"], file=made)
-    print("baked", arguments.name)
-    if arguments.name == "burnt":
-        print("it burns", file=sys.stderr)
-        return arguments.code
-    if not pathlib.Path(arguments.out).exists():
-        shutil.copytree("model", arguments.out)
-        lines = [{"step": 1, "loss": 3.0}, {"step": 2, "loss": 2.25}, {"step": 3}]
-        text = "".join(json.dumps(line) + chr(10) for line in lines)
-        pathlib.Path(arguments.out, "log.jsonl").write_text(text + '{"loss": 1')
-    return 0
+def burn(arguments):
+    bake(arguments.name, arguments.out)
+    print("it burns", file=sys.stderr)
+    return arguments.code
 
 baker = plugin(register_commands=register_commands)
 sys.exit(main(plugins=discover(extra=[("baker", baker)], installed=False)))
 """
+"""The program of the command `bake`, which builds `rye` and `spelt`, burns `burnt` and refuses `stone`."""
 
 STUDY = """
 title = "Which dough rises?"
