@@ -7,9 +7,17 @@ from pathlib import Path
 import pytest
 
 import inline
+from benchrunner.results import Result
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.system_commands import prepared
+from chancy import chancy, compare_rates
 from kitchen import Kitchen
+
+
+@pytest.fixture(scope="session")
+def rates_compared(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """A study of the learning rates 4 and 8 with three seeds, which no test may change."""
+    return compare_rates(chancy(tmp_path_factory.mktemp("rates")))
 
 
 @pytest.fixture

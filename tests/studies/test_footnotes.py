@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.results import Grid
+from benchrunner.results import Grid, Result
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.study import System
 from chancy import chancy, compare_rates
 
 
-def test_a_note_names_its_backbones_unless_all_share_it(tmp_path: Path) -> None:
-    result = compare_rates(chancy(tmp_path))
+def test_a_note_names_its_backbones_unless_all_share_it(rates_compared: Result) -> None:
+    result = rates_compared
     (cell,) = result.cells
     cells = (
         replace(cell, notes=("threshold 0.4", "2 rows are odd")),
@@ -46,7 +46,8 @@ EDGE = "the best grid point lies at the edge of the grid: "
 def test_a_choice_at_the_edge_of_three_is_noted(
     rates: tuple[int, ...], chosen: int, said: list[str], tmp_path: Path
 ) -> None:
-    result = compare_rates(chancy(tmp_path), grid=Grid({"lr": rates, "schedule": ("released", "cosine", "constant")}))
+    grid = Grid({"lr": rates, "schedule": ("released", "cosine", "constant")})
+    result = compare_rates(chancy(tmp_path), grid=grid, seeds=(0,))
     (cell,) = result.cells
     point = next(point.recipe for point in cell.cell.candidates if point.recipe.lr == chosen)
     notes = footnotes(replace(result, cells=(replace(cell, chosen=point),)))
@@ -54,7 +55,7 @@ def test_a_choice_at_the_edge_of_three_is_noted(
 
 
 def test_equal_grid_points_have_no_edge(tmp_path: Path) -> None:
-    result = compare_rates(chancy(tmp_path), grid=Grid({"lr": (4, 6, 8)}))
+    result = compare_rates(chancy(tmp_path), grid=Grid({"lr": (4, 6, 8)}), seeds=(0,))
     tied = {place: (0.5,) * len(scores) for place, scores in result.statistics.trials.items()}
     assert any(EDGE in note for note in footnotes(result))
     result.__dict__["statistics"] = replace(result.statistics, trials=tied)
@@ -68,6 +69,5 @@ def test_notes_on_edges_are_of_one_kind(tmp_path: Path) -> None:
     assert sum(EDGE in note for note in footnotes(result)) == 2
 
 
-def test_one_dev_split_needs_no_note_on_selection(tmp_path: Path) -> None:
-    result = compare_rates(chancy(tmp_path))
-    assert not any("selected on" in note for note in footnotes(result))
+def test_one_dev_split_needs_no_note_on_selection(rates_compared: Result) -> None:
+    assert not any("selected on" in note for note in footnotes(rates_compared))

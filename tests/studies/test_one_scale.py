@@ -11,12 +11,6 @@ import pytest
 from benchrunner.io.json_form import as_json as plain_json
 from benchrunner.results import Result, comparison
 from benchrunner.studies.result import _mean
-from chancy import chancy, compare_rates
-
-
-@pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    return compare_rates(chancy(tmp_path_factory.mktemp("scale")))
 
 
 def _means(result: Result) -> dict[str, dict[str, float]]:
@@ -31,19 +25,21 @@ def _means(result: Result) -> dict[str, dict[str, float]]:
     }
 
 
-def test_every_format_has_the_same_fractions(result: Result) -> None:
-    expected = {term.metric: figure.mean.value for term, figure in result.cells[0].figures.items()}
+def test_every_format_has_the_same_fractions(rates_compared: Result) -> None:
+    expected = {term.metric: figure.mean.value for term, figure in rates_compared.cells[0].figures.items()}
     assert set(expected) == {"accuracy", "matthews"} and expected["accuracy"] == pytest.approx(16 / 24)
-    for form, means in _means(result).items():
+    for form, means in _means(rates_compared).items():
         assert means == pytest.approx(expected), form
 
 
-def test_tables_have_the_scale_of_the_metric(result: Result) -> None:
-    assert "66.7" in comparison.as_text("markdown", result) and "66.7" in comparison.as_text("latex", result)
+def test_tables_have_the_scale_of_the_metric(rates_compared: Result) -> None:
+    assert "66.7" in comparison.as_text("markdown", rates_compared) and "66.7" in comparison.as_text(
+        "latex", rates_compared
+    )
 
 
-def test_a_mean_of_columns_is_a_fraction_too(result: Result) -> None:
-    figures: Any = {term.metric: figure for term, figure in result.cells[0].figures.items()}
+def test_a_mean_of_columns_is_a_fraction_too(rates_compared: Result) -> None:
+    figures: Any = {term.metric: figure for term, figure in rates_compared.cells[0].figures.items()}
     values = [figure.mean.value for figure in figures.values()]
     mean = _mean(figures)
     assert (mean.mean.value, mean.scale) == (pytest.approx(sum(values) / 2), 100.0)

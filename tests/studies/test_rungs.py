@@ -173,7 +173,7 @@ def test_a_stopped_study_is_read_again_as_it_was(tmp_path: Path) -> None:
 
 def trained(folder: Path, recipe: Recipe, epochs: tuple[int, ...], **options: Any) -> tuple[Result, Runner]:
     made = runner(folder, register_tasks=[mood(recipe=recipe)])
-    return run(made, epochs=epochs, seeds=(0, 1), keep="all", **options), made
+    return run(made, **{"epochs": epochs, "seeds": (0, 1), "keep": "all", **options}), made
 
 
 def weights(result: Result, made: Runner) -> Mapping[str, bytes]:
@@ -193,12 +193,17 @@ FORMS = (
 )
 
 
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    """The weights of fits of three lengths with two seeds each."""
+    return weights(*trained(tmp_path_factory.mktemp("unbroken"), FREE, (1, 2, 3)))
+
+
 @pytest.mark.parametrize("recipe", FORMS, ids=lambda recipe: recipe.schedule)
 def test_fits_that_go_on_equal_fits_alone_bit_for_bit(tmp_path: Path, recipe: Recipe) -> None:
-    together = weights(*trained(tmp_path / "together", recipe, (1, 2, 3)))
-    for epochs in (1, 2, 3):
-        for name, content in weights(*trained(tmp_path / str(epochs), recipe, (epochs,))).items():
-            assert together[name] == content, name
+    together = weights(*trained(tmp_path / "together", recipe, (1, 2), seeds=(0,)))
+    for name, content in weights(*trained(tmp_path / "alone", recipe, (2,), seeds=(0,))).items():
+        assert together[name] == content, name
 
 
 def steps_taken(made: Runner) -> list[tuple[int, int]]:
@@ -283,9 +288,10 @@ def test_a_rate_that_depends_on_the_length_trains_anew(tmp_path: Path, changes: 
     assert len(steps) == 6 + 12
 
 
-@pytest.mark.parametrize("at", [3, 6, 7, 12, 13, 18])
-def test_a_study_that_is_stopped_anywhere_gives_the_same(tmp_path: Path, at: int) -> None:
-    wanted = weights(*trained(tmp_path / "whole", FREE, (1, 2, 3)))
+@pytest.mark.parametrize("at", [3, 12, 13])
+def test_a_study_that_is_stopped_anywhere_gives_the_same(
+    tmp_path: Path, at: int, unbroken: Mapping[str, bytes]
+) -> None:
     made = runner(tmp_path / "broken", register_tasks=[mood(recipe=FREE)])
     steps = list[int]()
 
@@ -299,11 +305,10 @@ def test_a_study_that_is_stopped_anywhere_gives_the_same(tmp_path: Path, at: int
     with pytest.raises(KeyboardInterrupt):
         run(made, epochs=(1, 2, 3), seeds=(0, 1), keep="all")
     made.observers.report = lambda fit, event: None
-    assert weights(run(made, epochs=(1, 2, 3), seeds=(0, 1), keep="all"), made) == wanted
+    assert weights(run(made, epochs=(1, 2, 3), seeds=(0, 1), keep="all"), made) == unbroken
 
 
-def test_a_damaged_state_makes_a_fit_begin_anew(tmp_path: Path) -> None:
-    wanted = weights(*trained(tmp_path / "whole", FREE, (1, 2)))
+def test_a_damaged_state_makes_a_fit_begin_anew(tmp_path: Path, unbroken: Mapping[str, bytes]) -> None:
     made = runner(tmp_path / "damaged", register_tasks=[mood(recipe=FREE)])
 
     def report(fit: Fit, event: Event) -> None:
@@ -311,7 +316,8 @@ def test_a_damaged_state_makes_a_fit_begin_anew(tmp_path: Path) -> None:
             state.write_bytes(b"no state")
 
     made.observers.report = report
-    assert weights(run(made, epochs=(1, 2), seeds=(0, 1), keep="all"), made) == wanted
+    made_anew = weights(run(made, epochs=(1, 2), seeds=(0,), keep="all"), made)
+    assert made_anew.items() <= unbroken.items()
 
 
 def test_ranges_are_values_of_a_grid(tmp_path: Path) -> None:

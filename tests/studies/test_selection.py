@@ -9,7 +9,7 @@ import pytest
 from benchrunner import FitError
 from benchrunner.metrics import Score
 from benchrunner.metrics.classification import EXACT_MATCH
-from benchrunner.results import Fit
+from benchrunner.results import Fit, Result
 from benchrunner.runs.predicting import Predicted
 from benchrunner.studies.cells import Selection, selected_fit
 from benchrunner.studies.comparison.footnotes import footnotes
@@ -19,8 +19,8 @@ from chancy import ACCURACY, chancy, compare_rates
 from rate_methods import metric_dependent, restart_dependent, split_dependent
 
 
-def test_best_mean_grid_point_and_its_best_restart_are_chosen(tmp_path: Path) -> None:
-    (cell,) = compare_rates(chancy(tmp_path)).cells
+def test_best_mean_grid_point_and_its_best_restart_are_chosen(rates_compared: Result) -> None:
+    (cell,) = rates_compared.cells
     assert cell.chosen is not None and cell.chosen.lr == 8
     assert selected_fit(cell).seed == 2
     spread = cell.figures[ACCURACY]

@@ -107,8 +107,8 @@ def test_a_task_with_clusters_has_the_interval_of_clusters(tmp_path: Path) -> No
     assert any("rows are of 2 different values of 'label'" in note for note in footnotes(result))
 
 
-def test_different_numbers_of_grid_points_are_said(tmp_path: Path) -> None:
-    result = compare_rates(chancy(tmp_path))
+def test_different_numbers_of_grid_points_are_said(rates_compared: Result) -> None:
+    result = rates_compared
     (cell,) = result.cells
     other = replace(cell, cell=replace(cell.cell, system="other", candidates=cell.cell.candidates[1:]))
     study = compared(("words", "other"), (cell.cell.task,))
