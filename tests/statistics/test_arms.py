@@ -101,13 +101,13 @@ def designs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.mark.parametrize("ratio", [0.0, 3.0])
 def test_equal_arms_are_rarely_told_apart(ratio: float, designs: Any) -> None:
-    rate, _ = designs.arm_rejections(designs.KINDS_HERE[0], designs.ArmDesign(3, 2, ratio), count=150)
+    rate, _ = designs.arm_rejections(designs.KINDS_HERE[0], designs.ArmDesign(3, 2, ratio), count=60)
     assert rate.share <= rate.limit
 
 
 def test_one_pre_training_of_each_says_nothing_of_arms(designs: Any) -> None:
     """The test of two backbones is right about these, which truly differ, and would be wrong about their arms."""
-    _, rate = designs.arm_rejections(designs.KINDS_HERE[0], designs.ArmDesign(2, 3, 3.0), count=100)
+    _, rate = designs.arm_rejections(designs.KINDS_HERE[0], designs.ArmDesign(2, 3, 3.0), count=50)
     assert rate.share > 0.15
 
 

@@ -33,10 +33,9 @@ def claims(count: int, gain: float, restarts: int, *, rows: int = 300) -> float:
     return hits / count
 
 
-@pytest.mark.parametrize("restarts", [1, 3])
-@pytest.mark.parametrize("gain", [MARGIN, -MARGIN])
+@pytest.mark.parametrize(("gain", "restarts"), [(MARGIN, 1), (-MARGIN, 3)])
 def test_a_difference_of_the_margin_is_rarely_equivalent(gain: float, restarts: int) -> None:
-    assert claims(300, gain, restarts, rows=1200) <= 0.05
+    assert claims(120, gain, restarts, rows=1200) <= 0.05
 
 
 @pytest.mark.parametrize(("rows", "share", "tests"), [(300, 0.05, 1), (872, 0.02, 1), (872, 0.05, 8)])
@@ -53,7 +52,7 @@ def test_one_sided_disagreement_keeps_the_level(rows: int, share: float, tests: 
 
 @pytest.mark.parametrize("restarts", [1, 3])
 def test_more_rows_show_equivalence_more_often(restarts: int) -> None:
-    few, more, many = (claims(60, 0.0, restarts, rows=rows) for rows in (300, 1_200, 4_800))
+    few, more, many = (claims(20, 0.0, restarts, rows=rows) for rows in (300, 1_200, 4_800))
     assert few < more < many
     assert many >= 0.8
 
@@ -71,8 +70,8 @@ def families(count: int) -> Iterator[Sequence[SystemDifference]]:
 
 
 def test_no_false_claim_in_a_family_of_eight() -> None:
-    false_claims = [any(test.comparison.is_equivalent(0.08) for test in tests) for tests in families(60)]
-    assert sum(false_claims) <= 3
+    false_claims = [any(test.comparison.is_equivalent(0.08) for test in tests) for tests in families(30)]
+    assert sum(false_claims) <= 2
 
 
 def test_equivalence_is_two_one_sided_tests() -> None:

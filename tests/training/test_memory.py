@@ -66,15 +66,20 @@ def room_for(limit: int, fault: Fault = torchs_own) -> Callable[[Model], Model]:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_halving_a_too_large_batch_equals_asking_for_the_smaller(tmp_path: Path, fault: Fault) -> None:
-    even = features(60, shortest=8, longest=8)  # 10 tokens each, 80 a batch
-    halved = fitted(tmp_path / "halved", data=even, dropout=0.1, wrap=room_for(25, fault))
+def test_every_fault_of_too_little_memory_halves_the_batch(tmp_path: Path, fault: Fault) -> None:
+    even = features(8, shortest=8, longest=8)  # 10 tokens each
+    assert fitted(tmp_path, data=even, wrap=room_for(25, fault)).training.micro_tokens == 20
+
+
+def test_halving_a_too_large_batch_equals_asking_for_the_smaller(tmp_path: Path) -> None:
+    even = features(24, shortest=8, longest=8)  # 10 tokens each, 80 a batch
+    halved = fitted(tmp_path / "halved", data=even, dropout=0.1, wrap=room_for(25))
     assert halved.training.micro_tokens == 20
     assert halved.training.recipe.micro_tokens == 8192
     small = fitted(tmp_path / "small", RECIPE.changed(micro_tokens=20), data=even, dropout=0.1)
     assert difference(halved, small) == 0.0 and halved.losses == small.losses
     free = fitted(tmp_path / "free", data=even)
-    tight = fitted(tmp_path / "tight", data=even, wrap=room_for(25, fault))
+    tight = fitted(tmp_path / "tight", data=even, wrap=room_for(25))
     assert tight.losses == pytest.approx(free.losses, abs=2e-6)
 
 

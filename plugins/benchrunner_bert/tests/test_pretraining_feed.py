@@ -6,21 +6,18 @@ import os
 import pickle
 import signal
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
+from numbered_instances import feed
 from pretraining_runs import STOPPING, environment, learned, weights, words
 
 import forked
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
-from benchrunner_bert.pretraining.instances.instance import Instance
-from benchrunner_bert.pretraining.settings import Settings
-from benchrunner_bert.pretraining.training.feed import Feed, made_ahead
+from benchrunner_bert.pretraining.training.feed import made_ahead
 
 AHEAD = f"""
 from benchrunner_bert.pretraining.training import loop
@@ -28,23 +25,6 @@ loop.makers = lambda device: 1
 {STOPPING}
 """
 """Runs a command line as on an accelerator; a signal stops it after a step. A maker imports torch: 4 s."""
-
-
-@dataclass(frozen=True)
-class Numbered:
-    """Instances whose tokens are their index and the number of their process; that of `broken` cannot be made."""
-
-    broken: int = -1
-
-    def make(self, index: int) -> Instance:
-        if index == self.broken:
-            raise OSError("the disk is gone")
-        tokens = np.array([index, os.getpid()], dtype=np.int32)
-        return Instance(tokens, np.zeros(2, np.int8), np.arange(1), tokens[:1], -1)
-
-
-def feed(broken: int = -1) -> Feed:
-    return Feed(Settings(batch_size=2, length=128, long_share=0), {128: Numbered(broken)})  # type: ignore[dict-item]
 
 
 def run(folder: Path, out: str, *, stop: int = 0, number: int = signal.SIGKILL, code: str = AHEAD) -> int:
@@ -64,18 +44,15 @@ def ends(process: int, seconds: float = 30) -> bool:
 
 
 def test_other_processes_make_the_steps_in_their_order() -> None:
-    made = [parts[0].features.tokens.reshape(2, 2) for parts in made_ahead(feed(), range(3, 8), 2)]
-    assert [tokens[:, 0].tolist() for tokens in made] == [[6, 7], [8, 9], [10, 11], [12, 13], [14, 15]]
+    """An error of a process is raised in its step, and ends all processes."""
+    steps = made_ahead(feed(broken=13), range(3, 8), 2)
+    made = [next(steps)[0].features.tokens.reshape(2, 2) for _ in range(3)]
+    assert [tokens[:, 0].tolist() for tokens in made] == [[6, 7], [8, 9], [10, 11]]
     makers = {int(process) for tokens in made for process in tokens[:, 1]}
     assert len(makers) == 2 and os.getpid() not in makers
-    assert all(map(ends, makers))
-
-
-def test_an_error_of_a_maker_is_raised_in_its_step() -> None:
-    made = made_ahead(feed(broken=7), range(2, 6), 2)
-    assert next(made)[0].features.tokens[0] == 4
     with pytest.raises(OSError, match=r"^the disk is gone$"):
-        next(made)
+        next(steps)
+    assert all(map(ends, makers))
 
 
 def test_a_process_on_a_cpu_makes_its_steps_itself() -> None:
@@ -90,7 +67,8 @@ while not multiprocessing.active_children():
 print(*(maker.pid for maker in multiprocessing.active_children()), flush=True)"""
 KILLED = """
 import multiprocessing, os, signal, threading, time
-from test_pretraining_feed import feed, made_ahead
+from numbered_instances import feed
+from benchrunner_bert.pretraining.training.feed import made_ahead
 steps = made_ahead(feed(), range(9), 1)
 {}
 os.kill(os.getpid(), signal.SIGKILL)
@@ -118,9 +96,8 @@ def test_a_token_store_travels_as_its_folder(tmp_path: Path) -> None:
 def test_runs_with_batches_made_ahead_have_the_same_bits(tmp_path: Path) -> None:
     """Also after a kill and after Ctrl-C, from the step that each left."""
     assert run(tmp_path, "plain", code=STOPPING) == 0
-    assert run(tmp_path, "killed", stop=5) == -signal.SIGKILL
-    assert run(tmp_path, "killed") == 0
     assert run(tmp_path, "stopped", stop=3, number=signal.SIGINT) == 130
+    assert run(tmp_path, "stopped", stop=5) == -signal.SIGKILL
     assert run(tmp_path, "stopped") == 0
-    assert len({weights(tmp_path / name) for name in ("plain", "killed", "stopped")}) == 1
-    assert learned(tmp_path / "killed") == learned(tmp_path / "plain") == learned(tmp_path / "stopped")
+    assert weights(tmp_path / "stopped") == weights(tmp_path / "plain")
+    assert learned(tmp_path / "stopped") == learned(tmp_path / "plain")

@@ -130,7 +130,7 @@ def test_a_damaged_file_of_states_is_made_again(tmp_path: Path) -> None:
 
 def test_the_encoder_stays_as_it_was_and_the_head_learns(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
-    fit = fitted(fit_runner, epochs=30, lr=1e-2, dropout=0.0)
+    fit = fitted(fit_runner, epochs=30, lr=2e-2, dropout=0.0, batch_size=16)
     backbone, _ = references.saved(fit_runner.folder(fit), fit_runner.plugins, fit_runner.workspace)
     saved = backbone.load(fit_runner.workspace, seed=5).state_dict()
     assert all(torch.equal(weight, saved[name]) for name, weight in TinyEncoder().state_dict().items())

@@ -1,6 +1,6 @@
 """Optuna's samplers choose grid points: which ones, in which batches, and that a repeated search decides alike."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import optuna
@@ -24,18 +24,21 @@ def good(point: Recipe) -> float:
     return -abs(point.lr - 2e-5) * 1e5 - abs(point.batch_size - 16) / 16 - (point.schedule != "constant")
 
 
-def searched(sampler: str, score: Callable[[Recipe], float], trials: int) -> dict[Recipe, float]:
+def searched(
+    sampler: str, score: Callable[[Recipe], float], trials: int, points: Sequence[Recipe] = POINTS
+) -> dict[Recipe, float]:
     scores = dict[Recipe, float]()
-    while len(scores) < trials and (batch := next_points(POINTS, scores, sampler=sampler)):
+    while len(scores) < trials and (batch := next_points(points, scores, sampler=sampler)):
         scores |= {point: score(point) for point in batch}
     return scores
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_each_point_is_tried_once_and_then_none(sampler: str) -> None:
-    scores = searched(sampler, good, 100)
-    assert set(scores) == set(POINTS)
-    assert next_points(POINTS, scores, sampler=sampler) == []
+    few = POINTS[:10]
+    scores = searched(sampler, good, 100, few)
+    assert set(scores) == set(few)
+    assert next_points(few, scores, sampler=sampler) == []
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

@@ -44,8 +44,10 @@ def scores(backbone: Backbone, folder: Path, masking: str = "original", **column
     return Likelihood().predict(dataclasses.replace(job, backbone=backbone_of(job.model), train=None), table)
 
 
-@pytest.mark.parametrize("masking", ["original", "within-word"])
-@pytest.mark.parametrize("kind", tiny.MASKED)
+@pytest.mark.parametrize(
+    ("kind", "masking"),
+    [*((kind, "original") for kind in tiny.MASKED), ("bert", "within-word"), ("roberta", "within-word")],
+)
 def test_scores_equal_masking_one_token_at_a_time(kind: str, masking: str, tmp_path: Path) -> None:
     tiny.write_model(kind, tmp_path / "model")
     got = scores(backbone_of(tmp_path / "model"), tmp_path, masking)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -95,16 +96,22 @@ def _bytes(*, special: bool) -> Tokenizer:
     return tokenizer
 
 
+@functools.lru_cache(maxsize=1)
+def _read(folder: Path, auto: str) -> tuple[Any, Any]:
+    """Read a tokenizer and a model with the library's own class, once for all texts of a test."""
+    import transformers
+
+    model = getattr(transformers, auto).from_pretrained(folder, dtype=torch.float32)
+    return transformers.AutoTokenizer.from_pretrained(folder), model.eval()
+
+
 @torch.no_grad()
 def pseudo_log_likelihood(folder: Path, text: str, *, within_word: bool, begin: int = 0) -> float:
     """Score a text by the definition: one forward pass of the library's own model for each token, one after another.
 
     Words are those of the library's tokenizer. Only tokens that end after the character `begin` are scored.
     """
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer, model = _read(folder, "AutoModelForMaskedLM")
     encoded = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
     spans = encoded.pop("offset_mapping")[0].tolist()
     words = encoded.word_ids()
@@ -125,11 +132,10 @@ def pseudo_log_likelihood(folder: Path, text: str, *, within_word: bool, begin: 
 @torch.no_grad()
 def log_likelihood(folder: Path, text: str) -> float:
     """Score a text with the library's causal model: every token of it that has tokens before it, given those."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    encoded = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")
+    tokenizer, model = _read(folder, "AutoModelForCausalLM")
+    encoded = tokenizer(text, return_tensors="pt")
     ids = encoded["input_ids"]
-    logits = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()(input_ids=ids).logits[0]
+    logits = model(input_ids=ids).logits[0]
     total = 0.0
     for place, word in enumerate(encoded.word_ids()):
         if word is not None and place > 0:

@@ -38,6 +38,7 @@ def dying() -> Encoder:
 
 @pytest.fixture(scope="module")
 def twice() -> Measurement:
+    """Measure a model twice; each of the processes imports torch."""
     return measure({"one": tiny, "two": tiny}, QUICK, "cpu")
 
 

@@ -17,8 +17,8 @@ from benchrunner.results import Computing, Event, Fit
 from benchrunner_kit.testing import check_backbone, sentences
 from benchrunner_transformers.backbones import TransformersFamily
 
-QUICK = ("gpt2", "roberta", "t5")
-"""Model types that every run of the tests fits, one of each kind of architecture; the others are slow tests."""
+QUICK = ("gpt2", "t5")
+"""Model types that every run of the tests fits: without padding, and padded; the others are slow tests."""
 FAMILIES = [
     pytest.param(name, id=name, marks=() if name in QUICK else pytest.mark.slow)
     for name in SETTINGS

@@ -25,12 +25,14 @@ SECOND = ["It rains.", "A quick brown fox", "", "Yes, he did.", "the dog", "What
 FLAT = ["albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "eurobert", "gpt2"]
 FLAT += ["gpt_neox", "modernbert", "qwen2", "qwen3", "roberta", "xlm-roberta"]
 """Model types that read flat batches without padding."""
-PADDED = ("bert", "gpt_neox", "roberta")
-"""Model types whose states of padded batches every run of the tests compares; the others are slow tests."""
+QUICK = ("bert", "deberta-v2", "gpt2", "modernbert")
+"""Those of them that every run of the tests compares; `test_flat_attention` compares the attention of all others."""
+OTHERS = [name for name in SETTINGS if name not in FLAT and name != "funnel"]
 NAMES = [
-    *(name for name in SETTINGS if name != "funnel"),
+    *OTHERS,
+    *(pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in FLAT),
     "bart:encoder",
-    *(pytest.param(f"{name}:padded", marks=() if name in PADDED else pytest.mark.slow) for name in FLAT),
+    *(pytest.param(f"{name}:padded", marks=() if name == "bert" else pytest.mark.slow) for name in FLAT),
 ]
 """Model types, the encoder of BART alone, and models that read flat batches but are given padded batches."""
 

@@ -13,7 +13,7 @@ from tokenizer_samples import NAMES, drawn_texts, read_both
 from benchrunner.engine import Part, Pieces, Sequences
 from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 
-FIRST, SECOND = drawn_texts(200, seed=1), drawn_texts(200, seed=2)
+FIRST, SECOND = drawn_texts(60, seed=1), drawn_texts(60, seed=2)
 
 
 @pytest.fixture(scope="module", params=NAMES)
