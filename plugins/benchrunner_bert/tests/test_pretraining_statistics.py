@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ from instance_samples import FRAME, LEAST, digest, homes, instances, large_store
 from pretraining_texts import FIRST, MASK, SPECIAL, numbered
 from scipy import stats
 
+import forked
 from benchrunner.engine import Part
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.instances.batches import pack
@@ -134,8 +133,7 @@ def test_another_process_makes_the_same_in_any_order(large: TokenStore) -> None:
         "from benchrunner_bert.pretraining.corpus.token_store import TokenStore;"
         "print('\\n'.join(digest(instances(TokenStore.open(Path(sys.argv[1]))), list(range(40))[::-1])))"
     )
-    command = [sys.executable, "-c", script, str(large.folder)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, timeout=120, check=False)
+    done = forked.run(["-c", script, str(large.folder)], cwd=Path(__file__).parent)
     assert done.stdout.split() == digest(instances(large), order), done.stderr
 
 

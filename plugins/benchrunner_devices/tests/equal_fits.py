@@ -27,6 +27,13 @@ def losses(made: Runner, fit: Fit) -> list[float]:
     return [json.loads(line)["loss"] for line in made.folder(fit).log.read_text().splitlines()]
 
 
+def fitted(home: Home, task: str, devices: int, **changes: Any) -> tuple[Runner, Fit, Record]:
+    """Fit on so many devices in a folder of this name, unless that was done before."""
+    made = home.runner(f"{task}-{changes}-{devices}".replace("/", "-"), devices=devices)
+    fit = planned(made, task, **changes)
+    return made, fit, made.run(fit)
+
+
 def check_equal(home: Home, task: str, *, close: float = CLOSE, **changes: Any) -> tuple[Record, Record]:
     """Fit on one device and on two, with losses that are equal up to `close`; return the records.
 
@@ -36,9 +43,8 @@ def check_equal(home: Home, task: str, *, close: float = CLOSE, **changes: Any) 
     records = []
     found = []
     for devices in (1, 2):
-        made = home.runner(f"{task}-{changes}-{devices}".replace("/", "-"), devices=devices)
-        fit = planned(made, task, **changes)
-        records.append(made.run(fit))
+        made, fit, record = fitted(home, task, devices, **changes)
+        records.append(record)
         assert records[-1].status == "done", records[-1].reason
         assert records[-1].numerics["devices"] == devices
         found.append(losses(made, fit))

@@ -1,10 +1,11 @@
 """Fits on two devices have the losses of one device, whatever is trained, and the same bits when they are resumed."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from equal_fits import CLOSE, check_equal, killed, losses, planned
+from equal_fits import CLOSE, check_equal, fitted, killed, losses, planned
 
 from benchrunner_devices import leader
 from cluster_plugin import Home, results
@@ -55,7 +56,8 @@ def test_a_device_without_a_part_changes_no_bit(home: Home) -> None:
 
 
 def test_a_killed_helper_is_told_and_no_step_is_lost(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, made = home.runner("whole", devices=2), home.runner("killed", devices=2)
+    """The fit goes on with two devices and, in a copy of its folder, with one."""
+    made = home.runner("killed", devices=2)
     fit = planned(made, "mine/mood")
     record = killed(made, fit, 4, monkeypatch)
     assert record.status == "failed"
@@ -64,21 +66,15 @@ def test_a_killed_helper_is_told_and_no_step_is_lost(home: Home, monkeypatch: py
         "smaller --micro-tokens. The same command goes on from here."
     )
     assert len(losses(made, fit)) == 4
+    shutil.copytree(home.folder / "killed", home.folder / "other-number")
     again: list[int] = []
     with made.observers.reporting_to(lambda of, event: again.append(event.done) if event.kind == "step" else None):
         assert made.run(fit).status == "done"
     assert again[0] == 5
-    assert whole.run(fit).status == "done"
+    whole, _, _ = fitted(home, "mine/mood", 2)
     assert results(made, fit) == results(whole, fit)
-
-
-def test_a_fit_goes_on_with_another_number_of_devices(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    two = home.runner("other-number", devices=2)
-    fit = planned(two, "mine/mood")
-    assert killed(two, fit, 3, monkeypatch).status == "failed"
-    one, whole = home.runner("other-number"), home.runner("one")
+    one = home.runner("other-number")
     assert one.run(fit).numerics["devices"] == [2, 1]
-    whole.run(fit)
     assert losses(one, fit) == pytest.approx(losses(whole, fit), abs=CLOSE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import Any
 
@@ -10,13 +11,13 @@ import pytest
 from benchrunner import FitError, RequestError
 from benchrunner.engine import Encoder
 from benchrunner_kit.testing import TinyEncoder
-from benchrunner_speed import measuring
-from benchrunner_speed.bench import Facts
+from benchrunner_speed import bench, measuring
+from benchrunner_speed.bench import Bench, Facts
 from benchrunner_speed.intervals import Estimate
 from benchrunner_speed.measuring import Measurement, measure
 from benchrunner_speed.operations import Operations
 from benchrunner_speed.settings import SpeedSettings
-from benchrunner_speed.worker import Place, started
+from benchrunner_speed.worker import Load, Place, started
 
 QUICK = SpeedSettings(lengths=(16, 200), batches=(1, 4), repeats=6, train_batch=4, train_length=16, threads=1)
 PLACE = Place("cpu", "fp32", 1)
@@ -26,20 +27,29 @@ def tiny() -> Encoder:
     return TinyEncoder()
 
 
-def broken(error: type[Exception]) -> Encoder:
-    raise error("no such weights")
+def broken(errors: list[Exception], encoder: list[Encoder]) -> Encoder:
+    """Fail with one error after the other, and then return the encoder; both lists are those of the process."""
+    if errors:
+        raise errors.pop(0)
+    return encoder[0]
 
 
-def dying() -> Encoder:
-    import os
+class Here:
+    """A worker in the test's process: another process imports torch, which takes longer than all passes."""
 
-    os._exit(9)
+    def __init__(self, name: str, load: Load, place: Place) -> None:
+        self._bench = Bench(load(), place.device, place.precision)
+
+    def ask(self, what: str, *arguments: int) -> Any:
+        return getattr(self._bench, what)(*arguments)
 
 
 @pytest.fixture(scope="module")
 def twice() -> Measurement:
-    """Measure a model twice; each of the processes imports torch."""
-    return measure({"one": tiny, "two": tiny}, QUICK, "cpu")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measuring, "started", lambda *worker: contextlib.nullcontext(Here(*worker)))
+        patch.setattr(bench, "LEAST_SECONDS", 0.02)
+        return measure({"one": tiny, "two": tiny}, QUICK, "cpu")
 
 
 def test_the_same_model_twice_has_the_same_facts(twice: Measurement) -> None:
@@ -56,17 +66,17 @@ def test_what_stands_beside_the_figures_is_complete(twice: Measurement) -> None:
         assert footprint.training_bytes is not None and footprint.prediction_bytes > 100_000_000
 
 
-@pytest.mark.parametrize(
-    ("load", "kind", "reason"),
-    [
-        (partial(broken, RequestError), RequestError, "mine: no such weights"),
-        (partial(broken, ValueError), FitError, "mine: ValueError: no such weights"),
-        (dying, FitError, r"mine: the process that held it ended \(exit code 9\)"),
-    ],
-)
-def test_errors_of_a_process_name_the_backbone(load: Any, kind: type[Exception], reason: str) -> None:
-    with started("mine", load, PLACE) as worker, pytest.raises(kind, match=reason):
-        worker.ask("facts")
+def test_a_process_answers_and_its_errors_name_the_backbone() -> None:
+    errors: list[Exception] = [RequestError("no such weights"), ValueError("no such weights")]
+    with started("mine", partial(broken, errors, [tiny()]), PLACE) as worker:
+        with pytest.raises(RequestError, match=r"^mine: no such weights$"):
+            worker.ask("facts")
+        with pytest.raises(FitError, match=r"^mine: ValueError: no such weights$"):
+            worker.ask("facts")
+        assert worker.ask("facts") == Bench(tiny(), "cpu", "fp32").facts()
+        worker._process.kill()
+        with pytest.raises(FitError, match=r"mine: the process that held it ended \(exit code -9\)"):
+            worker.ask("facts")
 
 
 class Clock:
