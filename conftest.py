@@ -1,5 +1,6 @@
 """For every test of every distribution: set before anything can import torch."""
 
+import gc
 import os
 import signal
 import sys
@@ -46,6 +47,16 @@ def _unflushed() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _memory_given_back() -> Iterator[None]:
+    """Let the system have freed memory, which a training keeps for its next step: a process tests thousands of them."""
+    from benchrunner.training import machine
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine, "_KEPT", {})
+        yield
+
+
 @pytest.fixture
 def narrow_bilstm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make 32 the default of a recipe's `bilstm_width`, for tests that train a BiLSTM: 768 takes 30 times as long."""
@@ -60,3 +71,25 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide from a test that an earlier test pre-trained in this process, which then counts as a run's only process."""
     for name in ("RANK", "WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
+
+
+GARBAGE = 100 * 2**20
+"""Bytes that the memory of a process may grow by until its garbage is collected: models are often parts of cycles."""
+_after_collection = [0]
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    """Collect the garbage of tests that leave much; Python counts objects, and a tensor is a small one."""
+    yield
+    if _resident() > _after_collection[0] + GARBAGE:
+        gc.collect()
+        _after_collection[0] = _resident()
+
+
+def _resident() -> int:
+    """Return the bytes of this process in memory; 0 where the system has no such file."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

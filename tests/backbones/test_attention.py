@@ -66,8 +66,8 @@ def masks_of(batch: FlatBatch, heads: int, rate: float, site: str, like: torch.T
 
 
 @pytest.mark.parametrize("lengths", RAGGED)
-@pytest.mark.parametrize(("heads", "size"), [(1, 1), (3, 7), (2, 32), (1, 48), (2, 64), (1, 80), (2, 128)])
-@pytest.mark.parametrize("rate", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize(("heads", "size"), [(1, 1), (3, 7), (2, 64)])
+@pytest.mark.parametrize("rate", [0.0, 0.5])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_both_kernels_and_their_gradients_equal_plain_attention(
     lengths: tuple[int, ...], heads: int, size: int, rate: float, direction: Direction

@@ -68,9 +68,17 @@ def learned(made: Runner, fit: Fit) -> dict[str, torch.Tensor]:
     return load_file(made.folder(fit).model / "head.safetensors")
 
 
+@pytest.fixture(scope="module")
+def finetuned(page: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Runner, Fit]:
+    """A fit that no test may change."""
+    return fitted(tmp_path_factory.mktemp("finetuned"), page)
+
+
 @pytest.mark.parametrize("method", ["finetune", "lora", "features"])
-def test_thresholds_are_learned_kept_and_read(page: Any, method: str, tmp_path: Path) -> None:
-    made, fit = fitted(tmp_path, page, method)
+def test_thresholds_are_learned_kept_and_read(
+    page: Any, method: str, finetuned: tuple[Runner, Fit], tmp_path: Path
+) -> None:
+    made, fit = finetuned if method == "finetune" else fitted(tmp_path, page, method)
     weights = learned(made, fit)
     fresh = page.Thresholds(2)
     assert weights.keys() >= THRESHOLDS
@@ -79,8 +87,8 @@ def test_thresholds_are_learned_kept_and_read(page: Any, method: str, tmp_path: 
     assert record.scores["accuracy"].value is not None and record.scores["accuracy"].value > 0.9
 
 
-def test_answers_are_those_of_the_learned_thresholds(page: Any, tmp_path: Path) -> None:
-    made, fit = fitted(tmp_path, page)
+def test_answers_are_those_of_the_learned_thresholds(finetuned: tuple[Runner, Fit]) -> None:
+    made, fit = finetuned
     weights = learned(made, fit)
     encoder = TinyEncoder.read(made.folder(fit).model).eval()
     task = made.plugins.tasks.find("reviews")
@@ -93,8 +101,10 @@ def test_answers_are_those_of_the_learned_thresholds(page: Any, tmp_path: Path) 
     assert predict(fit, "dev", made).answers == [LEVELS[place] for place in passed.tolist()]
 
 
-def test_a_killed_fit_goes_on_exactly_with_its_thresholds(page: Any, tmp_path: Path) -> None:
-    made, fit = fitted(tmp_path / "whole", page)
+def test_a_killed_fit_goes_on_exactly_with_its_thresholds(
+    page: Any, finetuned: tuple[Runner, Fit], tmp_path: Path
+) -> None:
+    made, fit = finetuned
     killed = stopped_after(9, fit, runner(tmp_path / "killed", register_tasks=[reviews(page)]))
     (state,) = killed.folder(fit).checkpoint.iterdir()
     assert load_file(state).keys() >= {f"weight/{name}" for name in THRESHOLDS}
@@ -105,10 +115,10 @@ def test_a_killed_fit_goes_on_exactly_with_its_thresholds(page: Any, tmp_path: P
     assert all(torch.equal(found[name], weight) for name, weight in expected.items())
 
 
-def test_thresholds_go_on_with_the_head(page: Any, tmp_path: Path) -> None:
-    made, fit = fitted(tmp_path, page)
+def test_thresholds_go_on_with_the_head(finetuned: tuple[Runner, Fit]) -> None:
+    made, fit = finetuned
     task = made.plugins.tasks.find("reviews")
-    again = made.planner.plan(task, f"run:{fit.id}", recipe=RECIPE.changed(lr=1e-9))
+    again = made.planner.plan(task, f"run:{fit.id}", recipe=RECIPE.changed(lr=1e-9, epochs=1))
     assert made.run(again).status == "done"
     for name in THRESHOLDS:
         torch.testing.assert_close(learned(made, again)[name], learned(made, fit)[name])

@@ -47,8 +47,9 @@ def parts(bias_correction: bool) -> Recipe:
     return RECIPE.changed(micro_tokens=40, bias_correction=bias_correction)
 
 
-@pytest.mark.parametrize(("saved", "killed"), [(3, 3), (8, 11), (11, 15), (23, 23)])
-@pytest.mark.parametrize("bias_correction", [True, False])
+@pytest.mark.parametrize(
+    ("saved", "killed", "bias_correction"), [(3, 3, True), (8, 11, False), (11, 15, True), (23, 23, False)]
+)
 def test_a_killed_fit_goes_on_bit_for_bit(
     tmp_path: Path, unbroken: dict[bool, Fitted], saved: int, killed: int, bias_correction: bool
 ) -> None:
@@ -94,13 +95,13 @@ def threads() -> Iterator[Callable[[int], None]]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("count", [2, 4])
 def test_a_fit_on_many_threads_goes_on_bit_for_bit(tmp_path: Path, threads: Callable[[int], None], count: int) -> None:
     """In one process, whose memory lies elsewhere the second time."""
     threads(count)
     recipe = RECIPE.changed(micro_tokens=40)
     unbroken = fitted(tmp_path / "unbroken", recipe, dropout=0.1)
-    for saved in (1, 11, 21):
+    for saved in (1, 21):
         folder = tmp_path / str(saved)
         options: dict[str, Any] = {"checkpoint": At(folder, saved), "checkpoint_seconds": 0, "dropout": 0.1}
         with pytest.raises(Killed):

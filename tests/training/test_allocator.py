@@ -1,10 +1,10 @@
 """Memory that a process keeps after it was freed."""
 
 import platform
-import subprocess
-import sys
 
 import pytest
+
+import forked
 
 STEPS = """
 import resource, torch
@@ -22,7 +22,7 @@ print(faults(), keep_freed_memory(), [faults() for _ in range(4)][-1])  # the he
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
 def test_steps_after_the_first_few_ask_for_no_new_pages() -> None:
-    done = subprocess.run([sys.executable, "-c", STEPS], capture_output=True, text=True, check=True)
+    done = forked.run(["-c", STEPS])
     before, kept, after = done.stdout.split()
     assert kept == "True"
     assert int(after) < int(before) / 10

@@ -1,12 +1,11 @@
 """Denormal numbers while a model trains."""
 
 import platform
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked
 from benchrunner.training.machine import are_flushed
 from tiny_fits import fitted
 
@@ -37,7 +36,7 @@ print(denormal_means(), are_flushed())
     platform.system() != "Linux" or platform.machine() != "x86_64", reason="another OpenMP or processor"
 )
 def test_all_threads_flush_denormals_and_are_reset() -> None:
-    done = subprocess.run([sys.executable, "-c", STEP], capture_output=True, text=True, check=True)
+    done = forked.run(["-c", STEP])
     assert done.stdout.split() == ["1000000", "0", "True", "1000000", "False", "flushed", "0", "True"]
 
 

@@ -108,7 +108,7 @@ def test_a_twin_has_the_same_rows_and_the_same_problem(packaged: str, plugins: P
         assert twin.load("train", workspace).fingerprint == task.load("train", workspace).fingerprint
 
 
-@pytest.mark.parametrize("packaged", TWINS)
+@pytest.mark.parametrize("packaged", ["glue/cola", "squad/1.1"])
 def test_a_twin_gets_the_same_answers_and_scores(packaged: str, plugins: Plugins, tmp_path: Path) -> None:
     task, twin, workspace = twins(packaged, TWINS[packaged], plugins, tmp_path)
     runner = Runner(plugins, workspace, Computing(device="cpu"))

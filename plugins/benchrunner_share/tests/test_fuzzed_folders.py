@@ -4,7 +4,7 @@ import pytest
 from forging import Forger, forged_folder
 
 EDITS = 2_000
-SOME = 60
+SOME = 24
 
 
 @pytest.fixture(scope="module")
