@@ -34,10 +34,6 @@ TOPICS = MultiLabel(("house", "people", "sea", "animals"))
 RECIPE = Recipe(max_length=40, stride=10, context="sentence")
 
 
-def model(name: str) -> Bert:
-    return read(minilm(), seed=0) if name == "released" else fresh()
-
-
 def learning(ours: Bert, problem: Problem, features: Features) -> tuple[LinearHead, FlatBatch, torch.Tensor]:
     """Outputs, with the gradients of the mean loss left in all weights."""
     ours.set_dropout(0.0)
@@ -81,10 +77,9 @@ def assert_equal_gradients(ours: Bert, head: LinearHead, other: nn.Module, last:
     assert compared > 20
 
 
-@pytest.mark.parametrize("name", ["fresh", "released"])
-def test_spans_equal_question_answering(name: str, tmp_path: Path) -> None:
+def test_spans_equal_question_answering(tmp_path: Path) -> None:
     """One sequence at a time: over there padding takes part in the softmax."""
-    ours = model(name)
+    ours = fresh()
     answers = [["lane"], ["Nobody"], [], ["ship", "ship turned"], ["house"]]
     contexts = [FIRST[0], SECOND[0], FIRST[2], FIRST[4], SECOND[6]]
     data = pa.table(
@@ -114,9 +109,8 @@ def test_spans_equal_question_answering(name: str, tmp_path: Path) -> None:
     assert_equal_gradients(ours, head, other, "qa_outputs")
 
 
-@pytest.mark.parametrize("name", ["fresh", "released"])
-def test_choices_equal_multiple_choice(name: str, tmp_path: Path) -> None:
-    ours = model(name)
+def test_choices_equal_multiple_choice(tmp_path: Path) -> None:
+    ours = fresh()
     rows = [SECOND[:3], SECOND[3:6], [SECOND[6], FIRST[1], FIRST[5]]]
     data = pa.table({"a": FIRST[:3], "choices": rows, "label": [2, 0, 1]})
     features = CHOOSE.encode(data, ours, RECIPE, training=True)
@@ -130,9 +124,8 @@ def test_choices_equal_multiple_choice(name: str, tmp_path: Path) -> None:
     assert_equal_gradients(ours, head, other, "classifier")
 
 
-@pytest.mark.parametrize("name", ["fresh", "released"])
-def test_label_sets_equal_multi_label_classification(name: str, tmp_path: Path) -> None:
-    ours = model(name)
+def test_label_sets_equal_multi_label_classification(tmp_path: Path) -> None:
+    ours = fresh()
     labels = ["house, people", "", "people", "", "sea, people", "animals", "house"]
     data = TOPICS.check(Rows(pa.table({"a": FIRST, "b": SECOND, "labels": labels}), "f.tsv"), labelled=True)
     features = TOPICS.encode(data, ours, RECIPE, training=True)
@@ -150,9 +143,8 @@ def test_label_sets_equal_multi_label_classification(name: str, tmp_path: Path) 
     assert_equal_gradients(ours, head, other, "classifier")
 
 
-@pytest.mark.parametrize("name", ["fresh", "released"])
-def test_tags_equal_token_classification(name: str, tmp_path: Path) -> None:
-    ours = model(name)
+def test_tags_equal_token_classification(tmp_path: Path) -> None:
+    ours = fresh()
     words = [["Mr", "Schwarzenegger", "visited", "Reykjavik", "."], ["Hallelujah", "!"], ["No", "names", "here"]]
     labels = [["B-PER", "I-PER", "O", "B-LOC", "O"], ["O", "O"], ["O", "O", "O"]]
     data = pa.table({"words": words, "labels": labels, "document": [0, 0, 0]})

@@ -19,7 +19,7 @@ TRAINED_WHOLE = {"bart": True, "roberta": True, "distilbert": True, "electra": T
 """Model type -> whether its published class for sentences has a dense layer that pre-trained checkpoints lack."""
 
 
-MODELS = ("albert", "bart", "bart:encoder", "deberta-v2", "gpt2", "gpt_neox", "modernbert", "roberta", "t5", "xlnet")
+MODELS = ("albert", "bart:encoder", "gpt2", "modernbert", "t5", "xlnet")
 
 
 def batch_of(encoder: Encoder) -> FlatBatch:
@@ -51,7 +51,7 @@ def test_merged_weights_compute_what_the_updates_did(tmp_path: Path, name: str) 
     )
 
 
-@pytest.mark.parametrize("name", ["albert", "bart", "deberta-v2", "gpt2", "modernbert", "t5"])
+@pytest.mark.parametrize("name", ["albert", "gpt2"])
 def test_merged_weights_compute_what_dora_did(tmp_path: Path, name: str) -> None:
     write_model(name, tmp_path)
     encoder = loaded(tmp_path)

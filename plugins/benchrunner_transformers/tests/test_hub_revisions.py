@@ -60,13 +60,22 @@ def commit(folder: Path) -> str:
     return Repository("models", "", folder).commit
 
 
-@pytest.mark.parametrize("model_type", ["roberta", "bert"])
-def test_each_revision_is_a_model_of_its_own(model_type: str, models: Path, tmp_path: Path) -> None:
-    name = f"babylm/{model_type}"
-    second = commit(models / f"{model_type}@chck_10M")
-    references = [name, f"{name}@chck_1M", f"{name}@chck_10M", f"{name}@{second}", f"{name}@chck_2M"]
+def test_each_revision_is_a_model_of_its_own(models: Path, tmp_path: Path) -> None:
+    references = {}
+    for model_type in ("roberta", "bert"):
+        name, tenth = f"babylm/{model_type}", commit(models / f"{model_type}@chck_10M")
+        references[model_type] = [name, f"{name}@chck_1M", f"{name}@chck_10M", f"{name}@{tenth}", f"{name}@chck_2M"]
+    asked_for = [reference for of_type in references.values() for reference in of_type]
     with Hub(tmp_path / "hub") as hub:
-        online = asked(hub, tmp_path / "home", *references)
+        online = asked(hub, tmp_path / "home", *asked_for)
+    again = asked(hub, tmp_path / "home", *asked_for, offline=True)
+    for place, of_type in ((0, references["roberta"]), (5, references["bert"])):
+        check_revisions(of_type, online[place : place + 5], again[place : place + 5])
+
+
+def check_revisions(references: list[str], online: list[dict[str, Any]], again: list[dict[str, Any]]) -> None:
+    """Check what a process got for a model, three of its revisions and a wrong one, and another process offline."""
+    name, second = references[3].split("@")
     main, first, tenth, by_commit, wrong = online
     assert [answer["name"] for answer in (main, first, tenth, by_commit)] == references[:4]
     assert len({main["revision"], first["revision"], tenth["revision"]}) == 3
@@ -75,7 +84,6 @@ def test_each_revision_is_a_model_of_its_own(model_type: str, models: Path, tmp_
     assert not [note for note in (*main["notes"], *by_commit["notes"]) if "commit" in note]
     assert f"There is no revision 'chck_2M' of {name}. Did you mean" in wrong["error"]
     assert "chck_1M" in wrong["error"] and "\n" not in wrong["error"]
-    again = asked(hub, tmp_path / "home", *references, offline=True)
     assert again[:4] == online[:4]
     assert (
         f"no revision 'chck_2M' of {name} in the local cache, and the hub was not asked. Did you mean"

@@ -28,6 +28,8 @@ from benchrunner_transformers.model.summary import Summary
 XLM = {"emb_dim": 16, "n_layers": 2, "n_heads": 2}
 FAMILIES = {name: settings for name, settings in SETTINGS.items() if name not in ("camembert", "funnel")}
 """Families of the README, with the settings of a tiny model."""
+LIKE_OTHERS = ("big_bird", "deberta-v2", "eurobert", "fnet", "gpt_neox", "longformer", "mpnet", "qwen3", "xlm-roberta")
+"""Those of them whose classes are like another family's: every run of the tests computes one kind of head of each."""
 BERT, ROBERTA, RIGHT, BART, T5 = (SETTINGS[name] for name in ("bert", "roberta", "qwen2", "bart", "t5"))
 MORE = {
     "camembert": SETTINGS["camembert"],
@@ -220,8 +222,14 @@ def check_equal_logits(family: str, kind: str, folder: Path) -> None:
     torch.testing.assert_close(logits, expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", LABELS)
-@pytest.mark.parametrize("family", FAMILIES)
+HEADS = [
+    pytest.param(name, kind, marks=pytest.mark.slow if name in LIKE_OTHERS and kind != next(iter(LABELS)) else ())
+    for name in FAMILIES
+    for kind in LABELS
+]
+
+
+@pytest.mark.parametrize(("family", "kind"), HEADS)
 def test_exported_heads_have_equal_logits(family: str, kind: str, tmp_path: Path) -> None:
     check_equal_logits(family, kind, tmp_path)
 
