@@ -73,7 +73,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-GARBAGE = 100 * 2**20
+GARBAGE = 64 * 2**20
 """Bytes that the memory of a process may grow by until its garbage is collected: models are often parts of cycles."""
 _after_collection = [0]
 
