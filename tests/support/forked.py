@@ -10,7 +10,6 @@ import atexit
 import contextlib
 import gc
 import importlib
-import json
 import os
 import pkgutil
 import runpy
@@ -22,6 +21,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from json import dumps, loads
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO
@@ -135,10 +135,10 @@ class _Server:
 
     def ask(self, request: dict[str, Any]) -> Any:
         assert self._process.stdin is not None and self._process.stdout is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
+        print(dumps(request), file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
         assert answer, "the server has ended: its standard error says why"
-        return json.loads(answer)
+        return loads(answer)
 
     def close(self) -> None:
         """End the server and wait for it, so that its CPU time counts as this process's children's."""
@@ -186,10 +186,10 @@ def _import_installed(name: str) -> ModuleType | None:
 def _serve(replies: TextIO) -> dict[str, Any]:
     """Answer requests; return the request to be worked on, in the child."""
     for line in sys.stdin:
-        request: dict[str, Any] = json.loads(line)
+        request: dict[str, Any] = loads(line)
         if "poll" in request:
             ended, status = os.waitpid(request["poll"], os.WNOHANG)
-            print(json.dumps(os.waitstatus_to_exitcode(status) if ended else None), file=replies, flush=True)
+            print(dumps(os.waitstatus_to_exitcode(status) if ended else None), file=replies, flush=True)
             continue
         if "spent" in request:
             print(sum(os.times()[:4]), file=replies, flush=True)

@@ -45,8 +45,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     _spent[report.nodeid] += getattr(report, "processor_time", 0.0)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the time of each folder, the longest first."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the time of each folder, the longest first; a process of pytest-xdist knows its own tests only."""
+    if hasattr(config, "workerinput"):
+        return
     folders = defaultdict[str, float](float)
     for test, seconds in _spent.items():
         parts = Path(test.partition("::")[0]).parts
