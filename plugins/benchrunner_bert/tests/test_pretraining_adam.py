@@ -137,8 +137,3 @@ def test_a_trapezoid_falls_in_its_cooldown_only() -> None:
     settings = Settings(steps=8, warmup=2, lr=1e-4, schedule="trapezoid", cooldown=4, final_share=0.5)
     expected = [0, 0.5e-4, 1e-4, 1e-4, 1e-4, 0.875e-4, 0.75e-4, 0.625e-4]
     assert [settings.lr_at(step) for step in range(8)] == pytest.approx(expected)
-
-
-def test_a_run_without_the_newer_settings_continues() -> None:
-    assert {"schedule", "cooldown", "final_share"}.isdisjoint(Settings().decisive())
-    assert Settings(schedule="cosine").decisive() == {**Settings().decisive(), "schedule": "cosine"}
