@@ -60,6 +60,8 @@ def _print(diagnosis: Diagnosis) -> None:
         print_line(f"WRONG: {part.text}")
         if part.is_explained:
             print_line(f"       Correct this, or uninstall the distribution that brings '{part.plugin}'.")
-        elif not part.is_contested:
+        else:
             remedy = "reinstall or uninstall the distribution that brings it"
             print_line(f"       Correct the code if '{part.plugin}' is yours; else {remedy}.")
+    for contest in diagnosis.contests:
+        print_line(f"WRONG: {contest}")

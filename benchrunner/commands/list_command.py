@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         return DONE
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
     if kind is None and not arguments.json:
-        _show_all_in_short(list_names(arguments.plugins))
+        _show_all_in_short(arguments.plugins)
         return DONE
     kinds = [kind] if kind in KINDS else KINDS
     offers = list_offers(arguments.plugins, kinds)
@@ -81,16 +81,17 @@ def _found(offers: Mapping[str, Sequence[Listed]], words: str) -> dict[str, list
     return chosen
 
 
-def _show_all_in_short(names_of: Mapping[str, Sequence[str]]) -> None:
+def _show_all_in_short(plugins: Plugins) -> None:
     """Print a line for each kind: how many values it has, and their names or suites."""
     rows = []
-    for kind, values in names_of.items():
+    for kind, values in list_names(plugins).items():
         numbers = Counter(name.partition("/")[0] for name in values)
         names = [f"{name} ({count})" if count > 1 else name for name, count in numbers.items()]
         in_short = shorten(", ".join(names), _SHORT, placeholder=" ...", break_on_hyphens=False)
         rows.append((f"{kind:<12} {len(values):>3}", in_short or note_on_choice()))
     print_columns(rows)
     print_line("'benchrunner list tasks' shows all of a kind, 'benchrunner list WORD' what mentions a word.")
+    _show_contests(plugins)
 
 
 def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
@@ -105,6 +106,13 @@ def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
                     print_line(f"  ... and {family.prefix}:A,B, several of these as one backbone")
         if kind == "recipes":
             print_line("  Without --recipe, every backbone gets the same recipe, each task's own: a fair comparison.")
+    _show_contests(plugins)
+
+
+def _show_contests(plugins: Plugins) -> None:
+    """Print a line for each name that several plugins offer, among the kinds that were listed."""
+    for contest in plugins.contests:
+        print_line(f"WRONG: {contest}")
 
 
 def _show_recipe(recipe: NamedRecipe) -> None:

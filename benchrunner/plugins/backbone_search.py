@@ -14,7 +14,7 @@ from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.entry_points import note_on_choice
-from benchrunner.plugins.offers import Offer, Offers, claims, mistyped_prefix, split_prefix, unknown_name
+from benchrunner.plugins.offers import Offer, Offers, mistyped_prefix, split_prefix, unknown_name
 from benchrunner.workspace import Workspace
 
 
@@ -30,7 +30,7 @@ class BackboneSearch:
 
     def split(self, reference: str) -> tuple[str | None, str]:
         """Split `PLUGIN:REFERENCE`; the plugin is None for listed names, existing paths and references without it."""
-        if reference in self.listed.names() or _is_path(reference):
+        if reference in self.listed.names or _is_path(reference):
             return None, reference
         return split_prefix(reference, self._plugins())
 
@@ -118,9 +118,11 @@ class BackboneSearch:
 
     def _listed_offer(self, plugin: str | None, name: str) -> Offer[Backbone] | None:
         """Return the listed backbone of a name or its last part; a path goes before the last part of a name."""
-        if _is_path(name) and name not in self.listed.names(plugin):
-            return None
-        return self.listed.offer_of(plugin, name)
+        listed = self._listed(plugin)
+        return None if _is_path(name) and name not in listed.names else listed.offer(name)
+
+    def _listed(self, plugin: str | None) -> Offers[Backbone]:
+        return self.listed if plugin is None else self.listed.of_plugin(plugin)
 
     def _plugins(self) -> set[str]:
         return {*self.idle, *(family.plugin.name for family in self.families)}
@@ -129,7 +131,7 @@ class BackboneSearch:
         self, reference: str, plugin: str | None, name: str, refusals: Sequence[RequestError]
     ) -> RequestError:
         """Make the error for a backbone that no family knows; families may have refused it with errors of their own."""
-        known = self.listed if plugin is None else self.listed.names(plugin)
+        known = self._listed(plugin)
         elsewhere = "" if plugin is None else self._elsewhere(plugin, name)
         if refusals:
             close = [] if _is_path(name) or elsewhere else closest_names(name, known)
@@ -155,11 +157,11 @@ class BackboneSearch:
 
     def _elsewhere(self, plugin: str, name: str) -> str:
         """Say which other plugin lists a backbone of a name that one plugin was asked for; empty if none does."""
-        owners = [offer for offer in self.listed.by_name.values() if offer.name == name]
-        if not owners:
+        owner = self.listed.by_name.get(name)
+        if owner is None:
             return ""
         return (
-            f"'{name}' is a name of the plugin '{claims(owners)}', and only the plugin '{plugin}' was asked: give a "
+            f"'{name}' is a name of the plugin '{owner.plugin.name}', and only the plugin '{plugin}' was asked: give a "
             "folder or a hub id, or leave the plugin out."
         )
 
