@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, final
@@ -18,9 +17,6 @@ V = TypeVar("V")
 
 LARGE_KINDS = ("executor", "search")
 """Kinds of values that are offered by plugins whose libraries are extras."""
-
-_LIKE_A_PLUGIN = re.compile(r"[A-Za-z][\w.-]+")
-"""Texts that may be the name of a plugin. A single letter is the drive of a Windows path."""
 
 
 @final
@@ -129,22 +125,3 @@ def meant(name: str, known: Collection[str]) -> str | None:
     if len(matches) > 1:
         raise RequestError(f"'{name}' could be {' or '.join(matches)}: say which.")
     return matches[0] if matches else None
-
-
-def split_prefix(text: str, plugins: Collection[str]) -> tuple[str | None, str]:
-    """Split `PLUGIN:NAME` into the two names; the plugin is None if no known plugin's name stands before the colon.
-
-    Texts with another colon keep their meaning: `C:/models`, or `facebook/bart-base:encoder`.
-    """
-    plugin, colon, name = text.partition(":")
-    return (plugin, name) if colon and plugin in plugins else (None, text)
-
-
-def mistyped_prefix(text: str, plugins: Collection[str]) -> str | None:
-    """Return what stands before the colon of a text if it is close to the name of a plugin, else None."""
-    plugin, colon, _ = text.partition(":")
-    if not colon or not _LIKE_A_PLUGIN.fullmatch(plugin):
-        return None
-    import difflib
-
-    return plugin if difflib.get_close_matches(plugin.casefold(), plugins, cutoff=0.75) else None

@@ -177,14 +177,7 @@ class Plugins:
         """The search for backbones among the offers of all plugins."""
         from benchrunner.plugins.backbone_search import BackboneSearch
 
-        backbones = self.backbones
-        idle = {plugin.name: "it brings other things" for plugin in self.loaded}
-        for failure in self.known_set_aside:
-            idle[failure.plugin] = f"it is set aside ({failure.reason})"
-        for family in self._families:
-            if not family.value.prefix:
-                idle.pop(family.plugin.name, None)
-        return BackboneSearch(backbones, self._families, idle)
+        return BackboneSearch(self.backbones, self._families)
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
         """Set a plugin, or a part of it, aside because of an error."""

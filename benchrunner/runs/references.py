@@ -136,11 +136,6 @@ def with_family(reference: str, family: str | None, plugins: Plugins) -> str:
     return f"{family}:{reference}"
 
 
-def without_prefix(reference: str, plugins: Plugins) -> str:
-    """Return a reference without the prefix of a plugin."""
-    return plugins.backbone_search.split(reference)[1]
-
-
 def _combined(
     reference: str, combining: BackboneFamily, plugins: Plugins, workspace: Workspace
 ) -> tuple[Backbone, BackboneFamily]:
