@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -142,26 +141,10 @@ def _combined(
     """Return the backbone that a family makes of those that `PREFIX:A,B` names, and the family with its parts."""
     backbones, families = [], []
     for name in plugins.backbone_search.part_names(reference):
-        try:
-            backbone, family = find_backbone(name, plugins, workspace)
-        except RequestError:
-            _refuse_commas(reference.removeprefix(f"{combining.prefix}:"))
-            raise
+        backbone, family = find_backbone(name, plugins, workspace)
         backbones.append(backbone)
         families.append(family)
     return combining.combined(reference, backbones), combining.with_parts(families)
-
-
-def _refuse_commas(names: str) -> None:
-    """Raise a `RequestError` if some of the names, joined by their commas, are a path that exists."""
-    texts = names.split(",")
-    for first, end in combinations(range(len(texts) + 1), 2):
-        path = ",".join(texts[first:end])
-        if end - first > 1 and Path(path).exists():
-            raise RequestError(
-                f"The name of {path} has a comma, and commas separate the parts of a combination. Rename the folder, "
-                "or make a link to it whose name has no comma."
-            )
 
 
 def _finished_fit(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[FinishedFit, BackboneFamily]:

@@ -85,12 +85,6 @@ def test_a_name_that_is_no_combination_is_refused(reference: str, reason: str, r
         runner.planner.backbone(reference)
 
 
-def test_a_folder_with_a_comma_in_its_name_is_explained(runner: Runner, tmp_path: Path) -> None:
-    (tmp_path / "a,b").mkdir()
-    with pytest.raises(RequestError, match=r"a,b has a comma, and commas separate the parts"):
-        runner.planner.backbone(f"pair:tiny/words,{tmp_path / 'a,b'}")
-
-
 def test_parts_that_do_not_fit_are_refused_when_planning(runner: Runner, plugins: Plugins) -> None:
     with pytest.raises(CheckpointError, match="these two do not fit together"):
         runner.planner.plan(plugins.tasks.find("mood"), "pair:tiny/words,odd/letters")
