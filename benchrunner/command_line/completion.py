@@ -44,7 +44,7 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
         elif action.metavar == "KIND":
             action.completer = _completer(list(KINDS))  # type: ignore[attr-defined]
         elif "--grid" in action.option_strings:
-            action.completer = _completer(plugins.grids)  # type: ignore[attr-defined]
+            action.completer = _completer(list(plugins.grids))  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
-from benchrunner.plugin_code import PluginCode, PluginFailure, reason
+from benchrunner.plugin_code import PluginCode, reason
 from benchrunner.plugins.code_behind import code_behind, library
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, top_package
 from benchrunner.plugins.loading import Loading
@@ -52,8 +52,6 @@ class SetAside:
 
     plugin: str
     reason: str
-    is_explained: bool = False
-    """Whether the reason says what to correct, in a file or in what the plugin offers."""
 
     @property
     def text(self) -> str:
@@ -181,13 +179,8 @@ class Plugins:
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
         """Set a plugin, or a part of it, aside because of an error."""
-        text = reason(error)
-        if isinstance(error, BenchrunnerError):
-            text = " ".join(str(error).split())
-        is_explained = isinstance(error, BenchrunnerError) and not isinstance(error, PluginFailure)
-        self._set_aside(SetAside(plugin, f"{where}{text}", is_explained=is_explained))
-
-    def _set_aside(self, part: SetAside) -> None:
+        text = " ".join(str(error).split()) if isinstance(error, BenchrunnerError) else reason(error)
+        part = SetAside(plugin, f"{where}{text}")
         self.known_set_aside.append(part)
         self.tell(part)
 
@@ -196,7 +189,7 @@ class Plugins:
         for known in (self.core, *self.loaded):
             if known.name == plugin.name:
                 text = f"{known.distribution} has a plugin of that name already, so that of {plugin.distribution}"
-                self._set_aside(SetAside(plugin.name, f"{text} is not used"))
+                self.fail(plugin.name, PluginError(f"{text} is not used"))
                 return
         self.are_installed = False
         try:
@@ -280,7 +273,7 @@ class Plugins:
                 board.value.check_columns(self.tasks, self.tasks.names)
         except BenchrunnerError as error:
             place = board.value.origin or f"leaderboard {board.name}"
-            self._set_aside(SetAside(board.plugin.name, f"{place}: {error!s}", is_explained=True))
+            self.fail(board.plugin.name, error, f"{place}: ")
             return False
         return True
 
@@ -338,18 +331,16 @@ class Plugins:
 
     def grid(self, name: str) -> Mapping[str, Sequence[Any]]:
         """Return the values of a grid by its name: one of `GRIDS`, or the grid of a named recipe."""
-        from benchrunner.parameters.grids import GRIDS
-
         if name not in self.grids:
             raise UnknownName("grid", name, self.grids)
-        return GRIDS[name] if name in GRIDS else self.recipes.find(name).grid
+        return self.grids[name]
 
     @property
-    def grids(self) -> list[str]:
-        """Names of all grids."""
+    def grids(self) -> Mapping[str, Mapping[str, Sequence[Any]]]:
+        """All grids: `GRIDS`, and those of named recipes."""
         from benchrunner.parameters.grids import GRIDS
 
-        return [*GRIDS, *(recipe.name for recipe in self.recipes.values() if recipe.grid)]
+        return {**GRIDS, **{name: recipe.grid for name, recipe in self.recipes.items() if recipe.grid}}
 
     def study(self, name: str) -> tuple[str, Path]:
         """Return the name and the path of a study file, by its name, the last part of the name, or its path."""
