@@ -9,7 +9,7 @@ from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
-from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names
+from benchrunner.errors import BenchrunnerError, CheckpointError, PluginError, RequestError, UnknownName, closest_names
 from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.distributions import Plugin
@@ -96,16 +96,14 @@ class BackboneSearch:
 
     def convert(self, source: Path, target: Path) -> None:
         """Let the first family that knows a trainer's checkpoint folder write it in its published layout."""
-        refusals = list[RequestError]()
+        refusals = list[BenchrunnerError]()
         for family in self.families:
             try:
-                with PluginCode():
+                with PluginCode(f"Reading {source} with the plugin '{family.plugin.name}'"):
                     if family.value.convert(source, target):
                         return
-            except RequestError as refusal:  # another family may know the folder
+            except (RequestError, PluginFailure) as refusal:  # another family may know the folder
                 refusals.append(refusal)
-            except PluginFailure as failure:  # a family may fail in any way
-                refusals.append(CheckpointError(f"The plugin '{family.plugin.name}' failed on {source}: {failure}."))
         if refusals:
             raise refusals[0]
         raise CheckpointError(

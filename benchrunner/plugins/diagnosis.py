@@ -51,7 +51,7 @@ class Diagnosis:
             "versions": self.versions,
             "devices": self.devices,
             "plugins": [f"{plugin.name} ({plugin.distribution} {plugin.version})" for plugin in self.plugins],
-            "set_aside": [{"plugin": part.plugin, "reason": part.reason} for part in self.set_aside],
+            "set_aside": self.set_aside,
             "contests": self.contests,
             "not_used": self.absent,
             "kernels": self.kernels

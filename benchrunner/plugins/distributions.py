@@ -117,11 +117,11 @@ def _homes(plugin: object) -> list[str]:
     """
     if isinstance(plugin, ModuleType | str):
         return [plugin if isinstance(plugin, str) else plugin.__name__]
-    modules = {type(plugin).__module__: None}
+    modules = {type(plugin).__module__}
     for value in getattr(plugin, "__dict__", {}).values():
         if callable(value):
-            modules[str(getattr(value, "__module__", ""))] = None
-    return [name for name in modules if top_package(name) not in sys.stdlib_module_names]
+            modules.add(str(getattr(value, "__module__", "")))
+    return [name for name in sorted(modules) if top_package(name) not in sys.stdlib_module_names]
 
 
 @dataclass(frozen=True)
@@ -138,26 +138,17 @@ class _Unit:
         return self.file.parent.parent if self.is_package else self.file.parent
 
     def files(self) -> list[Path]:
-        """Return the files that its code can come from, or read: of a package all but compiled and hidden ones.
+        """Return the files that its code can come from, or read."""
+        home = self.file.parent
+        files = sorted(home.rglob("*")) if self.is_package else [self.file]
+        return [file for file in files if file.is_file() and not _is_left_out(file.relative_to(home))]
 
-        Its tests, its read-me and study files are left out: fits do not depend on them.
-        """
-        if not self.is_package:
-            return [self.file] if self.file.is_file() else []
-        files = []
-        for folder, folders, names in os.walk(self.file.parent):
-            folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
-            if Path(folder) == self.file.parent:
-                folders[:] = [name for name in folders if name != "tests"]
-                names = [name for name in names if name != "README.md"]
-            is_studies = Path(folder) == self.file.parent / "studies"
-            for name in sorted(names):
-                is_study = is_studies and name.endswith(".toml")
-                path = Path(folder, name)
-                # no editor's lock, a link to nowhere
-                if not is_study and not name.startswith(".") and not name.endswith(".pyc") and path.is_file():
-                    files.append(path)
-        return files
+
+def _is_left_out(file: Path) -> bool:
+    """Return whether no fit depends on a file of a package: compiled and hidden ones, tests, a read-me and studies."""
+    is_study = file.parts[0] == "studies" and file.suffix == ".toml"
+    is_hidden = any(part.startswith(".") or part == "__pycache__" for part in file.parts)
+    return is_study or is_hidden or file.parts[0] in ("tests", "README.md") or file.suffix == ".pyc"
 
 
 def _unit(name: str) -> _Unit | None:

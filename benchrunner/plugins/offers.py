@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from benchrunner.backbones.backbone import BackboneFamily
 
 V = TypeVar("V")
-
-LARGE_KINDS = ("executor", "search")
-"""Kinds of values that are offered by plugins whose libraries are extras."""
 
 
 @final
@@ -100,17 +97,16 @@ class Offers(Mapping[str, V]):
         return offers[0]
 
 
-def _contest(kind: str, offers: Collection[Offer[V]]) -> str:
+def _contest(kind: str, offers: Sequence[Offer[V]]) -> str:
     """Say which plugins offer a name, and how a user chooses one of them."""
     plugins = [offer.plugin.name for offer in offers]
-    remedies = " or ".join(f"{CHOICE}=no:{plugin}" for plugin in plugins)
-    name = next(iter(offers)).name
-    return f"The {kind} '{name}' is offered by the plugins {' and '.join(plugins)}: leave one out with {remedies}."
+    choices = " or ".join(f"{CHOICE}=no:{plugin}" for plugin in plugins)
+    return f"The {kind} '{offers[0].name}' is offered by the plugins {' and '.join(plugins)}: leave one out: {choices}."
 
 
 def unknown_name(kind: str, name: str, known: Collection[str], advice: str = "") -> UnknownName:
     """Make the error for a name that no plugin offers; it also says which plugins are not used that may offer it."""
-    libraries = note_on_libraries() if kind in LARGE_KINDS else ""
+    libraries = note_on_libraries() if kind in ("executor", "search") else ""  # whose libraries are extras
     return UnknownName(kind, name, known, " ".join(filter(None, (advice, note_on_choice(), libraries))))
 
 

@@ -79,7 +79,8 @@ class Plugins:
         self._families: list[Offer[BackboneFamily]] = []
         self.known_set_aside: list[SetAside] = []
         """The part of `set_aside` that is known from the kinds that were asked for."""
-        self._packages: dict[str, Plugin] = {}
+        self.packages: dict[str, Plugin] = {}
+        """Package -> the plugin whose code is in it."""
         self._library = cache(library)  # every fit of a grid asks
 
     @property
@@ -163,9 +164,8 @@ class Plugins:
     def studies(self) -> dict[str, Path]:
         """Study files in the folders `studies` of the plugins' packages, by `plugin/file`."""
         studies: dict[str, Path] = {}
-        for plugin in self.loaded:
-            package = sys.modules.get(getattr(self.manager.get_plugin(plugin.name), "__package__", None) or "")
-            for folder in getattr(package, "__path__", ()):
+        for package, plugin in self.packages.items():
+            for folder in getattr(sys.modules.get(package), "__path__", ()):
                 for file in Path(folder, "studies").glob("*.toml"):
                     studies[f"{plugin.name}/{file.stem}"] = file
         return dict(sorted(studies.items()))
@@ -200,7 +200,7 @@ class Plugins:
             return
         self.loaded.append(plugin)
         if isinstance(module, ModuleType):
-            self._packages[top_package(module.__name__)] = plugin
+            self.packages[top_package(module.__name__)] = plugin
 
     def add_core(self, module: object) -> None:
         """Take benchrunner's own plugin."""
@@ -288,11 +288,7 @@ class Plugins:
                 for offer in (*self._of(kind).by_name.values(), *self._families):
                     if offer.value is value:
                         return offer.plugin
-        return self._packages.get(top_package(type(value).__module__), self.core)
-
-    def plugin_of_package(self, package: str) -> Plugin | None:
-        """Return the plugin whose code is in a package of this name; None if there is none."""
-        return self._packages.get(package)
+        return self.packages.get(top_package(type(value).__module__), self.core)
 
     def suppliers_of(self, task: Task) -> list[Plugin]:
         """Return whose code a task runs: its plugin, and those behind its problem, its sources and its metrics.
@@ -308,10 +304,10 @@ class Plugins:
             parts += vars(metric.row_sums).values() if metric.row_sums is not None else ()
         packages = set[str]()
         for part in parts:
-            packages |= code_behind(part, self._packages)
+            packages |= code_behind(part, self.packages)
         suppliers = {self.supplier(task): None}
         for package in sorted(packages - {DISTRIBUTION}):
-            plugin = self._packages.get(package) or self._library(package)
+            plugin = self.packages.get(package) or self._library(package)
             if plugin is not None:
                 suppliers[plugin] = None
         return list(suppliers)

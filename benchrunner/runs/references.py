@@ -105,14 +105,17 @@ def reference_to(fit: Fit, method: Method, plugins: Plugins) -> BackboneReferenc
 def find_backbone(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
     """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means, and its family."""
     check_is_text(reference)
-    combining = plugins.backbone_search.combining(reference)
+    search = plugins.backbone_search
+    combining = search.combining(reference)
     if combining is not None:
-        return _combined(reference, combining, plugins, workspace)
+        parts = [find_backbone(name, plugins, workspace) for name in search.part_names(reference)]
+        backbones, families = zip(*parts, strict=True)
+        return combining.combined(reference, backbones), combining.with_parts(families)
     if reference.startswith(PREFIX):
         return _finished_fit(reference, plugins, workspace)
     if reference not in plugins.backbones and (run := _run_of(Path(reference))) is not None:
         return saved(run, plugins, workspace)
-    return plugins.backbone_search.find(reference, workspace)
+    return search.find(reference, workspace)
 
 
 def with_family(reference: str, family: str | None, plugins: Plugins) -> str:
@@ -133,18 +136,6 @@ def with_family(reference: str, family: str | None, plugins: Plugins) -> str:
     if plugin is not None or reference.startswith(PREFIX):
         return reference
     return f"{family}:{reference}"
-
-
-def _combined(
-    reference: str, combining: BackboneFamily, plugins: Plugins, workspace: Workspace
-) -> tuple[Backbone, BackboneFamily]:
-    """Return the backbone that a family makes of those that `PREFIX:A,B` names, and the family with its parts."""
-    backbones, families = [], []
-    for name in plugins.backbone_search.part_names(reference):
-        backbone, family = find_backbone(name, plugins, workspace)
-        backbones.append(backbone)
-        families.append(family)
-    return combining.combined(reference, backbones), combining.with_parts(families)
 
 
 def _finished_fit(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[FinishedFit, BackboneFamily]:

@@ -30,7 +30,7 @@ class Stumbling(BackboneFamily):
 def test_two_plugins_may_not_offer_one_task() -> None:
     plugins = own_and(("rival", plugin(register_tasks=[mood(about="Another."), mood(name="rival/other")])))
     assert list(plugins.tasks) == ["rival/other"] and not plugins.set_aside
-    remedy = "leave one out with BENCHRUNNER_PLUGINS=no:own or BENCHRUNNER_PLUGINS=no:rival"
+    remedy = "leave one out: BENCHRUNNER_PLUGINS=no:own or BENCHRUNNER_PLUGINS=no:rival"
     contest = f"The task 'mine/mood' is offered by the plugins own and rival: {remedy}."
     assert plugins.contests == [contest]
     for asked in ("mine/mood", "mood", "mood@5"):
