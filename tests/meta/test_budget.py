@@ -41,7 +41,7 @@ BUDGETS = {
 WHOLE_CORE = 181_184
 EVERYTHING = 464_796
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 103_975
+WORDS = 103_973
 """Words of all pages: the README, docs/ and the read-mes of plugins."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""
