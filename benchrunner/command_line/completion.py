@@ -42,14 +42,14 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
         elif str(action.metavar).startswith("{"):  # the choices of a parameter
             action.completer = _completer(str(action.metavar).strip("{}").split(","))  # type: ignore[attr-defined]
         elif action.metavar == "KIND":
-            action.completer = _completer(list(KINDS))  # type: ignore[attr-defined]
+            action.completer = _completer(KINDS)  # type: ignore[attr-defined]
         elif "--grid" in action.option_strings:
             action.completer = _completer(plugins.grids)  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)
 
 
-def _completer(names: list[str]) -> Callable[..., list[str]]:
-    return lambda **context: names
+def _completer(names: Iterable[str]) -> Callable[..., list[str]]:
+    return lambda **context: list(names)
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -102,7 +102,7 @@ def _culprit(error: BaseException, plugins: Plugins) -> Plugin | None:
     trace = error.__traceback__
     while trace is not None:
         package = top_package(str(trace.tb_frame.f_globals.get("__name__")))
-        culprit = plugins.plugin_of_package(package) or culprit
+        culprit = plugins.packages.get(package, culprit)
         trace = trace.tb_next
     return culprit
 

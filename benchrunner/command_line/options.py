@@ -88,10 +88,9 @@ def add_published(parser: argparse.ArgumentParser) -> None:
 def published(arguments: argparse.Namespace, backbones: Collection[str] = ()) -> PublishedChoice:
     """Choose the published figures that stand beside ours: by default also those of the compared backbones."""
     from benchrunner.leaderboards.published_choice import choose_published
-    from benchrunner.runs.references import without_prefix
 
     names = None if arguments.published is None else arguments.published.split(",")
-    models = [without_prefix(name, arguments.plugins) for name in backbones]
+    models = [name for _, name in map(arguments.plugins.backbone_search.split, backbones)]
     return choose_published(arguments.plugins.leaderboards.values(), names, backbones=models)
 
 

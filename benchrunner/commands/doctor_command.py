@@ -58,8 +58,6 @@ def _print(diagnosis: Diagnosis) -> None:
         print_line(diagnosis.absent)
     for part in diagnosis.set_aside:
         print_line(f"WRONG: {part.text}")
-        if part.is_explained:
-            print_line(f"       Correct this, or uninstall the distribution that brings '{part.plugin}'.")
-        elif not part.is_contested:
-            remedy = "reinstall or uninstall the distribution that brings it"
-            print_line(f"       Correct the code if '{part.plugin}' is yours; else {remedy}.")
+        print_line(f"       Correct this if '{part.plugin}' is yours; else reinstall or uninstall its distribution.")
+    for contest in diagnosis.contests:
+        print_line(f"WRONG: {contest}")

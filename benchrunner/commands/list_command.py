@@ -43,31 +43,31 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what the plugins offer: all kinds in short, one kind, one value, or what a word is found in."""
-    kind, name = arguments.kind, arguments.name
+    kind, name, plugins = arguments.kind, arguments.name, arguments.plugins
     if name is not None and kind in _SHOWN:
-        value = getattr(arguments.plugins, kind).find(name)
+        value = getattr(plugins, kind).find(name)
         if arguments.json:
-            of_kind = list_offers(arguments.plugins, [kind])[kind]
+            of_kind = list_offers(plugins, [kind])[kind]
             print_json({kind: [listed for listed in of_kind if listed.name == value.name]})
         else:
             _SHOWN[kind](value)
         return DONE
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
     if kind is None and not arguments.json:
-        _show_all_in_short(list_names(arguments.plugins))
+        _show_all_in_short(list_names(plugins))
         return DONE
     kinds = [kind] if kind in KINDS else KINDS
-    offers = list_offers(arguments.plugins, kinds)
+    offers = list_offers(plugins, kinds)
     if words:
         offers = _found(offers, " ".join(words))
-        if not offers and (task := arguments.plugins.tasks.offer(words[-1])):  # of a file: listed once it is read
-            offers = _found(list_offers(arguments.plugins, kinds), task.name)
+        if not offers and (task := plugins.tasks.offer(words[-1])):  # of a file: listed once it is read
+            offers = _found(list_offers(plugins, kinds), task.name)
         if not offers:
             raise UnknownName("kind, and nothing that mentions", " ".join(words), KINDS)
     if arguments.json:
         print_json(offers)
     else:
-        _show(offers, arguments.plugins)
+        _show(offers, plugins)
     return DONE
 
 
@@ -105,6 +105,8 @@ def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
                     print_line(f"  ... and {family.prefix}:A,B, several of these as one backbone")
         if kind == "recipes":
             print_line("  Without --recipe, every backbone gets the same recipe, each task's own: a fair comparison.")
+    for contest in plugins.contests:
+        print_line(f"WRONG: {contest}")
 
 
 def _show_recipe(recipe: NamedRecipe) -> None:

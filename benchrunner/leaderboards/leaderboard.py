@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
@@ -172,15 +172,6 @@ class Leaderboard:
     def files_of(self, task: str) -> list[BoardFile]:
         """List the files that hold a task's answers."""
         return [file for file in self.files if file.task == task]
-
-    def with_tasks(self, names: Iterable[str]) -> Leaderboard:
-        """Return this leaderboard with the tasks of names such as `PLUGIN:TASK` in place of its own TASK."""
-        renamed = {name.rpartition(":")[2]: name for name in names}
-        files = list[BoardFile]()
-        for file in self.files:
-            task = renamed.get(file.task, file.task)
-            files.append(replace(file, task=task))
-        return replace(self, files=tuple(files))
 
     @property
     def figures(self) -> Iterator[PublishedFigure]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
-from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names
+from benchrunner.errors import BenchrunnerError, CheckpointError, PluginError, RequestError, UnknownName, closest_names
 from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.distributions import Plugin
-from benchrunner.plugins.entry_points import note_on_choice
-from benchrunner.plugins.offers import Offer, Offers, claims, mistyped_prefix, split_prefix, unknown_name
+from benchrunner.plugins.offers import Offer, Offers, unknown_name
 from benchrunner.workspace import Workspace
 
 
@@ -25,25 +24,27 @@ class BackboneSearch:
 
     listed: Offers[Backbone]
     families: Sequence[Offer[BackboneFamily]]
-    idle: Mapping[str, str]
-    """Plugin without a family -> why it offers no backbones."""
+
+    @property
+    def plugins(self) -> set[str]:
+        """Plugins that offer backbones. A reference may have one of their names before a colon."""
+        return {family.plugin.name for family in self.families if not family.value.prefix}
 
     def split(self, reference: str) -> tuple[str | None, str]:
-        """Split `PLUGIN:REFERENCE`; the plugin is None for listed names, existing paths and references without it."""
-        if reference in self.listed.names() or _is_path(reference):
+        """Split `PLUGIN:REFERENCE`; the plugin is None for listed names, existing paths and references without it.
+
+        Texts with another colon keep their meaning: `C:/models`, or `facebook/bart-base:encoder`.
+        """
+        plugin, colon, name = reference.partition(":")
+        if not colon or plugin not in self.plugins or reference in self.listed.names or _is_path(reference):
             return None, reference
-        return split_prefix(reference, self._plugins())
+        return plugin, name
 
     def check_family(self, plugin: str) -> None:
-        """Raise a `RequestError` if there is no plugin of that name that offers backbones."""
-        offering = {family.plugin.name for family in self.families if not family.value.prefix}
-        if plugin in offering:
-            return
-        if plugin in self.idle:
-            others = f" Plugins with backbones: {', '.join(sorted(offering))}." if offering else ""
-            raise RequestError(f"The plugin '{plugin}' offers no backbones: {self.idle[plugin]}.{others}")
-        advice = "'benchrunner list plugins' shows all plugins."
-        raise UnknownName("plugin", plugin, offering, advice, where="with backbones")
+        """Raise an `UnknownName` if there is no plugin of that name that offers backbones."""
+        if plugin not in self.plugins:
+            advice = "'benchrunner list plugins' shows all plugins."
+            raise UnknownName("plugin", plugin, self.plugins, advice, where="with backbones")
 
     def combining(self, reference: str) -> BackboneFamily | None:
         """Return the family that combines the backbones which `PREFIX:A,B` names; None for other references."""
@@ -76,15 +77,11 @@ class BackboneSearch:
     def find(self, reference: str, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
         """Return the backbone that a name, path, hub id or `PLUGIN:REFERENCE` means, and the family that loads it."""
         plugin, name = self.split(reference)
-        if plugin is not None:
-            self.check_family(plugin)
-            if not name:
-                raise RequestError(
-                    f"'{reference}' names no backbone: write a name, a folder or a hub id after the colon."
-                )
-        offer = self._listed_offer(plugin, name)
-        if offer is not None and offer.family is not None:
-            return offer.value, offer.family
+        listed = self.listed if plugin is None else self.listed.of_plugin(plugin)
+        if name in listed.names or not _is_path(name):  # a path goes before the last part of a name
+            offer = listed.offer(name)
+            if offer is not None and offer.family is not None:
+                return offer.value, offer.family
         refusals = []
         for family in self.families if name else []:
             if plugin in (None, family.plugin.name):
@@ -95,20 +92,18 @@ class BackboneSearch:
                 else:
                     if backbone is not None:
                         return backbone, family.value
-        raise self._not_found(reference, plugin, name, refusals)
+        raise self._not_found(plugin, name, listed, refusals)
 
     def convert(self, source: Path, target: Path) -> None:
         """Let the first family that knows a trainer's checkpoint folder write it in its published layout."""
-        refusals = list[RequestError]()
+        refusals = list[BenchrunnerError]()
         for family in self.families:
             try:
-                with PluginCode():
+                with PluginCode(f"Reading {source} with the plugin '{family.plugin.name}'"):
                     if family.value.convert(source, target):
                         return
-            except RequestError as refusal:  # another family may know the folder
+            except (RequestError, PluginFailure) as refusal:  # another family may know the folder
                 refusals.append(refusal)
-            except PluginFailure as failure:  # a family may fail in any way
-                refusals.append(CheckpointError(f"The plugin '{family.plugin.name}' failed on {source}: {failure}."))
         if refusals:
             raise refusals[0]
         raise CheckpointError(
@@ -116,52 +111,24 @@ class BackboneSearch:
             "Export takes a fit's id or folder, or a checkpoint folder as a trainer left it."
         )
 
-    def _listed_offer(self, plugin: str | None, name: str) -> Offer[Backbone] | None:
-        """Return the listed backbone of a name or its last part; a path goes before the last part of a name."""
-        if _is_path(name) and name not in self.listed.names(plugin):
-            return None
-        return self.listed.offer_of(plugin, name)
-
-    def _plugins(self) -> set[str]:
-        return {*self.idle, *(family.plugin.name for family in self.families)}
-
     def _not_found(
-        self, reference: str, plugin: str | None, name: str, refusals: Sequence[RequestError]
+        self, plugin: str | None, name: str, listed: Offers[Backbone], refusals: Sequence[RequestError]
     ) -> RequestError:
         """Make the error for a backbone that no family knows; families may have refused it with errors of their own."""
-        known = self.listed if plugin is None else self.listed.names(plugin)
-        elsewhere = "" if plugin is None else self._elsewhere(plugin, name)
         if refusals:
-            close = [] if _is_path(name) or elsewhere else closest_names(name, known)
-            advice = f"Did you mean {' or '.join(close)}?" if close else elsewhere
             reason = str(refusals[0])
-            return type(refusals[0])(f"{reason.removesuffix('.')}. {advice}" if advice else reason)
+            close = [] if _is_path(name) else closest_names(name, listed)
+            advice = f". Did you mean {' or '.join(close)}?" if close else ""
+            return type(refusals[0])(f"{reason.removesuffix('.')}{advice}" if advice else reason)
         if _is_path(name):
             readers = "No plugin can" if plugin is None else f"The plugin '{plugin}' cannot"
             return CheckpointError(f"{readers} load {name}: a folder with config.json and weights is expected.")
-        mistyped = None if plugin is not None else mistyped_prefix(reference, self._plugins())
-        if mistyped is not None and not _is_path(mistyped):
-            self.check_family(mistyped)
-        if elsewhere:
-            return RequestError(elsewhere)
-        asked = "" if plugin is None else f"Only the plugin '{plugin}' was asked. "
-        combined = [f"{family.value.prefix}:A,B" for family in self.families if family.value.prefix]
         prefix, colon, rest = name.partition(":")
-        if colon and "," in rest:
-            advice = f"Known: {', '.join(combined)}." if combined else note_on_choice()
-            return RequestError(f"No plugin makes one backbone of several as {prefix}:A,B. {advice}".rstrip())
+        meant = [f"{close}:{rest}" for close in closest_names(prefix, self.plugins)] if colon else []
+        combined = [f"{family.value.prefix}:A,B" for family in self.families if family.value.prefix]
         forms = either(["A folder, a hub id ('owner/name')", "PLUGIN:NAME", "run:ID", *combined])
-        return unknown_name("backbone", name, known, f"{asked}{forms} is understood as well.")
-
-    def _elsewhere(self, plugin: str, name: str) -> str:
-        """Say which other plugin lists a backbone of a name that one plugin was asked for; empty if none does."""
-        owners = [offer for offer in self.listed.by_name.values() if offer.name == name]
-        if not owners:
-            return ""
-        return (
-            f"'{name}' is a name of the plugin '{claims(owners)}', and only the plugin '{plugin}' was asked: give a "
-            "folder or a hub id, or leave the plugin out."
-        )
+        asked = "" if plugin is None else f"Only the plugin '{plugin}' was asked. "
+        return unknown_name("backbone", name, [*listed, *meant], f"{asked}{forms} is understood as well.")
 
 
 def ask(family: BackboneFamily, plugin: Plugin, reference: str, workspace: Workspace) -> Backbone | None:

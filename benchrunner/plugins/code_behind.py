@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, partial
 from importlib import metadata
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version, top_package
 
@@ -28,12 +29,11 @@ def _distributions_of_packages(path: tuple[str, ...]) -> Mapping[str, list[str]]
 
 
 def code_behind(value: object, own: Collection[str]) -> set[str]:
-    """Return the top packages of the code behind a value: of its class, or of a function and of what it calls.
+    """Return the top packages of the code behind a value: of its class, or of a function and of what it uses.
 
-    What a function calls is what its code names. This is looked up for functions of the packages `own`.
+    What a function uses are the values of its module, and of functions around it, that its code names. They are looked
+    up for functions of the packages `own`. A library that a function imports when it runs is not found.
     """
-    import inspect
-
     packages, pending, seen = set[str](), [value], set[int]()
     for part in pending:  # grows by what functions name
         if id(part) in seen:
@@ -46,32 +46,11 @@ def code_behind(value: object, own: Collection[str]) -> set[str]:
         elif isinstance(part, FunctionType):
             package = top_package(part.__module__)
             packages.add(package)
-            pending += inspect.getclosurevars(part).nonlocals.values()
+            named = inspect.getclosurevars(part)
+            pending += named.nonlocals.values()
             if package in own:
-                pending += _named_by(part)
-                packages |= _imported_by(part.__code__)
+                pending += named.globals.values()
         else:
             kind = part if isinstance(part, type) else type(part)
             packages.update(top_package(base.__module__) for base in kind.__mro__)
     return packages.difference(sys.stdlib_module_names)
-
-
-def _named_by(function: FunctionType) -> Iterator[object]:
-    """Yield the functions, classes and modules of its own module that the code of a function names."""
-    for name in function.__code__.co_names:
-        value = function.__globals__.get(name)
-        if callable(value) or isinstance(value, ModuleType):
-            yield value
-
-
-@cache  # every fit of a grid asks
-def _imported_by(code: CodeType) -> frozenset[str]:
-    """Return the top packages that the code of a function imports when it runs, whether it has run yet or not."""
-    import dis
-
-    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
-    return frozenset(
-        top_package(step.argval)
-        for place, step in enumerate(steps)
-        if step.opname == "IMPORT_NAME" and steps[place - 2].argval == 0  # else it is relative
-    )

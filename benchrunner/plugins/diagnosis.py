@@ -29,6 +29,8 @@ class Diagnosis:
     plugins: tuple[Plugin, ...]
     set_aside: tuple[SetAside, ...]
     """Plugins, or parts of them, that could not be used."""
+    contests: tuple[str, ...]
+    """What to do about each name that several plugins offer."""
     absent: str
     """Which installed plugins are not used, and why; empty if all are."""
     workspace: Workspace
@@ -39,8 +41,8 @@ class Diagnosis:
 
     @property
     def is_sound(self) -> bool:
-        """Whether every plugin could be used."""
-        return not self.set_aside
+        """Whether every plugin could be used, with all names that it offers."""
+        return not self.set_aside and not self.contests
 
     def as_json(self) -> dict[str, Any]:
         """Return the diagnosis as JSON values."""
@@ -49,7 +51,8 @@ class Diagnosis:
             "versions": self.versions,
             "devices": self.devices,
             "plugins": [f"{plugin.name} ({plugin.distribution} {plugin.version})" for plugin in self.plugins],
-            "set_aside": [{"plugin": part.plugin, "reason": part.reason} for part in self.set_aside],
+            "set_aside": self.set_aside,
+            "contests": self.contests,
             "not_used": self.absent,
             "kernels": self.kernels
             and {"name": self.kernels.name, "operators": self.kernels.operators, "notes": self.kernels.notes},
@@ -68,6 +71,7 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
         devices=_devices(),
         plugins=tuple(plugins.loaded),
         set_aside=tuple(plugins.set_aside),
+        contests=tuple(plugins.contests),
         absent=f"{note_on_choice()} {note_on_libraries()}".strip(),
         workspace=workspace,
         kernels=plugins.kernels,

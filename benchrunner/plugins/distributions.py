@@ -98,8 +98,8 @@ def source_hash(plugin: object, own: Collection[str] = ()) -> str:
         if unit is None or unit.name in seen:
             continue
         seen.add(unit.name)
-        is_own = name in homes or unit.name in own
-        if not is_own and (unit.name == DISTRIBUTION or _is_installed_file(unit.file) or unit.name in _recorded(unit)):
+        has_version = _is_installed_file(unit.file) or unit.name in {DISTRIBUTION, *_recorded_in(unit.folder)}
+        if has_version and name not in homes and unit.name not in own:
             continue
         for file in unit.files():
             is_known = True
@@ -117,11 +117,11 @@ def _homes(plugin: object) -> list[str]:
     """
     if isinstance(plugin, ModuleType | str):
         return [plugin if isinstance(plugin, str) else plugin.__name__]
-    modules = {type(plugin).__module__: None}
+    modules = {type(plugin).__module__}
     for value in getattr(plugin, "__dict__", {}).values():
         if callable(value):
-            modules[str(getattr(value, "__module__", ""))] = None
-    return [name for name in modules if top_package(name) not in sys.stdlib_module_names]
+            modules.add(str(getattr(value, "__module__", "")))
+    return [name for name in sorted(modules) if top_package(name) not in sys.stdlib_module_names]
 
 
 @dataclass(frozen=True)
@@ -132,27 +132,23 @@ class _Unit:
     file: Path
     is_package: bool
 
-    def files(self) -> list[Path]:
-        """Return the files that its code can come from, or read: of a package all but compiled and hidden ones.
+    @property
+    def folder(self) -> Path:
+        """The folder that Python finds the package or module in."""
+        return self.file.parent.parent if self.is_package else self.file.parent
 
-        Its tests, its read-me and study files are left out: fits do not depend on them.
-        """
-        if not self.is_package:
-            return [self.file] if self.file.is_file() else []
-        files = []
-        for folder, folders, names in os.walk(self.file.parent):
-            folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
-            if Path(folder) == self.file.parent:
-                folders[:] = [name for name in folders if name != "tests"]
-                names = [name for name in names if name != "README.md"]
-            is_studies = Path(folder) == self.file.parent / "studies"
-            for name in sorted(names):
-                is_study = is_studies and name.endswith(".toml")
-                path = Path(folder, name)
-                # no editor's lock, a link to nowhere
-                if not is_study and not name.startswith(".") and not name.endswith(".pyc") and path.is_file():
-                    files.append(path)
-        return files
+    def files(self) -> list[Path]:
+        """Return the files that its code can come from, or read."""
+        home = self.file.parent
+        files = sorted(home.rglob("*")) if self.is_package else [self.file]
+        return [file for file in files if file.is_file() and not _is_left_out(file.relative_to(home))]
+
+
+def _is_left_out(file: Path) -> bool:
+    """Return whether no fit depends on a file of a package: compiled and hidden ones, tests, a read-me and studies."""
+    is_study = file.parts[0] == "studies" and file.suffix == ".toml"
+    is_hidden = any(part.startswith(".") or part == "__pycache__" for part in file.parts)
+    return is_study or is_hidden or file.parts[0] in ("tests", "README.md") or file.suffix == ".pyc"
 
 
 def _unit(name: str) -> _Unit | None:
@@ -176,21 +172,21 @@ def _unit(name: str) -> _Unit | None:
     return None
 
 
-_FROM = re.compile(rb"(?:^|[:;])\s*from\s+(\w[\w.]*)\s+import\b|import_module\(\s*[\"'](\w[\w.]*)")
-_IMPORT = re.compile(rb"(?:^|[:;])\s*import\s+(\w[^;#]*)")
+_IMPORTED = re.compile(
+    rb"(?:^|[:;])\s*(?:from\s+(\w[\w.]*)\s+import\b|import\s+(\w[^;#]*))|import_module\(\s*[\"'](\w[\w.]*)"
+)
+"""What a line imports: one module, or several with commas between them."""
 
 
 def _imported(file: Path) -> set[str]:
     """Return the names of the modules that a file imports. What only looks so in a text is rarely there."""
-    names = set[bytes]()
+    names = set[str]()
     for line in file.read_bytes().splitlines():
         if b"import" in line:
-            for source, called in _FROM.findall(line):
-                names.add(source or called)
-            for listed in _IMPORT.findall(line):
-                names.update(part.split()[0] for part in listed.split(b",") if part.strip())
-    decoded = {name.decode(errors="replace") for name in names}
-    return {name for name in decoded if top_package(name) not in sys.stdlib_module_names}
+            for source, listed, called in _IMPORTED.findall(line):
+                for name in (source or listed or called).decode(errors="replace").split(","):
+                    names.update(name.split()[:1])
+    return {name for name in names if top_package(name) not in sys.stdlib_module_names}
 
 
 def _is_installed_file(file: Path) -> bool:
@@ -199,19 +195,14 @@ def _is_installed_file(file: Path) -> bool:
     return is_pythons or "site-packages" in file.parts or "dist-packages" in file.parts
 
 
-def _recorded(unit: _Unit) -> frozenset[str]:
-    """Name the modules and packages that were installed into the folder of a unit, as with `pip install --target`.
+@cache
+def _recorded_in(folder: Path) -> frozenset[str]:
+    """Name the modules and packages that were installed into a folder, as with `pip install --target`.
 
     Distributions whose code may change under one version are left out.
     """
-    folder = unit.file.parent.parent if unit.is_package else unit.file.parent
-    return _recorded_in(str(folder))
-
-
-@cache
-def _recorded_in(folder: str) -> frozenset[str]:
     names = set[str]()
-    for distribution in metadata.distributions(path=[folder]):
+    for distribution in metadata.distributions(path=[str(folder)]):
         if distribution.read_text("RECORD") and not _may_change(distribution):
             names |= _top_names([distribution])
     return frozenset(names)

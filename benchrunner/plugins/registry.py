@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import ModuleType
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
-from benchrunner.plugin_code import PluginCode, PluginFailure, reason
+from benchrunner.plugin_code import PluginCode, reason
 from benchrunner.plugins.code_behind import code_behind, library
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, top_package
 from benchrunner.plugins.loading import Loading
-from benchrunner.plugins.offers import Offer, Offers, claims, contest, meant, unknown_name
+from benchrunner.plugins.offers import Offer, Offers, meant, unknown_name
 from benchrunner.plugins.staging import (
     BACKBONE,
     EXECUTOR,
@@ -52,15 +52,11 @@ class SetAside:
 
     plugin: str
     reason: str
-    is_contested: bool = False
-    """Whether this is a name that several plugins offer, while everything else that they offer is used."""
-    is_explained: bool = False
-    """Whether the reason says what to correct, in a file or in what the plugin offers."""
 
     @property
     def text(self) -> str:
         """What commands say about it."""
-        return self.reason if self.is_contested else f"plugin {self.plugin} is set aside: {self.reason}"
+        return f"plugin {self.plugin} is set aside: {self.reason}"
 
 
 class Plugins:
@@ -81,8 +77,10 @@ class Plugins:
         self._offers: dict[str, Offers[Any]] = {}
         """The kinds that were asked for."""
         self._families: list[Offer[BackboneFamily]] = []
-        self._failures: list[SetAside] = []
-        self._packages: dict[str, Plugin] = {}
+        self.known_set_aside: list[SetAside] = []
+        """The part of `set_aside` that is known from the kinds that were asked for."""
+        self.packages: dict[str, Plugin] = {}
+        """Package -> the plugin whose code is in it."""
         self._library = cache(library)  # every fit of a grid asks
 
     @property
@@ -149,26 +147,25 @@ class Plugins:
 
     @property
     def set_aside(self) -> list[SetAside]:
-        """Plugins, or parts of them, that could not be used, then names that several plugins offer."""
+        """Plugins, or parts of them, that could not be used."""
         for kind in KINDS:
             self._of(kind)
         return self.known_set_aside
 
     @property
-    def known_set_aside(self) -> list[SetAside]:
-        """The part of `set_aside` that is known from the kinds that were asked for."""
-        parts = list(self._failures)
+    def contests(self) -> list[str]:
+        """Say of each name that several plugins offer how a user chooses; names of kinds that were asked for."""
+        contests = []
         for offers in self._offers.values():
-            parts += map(_contest, offers.contests)
-        return parts
+            contests += offers.contests
+        return contests
 
     @property
     def studies(self) -> dict[str, Path]:
         """Study files in the folders `studies` of the plugins' packages, by `plugin/file`."""
         studies: dict[str, Path] = {}
-        for plugin in self.loaded:
-            package = sys.modules.get(getattr(self.manager.get_plugin(plugin.name), "__package__", None) or "")
-            for folder in getattr(package, "__path__", ()):
+        for package, plugin in self.packages.items():
+            for folder in getattr(sys.modules.get(package), "__path__", ()):
                 for file in Path(folder, "studies").glob("*.toml"):
                     studies[f"{plugin.name}/{file.stem}"] = file
         return dict(sorted(studies.items()))
@@ -178,25 +175,13 @@ class Plugins:
         """The search for backbones among the offers of all plugins."""
         from benchrunner.plugins.backbone_search import BackboneSearch
 
-        backbones = self.backbones
-        idle = {plugin.name: "it brings other things" for plugin in self.loaded}
-        for failure in self._failures:
-            idle[failure.plugin] = f"it is set aside ({failure.reason})"
-        for family in self._families:
-            if not family.value.prefix:
-                idle.pop(family.plugin.name, None)
-        return BackboneSearch(backbones, self._families, idle)
+        return BackboneSearch(self.backbones, self._families)
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
         """Set a plugin, or a part of it, aside because of an error."""
-        text = reason(error)
-        if isinstance(error, BenchrunnerError):
-            text = " ".join(str(error).split())
-        is_explained = isinstance(error, BenchrunnerError) and not isinstance(error, PluginFailure)
-        self._set_aside(SetAside(plugin, f"{where}{text}", is_explained=is_explained))
-
-    def _set_aside(self, part: SetAside) -> None:
-        self._failures.append(part)
+        text = " ".join(str(error).split()) if isinstance(error, BenchrunnerError) else reason(error)
+        part = SetAside(plugin, f"{where}{text}")
+        self.known_set_aside.append(part)
         self.tell(part)
 
     def add(self, plugin: Plugin, module: object) -> None:
@@ -204,7 +189,7 @@ class Plugins:
         for known in (self.core, *self.loaded):
             if known.name == plugin.name:
                 text = f"{known.distribution} has a plugin of that name already, so that of {plugin.distribution}"
-                self._set_aside(SetAside(plugin.name, f"{text} is not used"))
+                self.fail(plugin.name, PluginError(f"{text} is not used"))
                 return
         self.are_installed = False
         try:
@@ -215,7 +200,7 @@ class Plugins:
             return
         self.loaded.append(plugin)
         if isinstance(module, ModuleType):
-            self._packages[top_package(module.__name__)] = plugin
+            self.packages[top_package(module.__name__)] = plugin
 
     def add_core(self, module: object) -> None:
         """Take benchrunner's own plugin."""
@@ -224,20 +209,17 @@ class Plugins:
     def _of(self, kind: Kind) -> Offers[Any]:
         """Return the values of a kind that the plugins offer."""
         if kind.name not in self._offers:
-            read = partial(self._read, kind)
-            offers = Offers[Any](kind.name, renames=kind.renames, is_sorted=kind.is_sorted, read=read)
-            families = []
+            offers, families = list[Offer[Any]](), list[Offer[Any]]()
             for staged in self._staged(kind):
+                offers += staged.offers
                 families += staged.families
-                for offer in staged.offers:
-                    offers.add(offer)
-            self._offers[kind.name] = offers
             if kind is BACKBONE:
                 self._families = families
-            for contested in offers.contests:
-                self.tell(_contest(contested))
+            else:
+                offers.sort(key=lambda offer: offer.name)
             if kind is LEADERBOARD:
-                self._set_wrong_leaderboards_aside(offers)
+                offers = list(filter(self._is_usable, offers))
+            self._offers[kind.name] = Offers(kind.name, offers, partial(self._read, kind))
         return self._offers[kind.name]
 
     def _staged(self, kind: Kind) -> list[Staged]:
@@ -263,8 +245,14 @@ class Plugins:
         return parts
 
     def _read(self, kind: Kind, name: str) -> Offer[Any] | None:
-        """Let a plugin read the value that a name means which no plugin offers; from then on the plugin offers it."""
+        """Return a task in folds, or let a plugin read the value of a name, which this plugin offers from then on."""
         offers, plugins = self._of(kind), {plugin.name: plugin for plugin in self.loaded}
+        plain, mark, folds = name.rpartition("@")
+        whole = offers.offer(plain) if mark and kind is TASK else None
+        if whole is not None:
+            from benchrunner.tasks.folds import in_folds
+
+            return replace(whole, value=in_folds(whole.value, folds))
         for reader in self.hook.read_value.get_hookimpls():
             staged = Staged(plugins[reader.plugin_name], kind)
             with PluginCode(f"The plugin '{reader.plugin_name}'"):
@@ -273,22 +261,21 @@ class Plugins:
                 staged.take([value])
                 for fault in staged.faults:
                     raise fault
-                if value.name not in offers.names(reader.plugin_name):
+                if value.name not in offers.of_plugin(reader.plugin_name):
                     offers.add(staged.offers[0])
-                return offers.offer_of(reader.plugin_name, value.name)
+                return offers.offer(value.name)
         return None
 
-    def _set_wrong_leaderboards_aside(self, boards: Offers[Leaderboard]) -> None:
-        """Set leaderboards aside whose columns name a task, metric or split that the tasks of all plugins lack."""
-        names = self.tasks.names()
-        for offer in list(boards.by_name.values()):
-            try:
-                with PluginCode():
-                    offer.value.check_columns(self.tasks, names)
-            except BenchrunnerError as error:
-                boards.remove(offer)
-                place = offer.value.origin or f"leaderboard {offer.name}"
-                self._set_aside(SetAside(offer.plugin.name, f"{place}: {error!s}", is_explained=True))
+    def _is_usable(self, board: Offer[Leaderboard]) -> bool:
+        """Return whether a leaderboard's columns name what the tasks of all plugins have, or set it aside."""
+        try:
+            with PluginCode():
+                board.value.check_columns(self.tasks, self.tasks.names)
+        except BenchrunnerError as error:
+            place = board.value.origin or f"leaderboard {board.name}"
+            self.fail(board.plugin.name, error, f"{place}: ")
+            return False
+        return True
 
     def supplier(self, value: object) -> Plugin:
         """Return the plugin that offers a value, for example a task or a family.
@@ -301,11 +288,7 @@ class Plugins:
                 for offer in (*self._of(kind).by_name.values(), *self._families):
                     if offer.value is value:
                         return offer.plugin
-        return self._packages.get(top_package(type(value).__module__), self.core)
-
-    def plugin_of_package(self, package: str) -> Plugin | None:
-        """Return the plugin whose code is in a package of this name; None if there is none."""
-        return self._packages.get(package)
+        return self.packages.get(top_package(type(value).__module__), self.core)
 
     def suppliers_of(self, task: Task) -> list[Plugin]:
         """Return whose code a task runs: its plugin, and those behind its problem, its sources and its metrics.
@@ -321,10 +304,10 @@ class Plugins:
             parts += vars(metric.row_sums).values() if metric.row_sums is not None else ()
         packages = set[str]()
         for part in parts:
-            packages |= code_behind(part, self._packages)
+            packages |= code_behind(part, self.packages)
         suppliers = {self.supplier(task): None}
         for package in sorted(packages - {DISTRIBUTION}):
-            plugin = self._packages.get(package) or self._library(package)
+            plugin = self.packages.get(package) or self._library(package)
             if plugin is not None:
                 suppliers[plugin] = None
         return list(suppliers)
@@ -333,31 +316,27 @@ class Plugins:
         """Return tasks by name, short name or name of their suite; each once, in the order of the names."""
         tasks: dict[str, Task] = {}
         for name in names:
-            plugin, suite = self.tasks.split(name)
-            known = self.tasks.names(plugin)
-            members = sorted(full for full in known if _suite(full) == suite)
+            known = self.tasks.names
+            members = sorted(full for full in known if _suite(full) == name)
             if not members and self.tasks.offer(name) is None:
                 raise unknown_name("task", name, {*known, *map(_suite, known)})
-            prefix = "" if plugin is None else f"{plugin}:"
-            for full in [f"{prefix}{member}" for member in members] or [name]:
+            for full in members or [name]:
                 task = self.tasks.find(full)
                 tasks[task.name] = task
         return list(tasks.values())
 
     def grid(self, name: str) -> Mapping[str, Sequence[Any]]:
         """Return the values of a grid by its name: one of `GRIDS`, or the grid of a named recipe."""
-        from benchrunner.parameters.grids import GRIDS
-
         if name not in self.grids:
             raise UnknownName("grid", name, self.grids)
-        return GRIDS[name] if name in GRIDS else self.recipes.find(name).grid
+        return self.grids[name]
 
     @property
-    def grids(self) -> list[str]:
-        """Names of all grids."""
+    def grids(self) -> Mapping[str, Mapping[str, Sequence[Any]]]:
+        """All grids: `GRIDS`, and those of named recipes."""
         from benchrunner.parameters.grids import GRIDS
 
-        return [*GRIDS, *(recipe.name for recipe in self.recipes.values() if recipe.grid)]
+        return {**GRIDS, **{name: recipe.grid for name, recipe in self.recipes.items() if recipe.grid}}
 
     def study(self, name: str) -> tuple[str, Path]:
         """Return the name and the path of a study file, by its name, the last part of the name, or its path."""
@@ -368,11 +347,6 @@ class Plugins:
         if full is None:
             raise UnknownName("study", name, known, "The path of a .toml file is understood as well.")
         return full, known[full]
-
-
-def _contest(offers: Sequence[Offer[Any]]) -> SetAside:
-    """Describe a name that several plugins offer."""
-    return SetAside(claims(offers), f"{contest(offers)}, or uninstall one of them", is_contested=True)
 
 
 def _suite(task: str) -> str:

@@ -38,9 +38,6 @@ class Kind:
     class_name: str
     fields: Mapping[str, tuple[type, str]]
     """The fields that every command may show or read."""
-    renames: bool = False
-    """Whether fits and records keep the names of such values."""
-    is_sorted: bool = True
 
     def has(self, value: object) -> bool:
         """Return whether a hook of this kind may give a value. No class of a kind that nobody uses is imported."""
@@ -64,16 +61,14 @@ TASK = Kind(
     "benchrunner.tasks.task",
     "Task",
     {"about": TEXT, "method": TEXT, "method_reason": TEXT},
-    renames=True,
 )
-METHOD = Kind("method", "register_methods", "benchrunner.methods.method", "Method", METHOD_FIELDS, renames=True)
+METHOD = Kind("method", "register_methods", "benchrunner.methods.method", "Method", METHOD_FIELDS)
 RECIPE = Kind(
     "recipe",
     "register_recipes",
     "benchrunner.parameters.grids",
     "NamedRecipe",
     {"about": TEXT, "source": TEXT, "notes": TEXT},
-    renames=True,
 )
 LEADERBOARD = Kind(
     "leaderboard",
@@ -90,7 +85,6 @@ BACKBONE = Kind(
     "benchrunner.backbones.backbone",
     "BackboneFamily",
     {"about": TEXT},
-    is_sorted=False,
 )
 """Families of backbones; the backbones that they list are the values."""
 
@@ -144,13 +138,13 @@ class Staged:
             value.check_declared()
         if any(offer.name == name for offer in self.offers):
             raise PluginError(f"two {kind.name}s have the name '{name}': give each its own name")
-        self.offers.append(Offer(kind.name, name, value, self.plugin, family))
+        self.offers.append(Offer(name, value, self.plugin, family))
 
     def add_family(self, family: BackboneFamily) -> None:
         """Stage a family and the backbones that it lists."""
         if any(family.name == staged.name for staged in self.families):
             raise PluginError(f"two backbone families have the name '{family.name}': give each its own `name`")
-        self.families.append(Offer("family", family.name, family, self.plugin))
+        self.families.append(Offer(family.name, family, self.plugin))
         for backbone in family.listed():
             self.add(backbone, family)
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -106,14 +105,17 @@ def reference_to(fit: Fit, method: Method, plugins: Plugins) -> BackboneReferenc
 def find_backbone(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
     """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means, and its family."""
     check_is_text(reference)
-    combining = plugins.backbone_search.combining(reference)
+    search = plugins.backbone_search
+    combining = search.combining(reference)
     if combining is not None:
-        return _combined(reference, combining, plugins, workspace)
+        parts = [find_backbone(name, plugins, workspace) for name in search.part_names(reference)]
+        backbones, families = zip(*parts, strict=True)
+        return combining.combined(reference, backbones), combining.with_parts(families)
     if reference.startswith(PREFIX):
         return _finished_fit(reference, plugins, workspace)
     if reference not in plugins.backbones and (run := _run_of(Path(reference))) is not None:
         return saved(run, plugins, workspace)
-    return plugins.backbone_search.find(reference, workspace)
+    return search.find(reference, workspace)
 
 
 def with_family(reference: str, family: str | None, plugins: Plugins) -> str:
@@ -134,39 +136,6 @@ def with_family(reference: str, family: str | None, plugins: Plugins) -> str:
     if plugin is not None or reference.startswith(PREFIX):
         return reference
     return f"{family}:{reference}"
-
-
-def without_prefix(reference: str, plugins: Plugins) -> str:
-    """Return a reference without the prefix of a plugin."""
-    return plugins.backbone_search.split(reference)[1]
-
-
-def _combined(
-    reference: str, combining: BackboneFamily, plugins: Plugins, workspace: Workspace
-) -> tuple[Backbone, BackboneFamily]:
-    """Return the backbone that a family makes of those that `PREFIX:A,B` names, and the family with its parts."""
-    backbones, families = [], []
-    for name in plugins.backbone_search.part_names(reference):
-        try:
-            backbone, family = find_backbone(name, plugins, workspace)
-        except RequestError:
-            _refuse_commas(reference.removeprefix(f"{combining.prefix}:"))
-            raise
-        backbones.append(backbone)
-        families.append(family)
-    return combining.combined(reference, backbones), combining.with_parts(families)
-
-
-def _refuse_commas(names: str) -> None:
-    """Raise a `RequestError` if some of the names, joined by their commas, are a path that exists."""
-    texts = names.split(",")
-    for first, end in combinations(range(len(texts) + 1), 2):
-        path = ",".join(texts[first:end])
-        if end - first > 1 and Path(path).exists():
-            raise RequestError(
-                f"The name of {path} has a comma, and commas separate the parts of a combination. Rename the folder, "
-                "or make a link to it whose name has no comma."
-            )
 
 
 def _finished_fit(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[FinishedFit, BackboneFamily]:

@@ -151,7 +151,8 @@ def _row(run: RunSummary, tasks: Mapping[str, Task]) -> tuple[str, ...]:
 
     score = run.status
     if run.score is not None:
-        metrics = tasks[run.task].metrics if run.task in tasks else ()
+        task = tasks.get(run.task.partition("@")[0])
+        metrics = () if task is None else task.metrics
         scales = {metric.name: metric.scale for metric in metrics}
         score = f"{run.score * scales.get(run.metric, Metric.scale):.1f} {run.metric}"
     size = size_text(run.sizes.total)

@@ -17,20 +17,20 @@ from distributions import CORE, PLUGINS, ROOT, modules_of
 BUDGETS = {
     "backbones": 7_083,
     "command_line": 6_451,
-    "commands": 3_747,
+    "commands": 3_743,
     "console": 1_445,
     "data": 7_743,
     "features": 9_033,
     "fits": 3_335,
     "io": 8_394,
-    "leaderboards": 3_583,
+    "leaderboards": 3_493,
     "methods": 4_973,
     "metrics": 4_243,
     "parameters": 4_858,
-    "plugins": 11_444,
+    "plugins": 10_195,
     "problems": 15_187,
     "process": 1_780,
-    "runs": 16_793,
+    "runs": 16_627,
     "statistics": 8_613,
     "studies": 45_074,
     "tasks": 3_367,
@@ -38,10 +38,10 @@ BUDGETS = {
     "(root)": 1_828,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 182_693
-EVERYTHING = 466_348
+WHOLE_CORE = 181_184
+EVERYTHING = 464_796
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 103_978
+WORDS = 103_973
 """Words of all pages: the README, docs/ and the read-mes of plugins."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

@@ -114,13 +114,7 @@ def test_an_error_given_as_a_value_takes_away_it_alone() -> None:
     plugins = own_and(("third", plugin(register_tasks=[mood(name="third/mood"), fault, mood(name="third/glad")])))
     assert list(plugins.tasks) == ["mine/mood", "third/glad", "third/mood"]
     (aside,) = plugins.set_aside
-    assert aside.reason == f"register_tasks: {fault}" and aside.is_explained
-
-
-@pytest.mark.parametrize(("name", "is_explained"), [("raises", False), ("no name", True), ("misspelled", True)])
-def test_what_a_sentence_explains_is_told_from_failing_code(name: str, is_explained: bool) -> None:
-    (aside,) = own_and(("broken", BROKEN[name][0])).set_aside
-    assert aside.is_explained == is_explained
+    assert aside.reason == f"register_tasks: {fault}"
 
 
 def test_hooks_are_called_when_their_kind_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,9 @@ from benchrunner.engine import Backbone, BackboneFamily
 from benchrunner.errors import CheckpointError, RequestError, UnknownName
 from benchrunner.parameters.grids import GRIDS
 from benchrunner.results import discover
+from benchrunner.runs.planner import Planner
 from benchrunner_kit.testing import TinyBackbone, tiny_family
-from inline import board, mood, own, own_and, pairs, plugin
+from inline import board, files, mood, own, own_and, pairs, plugin
 
 WORKSPACE = Workspace(Path("runs"), Path("cache"))
 
@@ -28,40 +29,25 @@ class Stumbling(BackboneFamily):
 
 def test_two_plugins_may_not_offer_one_task() -> None:
     plugins = own_and(("rival", plugin(register_tasks=[mood(about="Another."), mood(name="rival/other")])))
-    assert list(plugins.tasks) == ["own:mine/mood", "rival/other", "rival:mine/mood"]
-    owners = "The task 'mine/mood' is offered by the plugins own and rival"
-    choices = f"{owners}: say which, own:mine/mood or rival:mine/mood"
-    for asked in ("mine/mood", "mood"):
-        with pytest.raises(RequestError, match=f"{choices}\\."):
+    assert list(plugins.tasks) == ["rival/other"] and not plugins.set_aside
+    remedy = "leave one out: BENCHRUNNER_PLUGINS=no:own or BENCHRUNNER_PLUGINS=no:rival"
+    contest = f"The task 'mine/mood' is offered by the plugins own and rival: {remedy}."
+    assert plugins.contests == [contest]
+    for asked in ("mine/mood", "mood", "mood@5"):
+        with pytest.raises(RequestError, match=contest):
             plugins.tasks.find(asked)
-    with pytest.raises(RequestError, match=choices):
+    with pytest.raises(RequestError, match=contest):
         plugins.tasks_of(["mine"])
-    [contest] = plugins.set_aside
-    assert contest.text == f"{choices}, or uninstall one of them"
 
 
-def test_a_contested_task_is_named_with_its_plugin() -> None:
-    rival = plugin(register_tasks=[mood(about="Another."), mood(name="rival/other")])
-    plugins = own_and(("rival", rival))
-    for asked in ("rival:mine/mood", "rival:mood"):
-        task = plugins.tasks.find(asked)
-        assert (task.name, task.about) == ("rival:mine/mood", "Another.")
-        assert plugins.tasks.find(task.name) is task and plugins.supplier(task).name == "rival"
-    assert plugins.tasks.find("own:mood").about == "Is the text glad or sad?"
-    assert [task.name for task in plugins.tasks_of(["rival:mine", "own:mine"])] == ["rival:mine/mood", "own:mine/mood"]
-    assert plugins.tasks.find("rival:other") is plugins.tasks.find("rival/other"), "no other plugin offers it"
-    assert plugins.tasks.find("rival:rival/other").name == "rival/other"
-    with pytest.raises(UnknownName, match=r"no task 'rival:modo'. Did you mean rival:mine/mood"):
-        plugins.tasks.find("rival:modo")
-    with pytest.raises(UnknownName, match="no task 'core:mine/mood'"):
-        plugins.tasks.find("core:mine/mood")
-
-
-def test_a_contested_board_takes_answers_to_a_chosen_task() -> None:
-    plugins = own_and(("rival", plugin(register_tasks=[mood(about="Another.")], register_leaderboards=[board()])))
-    chosen = plugins.leaderboards.find("rival:moods").with_tasks(["rival:mine/mood"])
-    assert chosen.wanted == (("rival:mine/mood", "test"),)
-    assert board().with_tasks(["mine/mood"]) == board()
+def test_fits_of_two_plugins_with_one_task_differ(tmp_path: Path) -> None:
+    files(1, tmp_path / "data")
+    fits = []
+    for name in ("own", "rival"):
+        plugins = discover(extra=[(name, plugin(register_tasks=[mood()]))], installed=False)
+        planner = Planner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data"))
+        fits.append(planner.plan(plugins.tasks.find("mood"), "", method="majority"))
+    assert fits[0].id != fits[1].id and fits[0].task == fits[1].task
 
 
 def test_a_rival_that_is_set_aside_leaves_the_name_to_the_other() -> None:
@@ -81,6 +67,8 @@ def test_two_plugins_may_not_offer_one_board_or_one_backbone() -> None:
     for asked in ("tiny/words", "words"):
         with pytest.raises(RequestError, match="backbone 'tiny/words' is offered by the plugins own and rival"):
             plugins.backbone_search.find(asked, WORKSPACE)
+    _, family = plugins.backbone_search.find("rival:words", WORKSPACE)
+    assert plugins.supplier(family).name == "rival"
 
 
 def test_an_unambiguous_last_part_is_enough_to_name_a_task() -> None:

@@ -30,7 +30,7 @@ def test_a_setting_that_a_hook_changes_is_set_back(name: str, capsys: pytest.Cap
     before = torch_settings()
     try:
         plugins = discover(extra=[("own", own()), ("bold", plugin(register_tasks=register_tasks))], installed=False)
-        assert plugins.tasks.names()
+        assert plugins.tasks.names
         assert torch_settings() == before
     finally:
         reset_torch(before)

@@ -42,7 +42,7 @@ class AnswerTexts:
     def write_board_files(self, board: Leaderboard, folder: Path) -> list[Path]:
         """Write the files of a leaderboard with these answers, whatever the number of rows; return their paths."""
         answered, task, table = self.answered, self.answered.task, self.answered.rows.table
-        files = board.with_tasks([task.name]).files_of(task.name)
+        files = board.files_of(task.name)
         if not files:
             known = ", ".join(dict.fromkeys(name for name, _ in board.wanted))
             raise RequestError(f"{board.name} takes no answers to {task.name}, but to {known or 'no task'}.")

@@ -15,7 +15,6 @@ from benchrunner.results import (
     Runner,
     StudyOptions,
     comparison,
-    find_run,
     predict,
     run_study,
     watched,
@@ -94,8 +93,6 @@ def write_submission(
     board.check_takes_files()
     submission_path(board, path)  # a place that cannot be written to is an error before the data are read
     asked = None if tasks is None else [task.name for task in tasks]
-    fitted = [find_run(runner.workspace.runs, run).fit().task for run in ensemble]
-    board = board.with_tasks([*(asked or ()), *fitted])
     ensembles = ensembles_of(board, ensemble, runner)
     missing = _gaps_of(board, asked, ensembles, runner)
     settled = gaps.settle(board, missing, runner, fill=fill, partial=partial)
