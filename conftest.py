@@ -20,7 +20,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture(scope="session", autouse=True)
 def _hashed_once() -> Iterator[None]:
     """Hash the source of each plugin of this checkout once: every registry of a test asks, and no test edits it."""
-    from benchrunner.plugins import discovery, distributions
+    from benchrunner.plugins import distributions
 
     source_hash, hashes = distributions.source_hash, dict[tuple[str, ...], str]()
 
@@ -34,8 +34,7 @@ def _hashed_once() -> Iterator[None]:
         return hashes[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (discovery, distributions):
-            patch.setattr(module, "source_hash", remembered)
+        patch.setattr(distributions, "source_hash", remembered)
         yield
 
 

@@ -16,7 +16,8 @@ def described(kernels: Kernels | None) -> str:
 
 
 _MEASURED = {"AVX512": "0.70 to 0.93", "AVX2": "0.80 to 0.99"}
-"""Vector units, as torch names them -> time of a training step in fp32 with the kernels, of torch's (docs/speed.md)."""
+"""Vector units, as torch names them -> medians of a training step in fp32 on one processor, of torch's time
+(docs/speed.md)."""
 
 
 def gain_of_kernels(capability: str) -> str:
@@ -24,8 +25,8 @@ def gain_of_kernels(capability: str) -> str:
     if capability not in _MEASURED:
         return ""
     return (
-        f"'pip install benchrunner-kernels' compiles operators for this processor ({capability}): steps in fp32 then "
-        f"took {_MEASURED[capability]} of the time in measurements"
+        f"'pip install benchrunner-kernels' brings compiled operators: on another processor with {capability}, "
+        f"training steps in fp32 took {_MEASURED[capability]} of torch's time"
     )
 
 

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Collection, Mapping
 from functools import cache, partial
 from importlib import metadata
+from pathlib import Path
 from types import FunctionType, ModuleType
 
-from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version, top_package
+from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, imported, installed_version, top_package
 
 EVERYBODYS = (DISTRIBUTION, "numpy", "pyarrow", "scikit-learn", "scipy", "torch")
 """Distributions that are no suppliers: a release of theirs is no reason to fit everything again."""
@@ -32,7 +33,7 @@ def code_behind(value: object, own: Collection[str]) -> set[str]:
     """Return the top packages of the code behind a value: of its class, or of a function and of what it uses.
 
     What a function uses are the values of its module, and of functions around it, that its code names. They are looked
-    up for functions of the packages `own`. A library that a function imports when it runs is not found.
+    up for functions of the packages `own`, with all that the files of these functions import, when they run too.
     """
     packages, pending, seen = set[str](), [value], set[int]()
     for part in pending:  # grows by what functions name
@@ -50,6 +51,7 @@ def code_behind(value: object, own: Collection[str]) -> set[str]:
             pending += named.nonlocals.values()
             if package in own:
                 pending += named.globals.values()
+                packages |= set(map(top_package, imported(Path(part.__code__.co_filename))))
         else:
             kind = part if isinstance(part, type) else type(part)
             packages.update(top_package(base.__module__) for base in kind.__mro__)

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import metadata
 
 from benchrunner.errors import BenchrunnerError
-from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version, source_hash
+from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version
 from benchrunner.plugins.entry_points import (
     check_choice,
     core_entry_point,
@@ -42,7 +42,7 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
         extra = list(extra)
         for name, module in extra:
             with loading.plugin(name):
-                plugins.add(Plugin(name, name, partial(_version_of_source, module)), module)
+                plugins.add(Plugin(name, name, partial(installed_version, name, module)), module)
     plugins.are_installed = installed and not extra
     return plugins
 
@@ -56,7 +56,3 @@ def _add(plugins: Plugins, point: metadata.EntryPoint) -> None:
         raise ValueError(f"the entry point '{point.name}' names '{point.value}', which is no module")
     module, distribution = point.load(), point.dist.name if point.dist else ""
     plugins.add(Plugin(point.name, distribution, partial(installed_version, distribution, module)), module)
-
-
-def _version_of_source(module: object) -> str:
-    return f"0+source.{source_hash(module)}"

@@ -32,6 +32,14 @@ class Plugin:
         return self.find_version()
 
     @property
+    def code(self) -> str:
+        """What enters the identity of fits: the version; in this project's distribution the hash alone.
+
+        So a release changes the fits of those plugins only whose code it changes.
+        """
+        return self.version.rpartition("+")[2] if self.distribution == DISTRIBUTION else self.version
+
+    @property
     def title(self) -> str:
         """Name and distribution, as fits record them: `name (distribution)`."""
         return f"{self.name} ({self.distribution})"
@@ -40,10 +48,9 @@ class Plugin:
 def installed_version(distribution: str, plugin: object) -> str:
     """Return the installed version, with a hash of the source where an edit would not change the version.
 
-    Each plugin of this project gets a hash of its own wherever it is installed, so that a release changes the identity
-    of the fits of those plugins only whose code it changes.
+    Each plugin in this project's distribution has a hash of its own wherever it is installed.
     """
-    # With a checkout on `sys.path`, a distribution may be found twice: what says so there tells nothing of its origin.
+    # A checkout on `sys.path` can hold a second description of a distribution, which does not say where it comes from.
     installed = list(metadata.distributions(name=distribution))
     if not installed:
         return f"0+source.{source_hash(plugin)}"
@@ -106,7 +113,7 @@ def source_hash(plugin: object, own: Collection[str] = ()) -> str:
             digest.update(os.fsencode(f"{unit.name} {file.relative_to(unit.file.parent).as_posix()}") + b"\0")
             digest.update(file_checksum(file).encode() + b"\0")
             if file.suffix == ".py" and unit.name != DISTRIBUTION:
-                pending += sorted(_imported(file))
+                pending += sorted(imported(file))
     return digest.hexdigest()[:12] if is_known else "none"
 
 
@@ -178,8 +185,8 @@ _IMPORTED = re.compile(
 """What a line imports: one module, or several with commas between them."""
 
 
-def _imported(file: Path) -> set[str]:
-    """Return the names of the modules that a file imports. What only looks so in a text is rarely there."""
+def imported(file: Path) -> set[str]:
+    """Return the names of the modules that a file imports; a line of text that looks like an import counts too."""
     names = set[str]()
     for line in file.read_bytes().splitlines():
         if b"import" in line:

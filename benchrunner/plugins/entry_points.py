@@ -33,7 +33,7 @@ def entry_points(tell_damage: Callable[[str, Exception], None] = lambda name, er
     for distribution in metadata.distributions():
         try:
             for point in distribution.entry_points.select(group=GROUP):
-                points.setdefault((point.name, point.value), point)  # one may be found twice, see `installed_version`
+                points.setdefault((point.name, point.value), point)  # see `installed_version`
         except Exception as error:  # of any distribution on this machine
             tell_damage(Path(str(getattr(distribution, "_path", "a distribution"))).name, error)
     points.pop((CORE, core_entry_point().value))
@@ -41,9 +41,10 @@ def entry_points(tell_damage: Callable[[str, Exception], None] = lambda name, er
 
 
 def missing_libraries(point: metadata.EntryPoint) -> list[str]:
-    """Name the libraries that a plugin lacks: those of the extra that its entry point names in brackets."""
+    """Name the libraries that a plugin lacks: those of the extra in its entry point, as in `ray = "my_ray [ray]"`."""
     missing = []
-    for text in (point.dist and point.dist.requires) or () if point.extras else ():
+    requirements = point.dist.requires if point.extras and point.dist else None
+    for text in requirements or ():
         library, extra = re.match(r"[\w.-]+", text), re.search(r"extra == ['\"]([\w-]+)['\"]", text)
         if library and extra and extra[1] in point.extras and not list(metadata.distributions(name=library[0])):
             missing.append(library[0])
@@ -63,7 +64,7 @@ def check_choice(plugins: Iterable[str]) -> None:
     for word in _chosen():
         name = word.removeprefix("no:")
         if name not in known:
-            raise UnknownName("plugin", name, known, where=f"in {CHOICE}")
+            raise UnknownName("installed plugin", name, known, where=f"which {CHOICE} names")
 
 
 def _chosen() -> list[str]:
@@ -77,14 +78,11 @@ def note_on_choice() -> str:
 
 def note_on_libraries() -> str:
     """Say which plugins lack a library, and how to install it; an empty text if none does."""
-    names, extras = list[str](), dict[str, list[str]]()
+    extras = {}
     for point in entry_points():
         if point.dist is not None and missing_libraries(point):
-            names.append(point.name)
-            extras.setdefault(point.dist.name, []).extend(point.extras)
-    if not names:
+            extras[point.name] = f"'{point.dist.name}[{','.join(point.extras)}]'"
+    if not extras:
         return ""
-    wanted = " ".join(f"'{name}[{','.join(own)}]'" for name, own in extras.items())
-    return (
-        f'Not used, because their libraries are not installed: {", ".join(names)}; "pip install {wanted}" brings them.'
-    )
+    install = f'"pip install {" ".join(extras.values())}" brings them.'
+    return f"Not used, because their libraries are not installed: {', '.join(extras)}; {install}"

@@ -30,9 +30,10 @@ class Offer(Generic[V]):
 
 @final
 class Offers(Mapping[str, V]):
-    """The values of one kind that plugins offer, by name. A name that several plugins offer is that of no value here.
+    """The values of one kind that plugins offer, by name.
 
-    `read` gives the offer that a name means which nobody offers, such as a file's path or `TASK@5`, a task in folds.
+    A name that several plugins offer is contested: it is no key, and `find` raises an error that says how to choose.
+    `read` makes an offer of a name that no plugin lists: a file's path, or `TASK@5`, a task in folds.
     """
 
     def __init__(

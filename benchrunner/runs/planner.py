@@ -208,7 +208,7 @@ class Planner:
         plugins += self.plugins.suppliers_of(task)
         plugins.append(self.plugins.supplier(method))
         plugins += map(self.plugins.supplier, _with_parts(family))
-        return {plugin.title: plugin.version for plugin in plugins}
+        return {plugin.title: plugin.code for plugin in plugins}
 
     def check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None, suppliers: Mapping[str, str]) -> None:
         """Raise a `RequestError` if the data, the backbone or the code changed since the fit was planned."""

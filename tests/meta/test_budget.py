@@ -1,7 +1,7 @@
 """The project stays small: every package of the core, the whole and the documentation have budgets that only fall.
 
-A feature makes its room in the commit that adds it. A package that shrinks lowers its budget; today's sizes, as they
-stand here: `PYTHONPATH=tests/support python tests/meta/test_budget.py`.
+A feature makes its room in the commit that adds it. A package that shrinks lowers its budget. This command prints
+today's sizes in the form of the tables below: `PYTHONPATH=tests/support python tests/meta/test_budget.py`.
 """
 
 import ast
@@ -27,7 +27,7 @@ BUDGETS = {
     "methods": 4_973,
     "metrics": 4_243,
     "parameters": 4_858,
-    "plugins": 10_195,
+    "plugins": 10_187,
     "problems": 15_187,
     "process": 1_780,
     "runs": 16_627,
@@ -38,11 +38,11 @@ BUDGETS = {
     "(root)": 1_828,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 181_184
-EVERYTHING = 464_796
+WHOLE_CORE = 181_176
+EVERYTHING = 464_788
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 103_973
-"""Words of all pages: the README, docs/ and the read-mes of plugins."""
+WORDS = 103_772
+"""Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""
 LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
@@ -82,10 +82,10 @@ def words() -> int:
     return sum(len(page.read_text(encoding="utf-8").split()) for page in pages)
 
 
-def check(name: str, size: int, budget: int) -> None:
+def check(name: str, found: int, budget: int) -> None:
     """Fail where a size is above its budget, or far below."""
-    assert size <= budget, f"make room first: {name} has {size:,}, {size - budget:,} above its budget"
-    assert size > budget * (1 - SLACK), f"well done: lower the budget of {name} to {size:,}"
+    assert found <= budget, f"make room first: {name} has {found:,}, {found - budget:,} above its budget"
+    assert found > budget * (1 - SLACK), f"well done: lower the budget of {name} to {found:,}"
 
 
 def test_tokens_are_counted_without_documentation() -> None:

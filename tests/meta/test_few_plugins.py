@@ -83,7 +83,10 @@ def test_an_unknown_plugin_cannot_be_chosen(
 ) -> None:
     monkeypatch.setenv("BENCHRUNNER_PLUGINS", "gleu")
     code, written = called(capsys, "list")
-    assert code == 2 and "There is no plugin 'gleu' in BENCHRUNNER_PLUGINS. Did you mean glue" in written
+    assert (
+        code == 2
+        and "There is no installed plugin 'gleu' which BENCHRUNNER_PLUGINS names. Did you mean glue" in written
+    )
 
 
 def test_a_plugin_without_its_library_is_silent_until_asked_for(

@@ -81,7 +81,7 @@ def test_the_added_task_is_installed_listed_and_fitted(tmp_path: Path) -> None:
 
 
 DEMO_SUITES = ("conll", "glue", "squad", "swag")
-"""Suites of the plugins that requirements.txt installs: the README's demo has their tasks."""
+"""Suites that the demo shows."""
 
 
 @pytest.mark.slow
@@ -89,8 +89,8 @@ DEMO_SUITES = ("conll", "glue", "squad", "swag")
 def test_every_console_block_shows_what_is_printed(tmp_path: Path) -> None:
     """Run the README's demo, then the blocks of the other pages in the same folder.
 
-    Figures may differ between machines; everything else is compared. A line `...` stands for any lines. Plugins that
-    requirements.txt leaves out must change no figure: plugins/kernels, which draws other dropout, is kept out.
+    Figures may differ between machines; everything else is compared. A line `...` stands for any lines. The
+    plugin kernels, which draws other dropout and which requirements.txt does not install, is kept out.
     """
     [words_file] = [text for text in blocks("toml", STUDIES) if "pre-training on novels" in text]
     (tmp_path / "words.toml").write_text(words_file, encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 from benchrunner import Metric, Split, TextTable, Workspace, hookimpl
 from benchrunner.plugins import registry
 from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.distributions import installed_version, source_hash
+from benchrunner.plugins.distributions import Plugin, installed_version, source_hash
 from benchrunner.runs.planner import Planner
 from inline import mood, plugin
 
@@ -205,3 +205,9 @@ def test_a_task_with_parts_of_two_plugins_has_both_as_suppliers() -> None:
     assert not found.set_aside
     assert [one.name for one in found.suppliers_of(found.tasks.find("borrower/mood"))] == ["borrower", "lender"]
     assert [one.name for one in found.suppliers_of(found.tasks.find("lender/mood"))] == ["lender"]
+
+
+def test_a_release_alone_changes_no_identity() -> None:
+    assert Plugin("glue", "benchrunner", lambda: "0.1.0+source.abc").code == "source.abc"
+    assert Plugin("glue", "benchrunner", lambda: "0.2.0+source.abc").code == "source.abc"
+    assert Plugin("far", "far", lambda: "1.0+source.abc").code == "1.0+source.abc"

@@ -172,7 +172,7 @@ def test_no_two_studies_of_one_corpus_disagree_about_its_tokens() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On generated data, with every column, extra ones included; a second call reads what the first has made."""
-    pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+    pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
     read = study(name, scale="tiny", systems=all_systems(name))
     plugins = discover()
     for task in {column.task for column in read.columns if column.task}:

@@ -10,7 +10,7 @@ from pretraining_runs import QUICK, corpus
 
 from kill_points import KillPoints
 
-pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 
 from pretraining_runs import environment, weights, words
 

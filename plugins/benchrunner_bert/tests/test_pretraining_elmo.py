@@ -30,7 +30,7 @@ from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingMode
 from benchrunner_kit.testing import check_backbone
 from benchrunner_runs.exporting import export
 
-pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 
 NEAR = 2e-6
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 
 from pretraining_texts import vocabulary
 

@@ -15,7 +15,7 @@ from benchrunner.workspace import Settings
 from benchrunner_bert import pretrained
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 
-deepspeed = pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+deepspeed = pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 
 
 def model(folder: Path) -> Path:

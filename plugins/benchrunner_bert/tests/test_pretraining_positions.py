@@ -51,7 +51,7 @@ def test_waves_are_as_wide_as_what_is_drawn_beside_them(hidden: int) -> None:
 
 
 def test_a_run_may_start_from_waves_but_not_resume_without_them(tmp_path: Path) -> None:
-    pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+    pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
     run(words(tmp_path, "out", "--positions", "waves", "--lr", "0", steps=1))  # nothing is learnt at a rate of 0
     run(words(tmp_path, "drawn", "--lr", "0", steps=1))
     waves, drawn = (load_file(tmp_path / out / "model" / "model.safetensors") for out in ("out", "drawn"))
@@ -65,7 +65,7 @@ def test_a_run_may_start_from_waves_but_not_resume_without_them(tmp_path: Path) 
 
 
 def test_fresh_weights_have_the_deviation_that_was_asked(tmp_path: Path) -> None:
-    pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+    pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
     run(words(tmp_path, "out", "--deviation", "0.06", "--lr", "0", steps=1))
     weights = load_file(tmp_path / "out" / "model" / "model.safetensors")
     deviations = {name: weight.std().item() for name, weight in weights.items() if weight.ndim == 2}

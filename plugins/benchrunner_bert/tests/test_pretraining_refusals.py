@@ -15,7 +15,7 @@ from benchrunner_bert.pretraining.checks import _check_gpus
 from benchrunner_bert.pretraining.continuation import check_same
 from gpus import pretend
 
-pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 
 
 def refused(asked: list[str], capsys: pytest.CaptureFixture[str], code: int = 2) -> str:

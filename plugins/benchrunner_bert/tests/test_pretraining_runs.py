@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pretraining_runs import corpus, killed_at, learned, losses, model_card, run, stopped_at, weights, words
 
-pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 
 
 BORDER = 12

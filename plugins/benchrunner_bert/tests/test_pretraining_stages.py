@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 from pretraining_runs import killed_at, losses, model_card, run, samples, stopped_at, weights, words
 
 from benchrunner_bert.pretraining.deepspeed.configuration import configuration, stage_used

@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 
 from pretraining_runs import line, samples
 from zero_samples import SAMPLES

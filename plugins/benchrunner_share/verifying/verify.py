@@ -198,7 +198,7 @@ def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings
 
 def _compare_versions(fits: Iterable[Fit], plugins: Plugins, findings: Findings) -> None:
     """Remark on plugins of other versions than those that made the fits."""
-    own = {plugin.title: plugin.version for plugin in (plugins.core, *plugins.loaded)}
+    own = {plugin.title: plugin.code for plugin in (plugins.core, *plugins.loaded)}
     for title, version in sorted({pair for fit in fits for pair in fit.suppliers.items()}):
         if title not in own:
             findings.remark(f"The plugin {quoted(title)} {quoted(version)} made fits and is not installed here.")
