@@ -57,9 +57,9 @@ def test_a_name_with_folds_means_a_task_everywhere() -> None:
     tasks = plugins().tasks
     task = tasks.find("mood@5")
     assert task.name == "mine/mood@5" and list(task.splits) == ["train", "folds"] and task.suite is None
-    assert "mine/mood@5" in tasks and tasks["mine/mood@5"].named("dev") == ["folds"]
+    assert task.named("dev") == ["folds"]
     assert tasks.find("mine/mood@5.1.3").folds == Folds(mood(), 5, 1, 3)
-    assert "mine/other@5" not in tasks and list(tasks) == ["mine/mood"]
+    assert tasks.offer("mine/other@5") is None and list(tasks) == ["mine/mood"]
 
 
 @pytest.mark.parametrize("text", ["1", "0", "x", "", "5.0", "5.0.0", "5.0.6", "-3", "5.0.2.1"])
