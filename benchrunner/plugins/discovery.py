@@ -29,16 +29,8 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
     plugins = Plugins(Plugin("core", DISTRIBUTION, partial(installed_version, DISTRIBUTION, core)))
     plugins.add_core(core)
     with Loading() as loading:
-        points = entry_points(partial(_fail, plugins)) if installed else []
         if installed:
-            check_choice(point.name for point in points)
-        for point in points:
-            if is_wanted(point.name) and not missing_libraries(point):
-                try:
-                    with loading.plugin(point.name):
-                        _add(plugins, point)
-                except BenchrunnerError as error:
-                    plugins.fail(point.name, error)
+            _add_installed(plugins, loading)
         extra = list(extra)
         for name, module in extra:
             with loading.plugin(name):
@@ -47,8 +39,17 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
     return plugins
 
 
-def _fail(plugins: Plugins, distribution: str, error: Exception) -> None:
-    plugins.fail(distribution, error, "its entry_points.txt cannot be read: ")
+def _add_installed(plugins: Plugins, loading: Loading) -> None:
+    """Load the installed plugins that are wanted and have their libraries."""
+    points = entry_points(partial(plugins.fail, where="its entry_points.txt cannot be read: "))
+    check_choice([point.name for point in points])
+    for point in points:
+        if is_wanted(point.name) and not missing_libraries(point):
+            try:
+                with loading.plugin(point.name):
+                    _add(plugins, point)
+            except BenchrunnerError as error:
+                plugins.fail(point.name, error)
 
 
 def _add(plugins: Plugins, point: metadata.EntryPoint) -> None:

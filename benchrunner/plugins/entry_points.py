@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from importlib import metadata
 from pathlib import Path
 
-from benchrunner.errors import UnknownName
+from benchrunner.errors import PluginError, UnknownName
 from benchrunner.plugins.distributions import DISTRIBUTION
 
-GROUP = DISTRIBUTION
 CORE = "core"
 """Name of the core's own entry point."""
 CHOICE = "BENCHRUNNER_PLUGINS"
@@ -20,7 +19,10 @@ CHOICE = "BENCHRUNNER_PLUGINS"
 
 def core_entry_point() -> metadata.EntryPoint:
     """Return the entry point of the core's own methods, executor and commands."""
-    (point,) = metadata.distribution(DISTRIBUTION).entry_points.select(group=GROUP, name=CORE)
+    try:
+        (point,) = metadata.distribution(DISTRIBUTION).entry_points.select(group=DISTRIBUTION, name=CORE)
+    except (metadata.PackageNotFoundError, ValueError):
+        raise PluginError("benchrunner is not installed in this Python: 'pip install -e .' in its checkout") from None
     return point
 
 
@@ -32,7 +34,7 @@ def entry_points(tell_damage: Callable[[str, Exception], None] = lambda name, er
     points: dict[tuple[str, str], metadata.EntryPoint] = {}
     for distribution in metadata.distributions():
         try:
-            for point in distribution.entry_points.select(group=GROUP):
+            for point in distribution.entry_points.select(group=DISTRIBUTION):
                 points.setdefault((point.name, point.value), point)  # see `installed_version`
         except Exception as error:  # of any distribution on this machine
             tell_damage(Path(str(getattr(distribution, "_path", "a distribution"))).name, error)
@@ -58,9 +60,8 @@ def is_wanted(plugin: str) -> bool:
     return f"no:{plugin}" not in words and (not wanted or plugin in wanted)
 
 
-def check_choice(plugins: Iterable[str]) -> None:
-    """Raise an `UnknownName` if the environment variable names a plugin that is not installed."""
-    known = list(plugins)
+def check_choice(known: Collection[str]) -> None:
+    """Raise an `UnknownName` if the environment variable names a plugin that is not among those installed."""
     for word in _chosen():
         name = word.removeprefix("no:")
         if name not in known:
@@ -68,7 +69,7 @@ def check_choice(plugins: Iterable[str]) -> None:
 
 
 def _chosen() -> list[str]:
-    return [word.strip() for word in os.environ.get(CHOICE, "").split(",") if word.strip()]
+    return os.environ.get(CHOICE, "").replace(",", " ").split()
 
 
 def note_on_choice() -> str:

@@ -27,7 +27,7 @@ BUDGETS = {
     "methods": 4_973,
     "metrics": 4_243,
     "parameters": 4_858,
-    "plugins": 10_187,
+    "plugins": 10_181,
     "problems": 15_187,
     "process": 1_780,
     "runs": 16_627,
@@ -38,8 +38,8 @@ BUDGETS = {
     "(root)": 1_828,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 181_176
-EVERYTHING = 464_788
+WHOLE_CORE = 181_170
+EVERYTHING = 464_782
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 103_772
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""

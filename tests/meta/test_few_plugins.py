@@ -105,3 +105,11 @@ def test_a_plugin_without_its_library_is_silent_until_asked_for(
     assert code == 2 and note_on_libraries() in written, written
     assert "their libraries are not installed: far; \"pip install 'far[far]'\" brings them" in note_on_libraries()
     assert note_on_libraries() in called(capsys, "doctor")[1]
+
+
+def test_a_copy_that_is_not_installed_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entry_points, "DISTRIBUTION", "nobodys-distribution")
+    code, written = called(capsys, "list")
+    assert code == 1 and "benchrunner is not installed in this Python" in written
