@@ -125,8 +125,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="only list what would be run, what is finished already, and an estimate of the work; needs "
-        "benchrunner-studies",
+        help="only list what would be run, what is finished already, and an estimate of the work",
     )
     parser.add_argument("--name", help="name under which the study is kept (default: made of what is compared)")
     parser.add_argument(
