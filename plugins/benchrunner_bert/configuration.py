@@ -161,7 +161,7 @@ class Configuration:
 
     @property
     def weights(self) -> int:
-        """Number of all weights, reckoned without making a model."""
+        """Number of all weights, computed from the sizes without making a model."""
         embeddings = (self.vocabulary + self.positions + self.segments + 2) * self.hidden
         attention = 4 * self.hidden * (self.hidden + 1)
         feed_forward = self.inner * (2 * self.hidden + 1) + self.hidden
