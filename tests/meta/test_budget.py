@@ -16,7 +16,7 @@ from distributions import CORE, PLUGINS, ROOT, modules_of
 
 BUDGETS = {
     "backbones": 7_083,
-    "command_line": 6_451,
+    "command_line": 6_450,
     "commands": 3_743,
     "console": 1_445,
     "data": 7_743,
@@ -38,10 +38,10 @@ BUDGETS = {
     "(root)": 1_828,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 181_170
-EVERYTHING = 464_782
+WHOLE_CORE = 181_169
+EVERYTHING = 464_781
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 103_772
+WORDS = 103_773
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""
