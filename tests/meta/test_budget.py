@@ -41,7 +41,7 @@ BUDGETS = {
 WHOLE_CORE = 181_169
 EVERYTHING = 464_781
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 103_773
+WORDS = 103_772
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""
