@@ -48,9 +48,8 @@ class BackboneSearch:
 
     def combining(self, reference: str) -> BackboneFamily | None:
         """Return the family that combines the backbones which `PREFIX:A,B` names; None for other references."""
-        prefix, colon, _ = reference.partition(":")
         for family in self.families:
-            if colon and family.value.prefix == prefix:
+            if family.value.prefix and reference.startswith(f"{family.value.prefix}:"):
                 return family.value
         return None
 
@@ -63,14 +62,10 @@ class BackboneSearch:
         if family is None:
             return [reference]
         names = [text.strip() for text in reference.removeprefix(f"{family.prefix}:").split(",")]
-        if len(names) < 2 or not all(names):
+        if len(names) < 2 or not all(names) or any(map(self.combining, names)):
             raise RequestError(
-                f"'{reference}' does not name two or more backbones. Separate their names by commas: "
-                f"{family.prefix}:A,B."
-            )
-        if any(self.combining(name) is not None for name in names):
-            raise RequestError(
-                f"'{reference}' has a combination as a part. Name all parts in one list: {family.prefix}:A,B,C."
+                f"'{reference}' does not name two or more backbones, none of them a combination. Separate their names "
+                f"by commas: {family.prefix}:A,B."
             )
         return names
 

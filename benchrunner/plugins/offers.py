@@ -100,9 +100,10 @@ class Offers(Mapping[str, V]):
 
 def _contest(kind: str, offers: Sequence[Offer[V]]) -> str:
     """Say which plugins offer a name, and how a user chooses one of them."""
+    name = offers[0].name
     plugins = [offer.plugin.name for offer in offers]
-    choices = " or ".join(f"{CHOICE}=no:{plugin}" for plugin in plugins)
-    return f"The {kind} '{offers[0].name}' is offered by the plugins {' and '.join(plugins)}: leave one out: {choices}."
+    choices = " or ".join(f"{plugin}:{name}" if kind == "backbone" else f"{CHOICE}=no:{plugin}" for plugin in plugins)
+    return f"The {kind} '{name}' is offered by the plugins {' and '.join(plugins)}: choose {choices}."
 
 
 def unknown_name(kind: str, name: str, known: Collection[str], advice: str = "") -> UnknownName:

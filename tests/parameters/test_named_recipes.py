@@ -98,5 +98,5 @@ def test_two_plugins_may_not_offer_one_recipe() -> None:
     offers = [("own", own(register_recipes=[FAST])), ("rival", plugin(register_recipes=[FAST]))]
     both = discover(extra=offers, installed=False)
     assert "fast-paper" not in both.recipes
-    with pytest.raises(RequestError, match="The recipe 'fast-paper' is offered by the plugins own and rival: leave"):
+    with pytest.raises(RequestError, match="The recipe 'fast-paper' is offered by the plugins own and rival: choose"):
         both.recipes.find("fast-paper")

@@ -72,10 +72,10 @@ def test_a_combination_has_parts_of_any_families(runner: Runner, plugins: Plugin
 @pytest.mark.parametrize(
     ("reference", "reason"),
     [
-        ("pair:", "'pair:' does not name two or more backbones. Separate their names by commas: pair:A,B"),
+        ("pair:", "'pair:' does not name two .* combination. Separate their names by commas: pair:A,B"),
         ("pair:one", "'pair:one' does not name two or more backbones"),
         ("pair:one,", "does not name two or more backbones"),
-        ("pair:one,pair:two,three", "has a combination as a part. Name all parts in one list: pair:A,B,C"),
+        ("pair:one,pair:two,three", "two or more backbones, none of them a combination."),
         ("pair:tiny/words,wrods", "There is no backbone 'wrods'. Did you mean .*words"),
         ("both:a,b", "There is no backbone 'both:a,b'.* run:ID or pair:A,B is understood"),
     ],

@@ -30,7 +30,7 @@ class Stumbling(BackboneFamily):
 def test_two_plugins_may_not_offer_one_task() -> None:
     plugins = own_and(("rival", plugin(register_tasks=[mood(about="Another."), mood(name="rival/other")])))
     assert list(plugins.tasks) == ["rival/other"] and not plugins.set_aside
-    remedy = "leave one out: BENCHRUNNER_PLUGINS=no:own or BENCHRUNNER_PLUGINS=no:rival"
+    remedy = "choose BENCHRUNNER_PLUGINS=no:own or BENCHRUNNER_PLUGINS=no:rival"
     contest = f"The task 'mine/mood' is offered by the plugins own and rival: {remedy}."
     assert plugins.contests == [contest]
     for asked in ("mine/mood", "mood", "mood@5"):
@@ -65,7 +65,7 @@ def test_two_plugins_may_not_offer_one_board_or_one_backbone() -> None:
     with pytest.raises(RequestError, match="leaderboard 'moods' is offered by the plugins own and rival"):
         plugins.leaderboards.find("moods")
     for asked in ("tiny/words", "words"):
-        with pytest.raises(RequestError, match="backbone 'tiny/words' is offered by the plugins own and rival"):
+        with pytest.raises(RequestError, match="own and rival: choose own:tiny/words or rival:tiny/words"):
             plugins.backbone_search.find(asked, WORKSPACE)
     _, family = plugins.backbone_search.find("rival:words", WORKSPACE)
     assert plugins.supplier(family).name == "rival"

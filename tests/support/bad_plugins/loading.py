@@ -41,6 +41,6 @@ def cases() -> Iterator[Case]:
         "def __getattr__(name): raise BaseException(name)\ndef __dir__(): raise BaseException('oops')",
         SET_ASIDE,
     )
-    task, offered = registered("[task(name='mine/mood')]"), "'mine/mood' is offered by the plugins bad and own: leave"
+    task, offered = registered("[task(name='mine/mood')]"), "'mine/mood' is offered by the plugins bad and own: choose"
     yield wrong("a task of another plugin", task, offered, ("list", "tasks"))
     yield wrong("a task of another plugin, asked for", task, offered, ("run", "mine/mood", *RUN[2:]), (2,))
