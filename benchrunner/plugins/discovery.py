@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Collection
+from functools import lru_cache, partial
 from importlib import metadata
 
 from benchrunner.errors import BenchrunnerError
@@ -19,7 +19,7 @@ from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
 
 
-def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True) -> Plugins:
+def discover(*, extra: Collection[tuple[str, object]] = (), installed: bool = True) -> Plugins:
     """Load all plugins: the core's, the installed plugins of the entry-point group, and `extra` as (name, module).
 
     The environment variable BENCHRUNNER_PLUGINS leaves installed plugins out; a plugin that lacks a library is not
@@ -31,7 +31,6 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
     with Loading() as loading:
         if installed:
             _add_installed(plugins, loading)
-        extra = list(extra)
         for name, module in extra:
             with loading.plugin(name):
                 plugins.add(Plugin(name, name, partial(installed_version, name, module)), module)
@@ -53,7 +52,12 @@ def _add_installed(plugins: Plugins, loading: Loading) -> None:
 
 
 def _add(plugins: Plugins, point: metadata.EntryPoint) -> None:
-    if point.pattern.match(point.value) is None:
+    if not point.pattern.match(point.value):
         raise ValueError(f"the entry point '{point.name}' names '{point.value}', which is no module")
-    module, distribution = point.load(), point.dist.name if point.dist else ""
+    module, distribution = point.load(), _name(point.dist) if point.dist else ""
     plugins.add(Plugin(point.name, distribution, partial(installed_version, distribution, module)), module)
+
+
+@lru_cache(1)  # the distribution of most plugins is the same, and its name is read from a file of thousands of lines
+def _name(distribution: metadata.Distribution) -> str:
+    return distribution.name

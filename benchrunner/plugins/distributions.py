@@ -81,8 +81,7 @@ def _top_names(installed: Iterable[metadata.Distribution]) -> set[str]:
     """Return the names of the modules and packages that distributions put into Python's folder of packages."""
     names = set[str]()
     for distribution in installed:
-        for path in distribution.files or ():
-            names.add(path.parts[0].removesuffix(".py"))
+        names.update(path.parts[0].removesuffix(".py") for path in distribution.files or ())
     return names
 
 
@@ -124,10 +123,11 @@ def _homes(plugin: object) -> list[str]:
     """
     if isinstance(plugin, ModuleType | str):
         return [plugin if isinstance(plugin, str) else plugin.__name__]
-    modules = {type(plugin).__module__}
-    for value in getattr(plugin, "__dict__", {}).values():
-        if callable(value):
-            modules.add(str(getattr(value, "__module__", "")))
+    modules = {
+        str(getattr(value, "__module__", ""))
+        for value in (*getattr(plugin, "__dict__", {}).values(), type(plugin))
+        if callable(value)
+    }
     return [name for name in sorted(modules) if top_package(name) not in sys.stdlib_module_names]
 
 
@@ -164,7 +164,7 @@ def _unit(name: str) -> _Unit | None:
     for part in name.split("."):
         package = f"{package}.{part}".lstrip(".")
         module = sys.modules.get(package)
-        if module is not None:
+        if module:
             file, is_package = getattr(module, "__file__", None), hasattr(module, "__path__")
         else:
             try:
@@ -208,11 +208,9 @@ def _recorded_in(folder: Path) -> frozenset[str]:
 
     Distributions whose code may change under one version are left out.
     """
-    names = set[str]()
-    for distribution in metadata.distributions(path=[str(folder)]):
-        if distribution.read_text("RECORD") and not _may_change(distribution):
-            names |= _top_names([distribution])
-    return frozenset(names)
+    installed = metadata.distributions(path=[str(folder)])
+    lasting = [each for each in installed if each.read_text("RECORD") and not _may_change(each)]
+    return frozenset(_top_names(lasting))
 
 
 def top_package(module: str) -> str:

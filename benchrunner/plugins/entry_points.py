@@ -45,8 +45,7 @@ def entry_points(tell_damage: Callable[[str, Exception], None] = lambda name, er
 def missing_libraries(point: metadata.EntryPoint) -> list[str]:
     """Name the libraries that a plugin lacks: those of the extra in its entry point, as in `ray = "my_ray [ray]"`."""
     missing = []
-    requirements = point.dist.requires if point.extras and point.dist else None
-    for text in requirements or ():
+    for text in (point.dist.requires if point.extras and point.dist else None) or ():
         library, extra = re.match(r"[\w.-]+", text), re.search(r"extra == ['\"]([\w-]+)['\"]", text)
         if library and extra and extra[1] in point.extras and not list(metadata.distributions(name=library[0])):
             missing.append(library[0])
@@ -81,7 +80,7 @@ def note_on_libraries() -> str:
     """Say which plugins lack a library, and how to install it; an empty text if none does."""
     extras = {}
     for point in entry_points():
-        if point.dist is not None and missing_libraries(point):
+        if point.dist and missing_libraries(point):
             extras[point.name] = f"'{point.dist.name}[{','.join(point.extras)}]'"
     if not extras:
         return ""

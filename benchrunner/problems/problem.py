@@ -40,7 +40,7 @@ class HeadShape:
     level: Literal["sequence", "token"]
     """Whether there is one output per sequence or one per token."""
     width: int
-    """How many numbers an output has."""
+    """How many numbers an output has; 0 if the methods of the problem need no head."""
     dropout: bool = True
     """Whether dropout is applied to the input of the output layer, as the released code does for all but spans."""
     summary: bool = True

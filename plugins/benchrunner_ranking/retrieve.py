@@ -62,8 +62,8 @@ class Retrieve(RankingProblem):
 
     @property
     def head(self) -> HeadShape:
-        """One number per sequence, which no tower has: `loss` refuses methods that put a layer of this width on top."""
-        return HeadShape("sequence", 1)
+        """Nothing stands on top of a tower: `loss` refuses methods that put a layer of this width there."""
+        return HeadShape("sequence", 0)
 
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa
@@ -123,9 +123,9 @@ class Retrieve(RankingProblem):
         import torch
         from torch.nn import functional
 
-        if outputs.shape[1] == 1:
+        if not outputs.shape[1]:
             raise RequestError(
-                "Retrieval compares vectors of queries and passages, and this method gives one number: choose --method "
+                "Retrieval compares vectors of queries and passages, and this method gives none: choose --method "
                 "two-tower or frozen-towers."
             )
         vectors = outputs.float()
@@ -134,8 +134,7 @@ class Retrieve(RankingProblem):
         queries, passages = vectors.view(-1, 2, vectors.shape[1]).unbind(1)
         scores = self.scale * queries @ passages.T
         relevant = batch.targets["relevant"]  # (pairs, most relevant passages), the pair's own first
-        is_relevant = (relevant[:, :, None] == relevant[:, 0]).any(dim=1)  # (queries, passages)
-        others = is_relevant.fill_diagonal_(False)
+        others = (relevant[:, :, None] == relevant[:, 0]).any(dim=1).fill_diagonal_(False)  # (queries, passages)
         numbers = torch.arange(len(scores), device=scores.device)
         return functional.cross_entropy(scores.masked_fill(others, -torch.inf), numbers, reduction="sum")
 

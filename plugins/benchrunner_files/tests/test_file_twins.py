@@ -112,7 +112,7 @@ def test_a_twin_has_the_same_rows_and_the_same_problem(packaged: str, plugins: P
 def test_a_twin_gets_the_same_answers_and_scores(packaged: str, plugins: Plugins, tmp_path: Path) -> None:
     task, twin, workspace = twins(packaged, TWINS[packaged], plugins, tmp_path)
     runner = Runner(plugins, workspace, Computing(device="cpu"))
-    recipe = Recipe(epochs=1, lr=1e-3, max_length=64, stride=16, limit_train=64, batch_size=16)
+    recipe = Recipe(epochs=1, lr=1e-3, max_length=64, stride=16, limit_train=16, batch_size=8)
     predicted = []
     for each in (task, twin):
         fit = runner.planner.plan(each, "bert/random-tiny", recipe=recipe)

@@ -1,6 +1,7 @@
 """Makes `nyu-mll/glue` as it is on the hub from the TSV files of the official layout.
 
-Written from the data set's card. Reads the files with the standard library and shares no code with the package.
+`build` is written from the data set's card. It reads the files with the standard library and shares no code with the
+package.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import yaml
+
+from benchrunner_glue import register_tasks
 
 LABELS = {
     "cola": ("unacceptable", "acceptable"),
@@ -51,6 +54,14 @@ SPLITS = {
     "mnli": ("train", "validation_matched", "validation_mismatched", "test_matched", "test_mismatched"),
     "ax": ("test",),
 }
+
+
+def written_demo(folder: Path, seed: int) -> Path:
+    """Write the demo files of all tasks."""
+    for task in register_tasks():
+        assert task.demo_files is not None
+        task.demo_files(seed, folder)
+    return folder
 
 
 def build(files: Path, repository: Path) -> None:

@@ -7,23 +7,12 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from glue_on_hub import written_demo
 
 from benchrunner import Task, Workspace
 from benchrunner_glue import register_tasks
 
 TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("demo"), seed=1)
-
-
-def write(folder: Path, seed: int) -> Path:
-    for task in TASKS.values():
-        assert task.demo_files is not None
-        task.demo_files(seed, folder)
-    return folder
 
 
 def load(folder: Path, task: Task, split: str) -> list[dict[str, str]]:
@@ -33,7 +22,7 @@ def load(folder: Path, task: Task, split: str) -> list[dict[str, str]]:
 
 
 def test_equal_seeds_alone_write_equal_bytes(demo: Path, tmp_path: Path) -> None:
-    again, other = write(tmp_path / "again", seed=1), write(tmp_path / "other", seed=2)
+    again, other = written_demo(tmp_path / "again", seed=1), written_demo(tmp_path / "other", seed=2)
     for path in demo.rglob("*.tsv"):
         name = path.relative_to(demo)
         assert path.read_bytes() == (again / name).read_bytes() != (other / name).read_bytes()

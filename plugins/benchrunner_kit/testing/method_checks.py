@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,11 +38,12 @@ def check_method(
 ) -> None:
     """Check that a method keeps its contract with small fits; raise a `PluginError` that lists every fault.
 
-    The fits are written below `folder`. They learn the `problem` from labelled rows, `columns`, with a `backbone` and
-    its `family`: by default glad and sad sentences, and `TinyBackbone`. These are compared: two fits with one seed; a
-    fit before and after another fit of the same method; a model folder before and after it is moved; rows one by one
-    with all rows together; rows with labels and rows without them. Each parameter that the method declares must have a
-    possible default and be part of a fit's id, and a fit with other values must be done.
+    The fits are written below `folder`; data that they read may lie in its folder `data`. They learn the `problem` from
+    labelled rows, `columns`, with a `backbone` and its `family`: by default glad and sad sentences, and `TinyBackbone`.
+    These are compared: two fits with one seed; a fit before and after another fit of the same method; a model folder
+    before and after it is moved; rows one by one with all rows together; rows with labels and rows without them. Each
+    parameter that the method declares must have a possible default and be part of a fit's id, and a fit with other
+    values must be done.
     """
     import pyarrow as pa
 
@@ -84,30 +85,23 @@ def _other_values(method: Method, recipe: Recipe) -> Recipe:
     return recipe.changed(**{name: value for name, value in others.items() if value is not None})
 
 
+@dataclass
 class _Trial:
     """The fits of one check."""
 
-    def __init__(
-        self,
-        method: Method,
-        problem: Problem,
-        table: pa.Table,
-        backbone: Backbone,
-        family: BackboneFamily,
-        recipe: Recipe,
-        folder: Path,
-        findings: Findings,
-    ) -> None:
-        self._method = method
-        self._problem = problem
-        self._table = table
-        self._backbone = backbone
-        self._family = family
-        self._recipe = recipe
-        self._folder = folder
-        self._findings = findings
-        self._workspace = Workspace(folder / "runs", folder / "cache")
-        self._states_after: tuple[object, ...] = ()
+    _method: Method
+    _problem: Problem
+    _table: pa.Table
+    _backbone: Backbone
+    _family: BackboneFamily
+    _recipe: Recipe
+    _folder: Path
+    _findings: Findings
+    _states_after: tuple[object, ...] = ()
+
+    @property
+    def _workspace(self) -> Workspace:
+        return Workspace(self._folder / "runs", self._folder / "cache", self._folder / "data")
 
     def run(self) -> None:
         """Fit and compare predictions, until a fault makes the next comparison meaningless."""

@@ -87,7 +87,7 @@ def examine(problem: Problem, table: pa.Table, recipe: Recipe, findings: Finding
         if findings.faults:
             return
         _compare_encodings(problem, features, table, recipe, findings)
-    if features is None:
+    if features is None or not problem.head.width:
         return
     outputs = sample_outputs(problem, features)
     with findings.step("to decode outputs"):

@@ -65,8 +65,9 @@ def _check_split(task: Task, rows: Rows, findings: Findings, *, labelled: bool) 
     gold = problem.gold(rows.table)
     features = problem.encode(rows.table, TinyEncoder(), task.recipe, training=False)
     check_features(problem, features, rows.table, findings)
-    raw = problem.gather(sample_outputs(problem, features), features, rows.table)
-    check_decoding(problem, raw, rows.table, findings)
+    if problem.head.width:
+        raw = problem.gather(sample_outputs(problem, features), features, rows.table)
+        check_decoding(problem, raw, rows.table, findings)
     positions, sequences = problem.recurrent_sequences(features, rows.table)
     if len(positions) != len(sequences.tokens):
         findings.add(

@@ -35,7 +35,7 @@ def searched(
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_each_point_is_tried_once_and_then_none(sampler: str) -> None:
-    few = POINTS[:10]
+    few = POINTS[: 2 * BATCH]
     scores = searched(sampler, good, 100, few)
     assert set(scores) == set(few)
     assert next_points(few, scores, sampler=sampler) == []
@@ -105,7 +105,9 @@ def test_sampled_points_are_better_than_random_ones() -> None:
         axes = Axes(POINTS)
         return lambda point: -sum((axes.place(point)[name] - place[name]) ** 2 for name in place)
 
-    found = {name: sum(max(searched(name, landscape(best), 12).values()) for best in POINTS) for name in SAMPLERS[1:]}
+    found = {
+        name: sum(max(searched(name, landscape(best), 12).values()) for best in POINTS[::2]) for name in SAMPLERS[1:]
+    }
     assert found["tpe"] > found["random"]
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,22 @@ from benchrunner_pairs.likelihood import Likelihood
 from benchrunner_transformers.backbones import TransformersFamily
 
 NOVELS = Path(benchrunner_bert.__file__).with_name("novels")
-PAIRS = [["nobody knows themselves there", "nobody knows himself there"], ["he saw them", "they were waiting"]]
+PAIRS = [["he saw themselves there", "he saw himself there"], ["he saw them", "they were"]]
+
+Models = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+    """Write a model of each kind once, in a folder that tests only read."""
+
+    @functools.cache
+    def written(kind: str, *, causal: bool = False) -> Path:
+        folder = tmp_path_factory.mktemp(kind) / "model"
+        tiny.write_model(kind, folder, causal=causal)
+        return folder
+
+    return written
 
 
 def backbone_of(folder: Path) -> Backbone:
@@ -48,11 +66,11 @@ def scores(backbone: Backbone, folder: Path, masking: str = "original", **column
     ("kind", "masking"),
     [*((kind, "original") for kind in tiny.MASKED), ("bert", "within-word"), ("roberta", "within-word")],
 )
-def test_scores_equal_masking_one_token_at_a_time(kind: str, masking: str, tmp_path: Path) -> None:
-    tiny.write_model(kind, tmp_path / "model")
-    got = scores(backbone_of(tmp_path / "model"), tmp_path, masking)
+def test_scores_equal_masking_one_token_at_a_time(kind: str, masking: str, models: Models, tmp_path: Path) -> None:
+    model = models(kind)
+    got = scores(backbone_of(model), tmp_path, masking)
     expected = [
-        tiny.pseudo_log_likelihood(tmp_path / "model", text, within_word=masking == "within-word")
+        tiny.pseudo_log_likelihood(model, text, within_word=masking == "within-word")
         for texts in PAIRS
         for text in texts
     ]
@@ -68,36 +86,34 @@ def test_scores_of_a_pretrained_model_with_punctuation(masking: str, tmp_path: P
 
 
 @pytest.mark.parametrize("kind", tiny.CAUSAL)
-def test_causal_scores_are_of_tokens_given_those_before(kind: str, tmp_path: Path) -> None:
-    tiny.write_model(kind, tmp_path / "model", causal=True)
-    got = scores(backbone_of(tmp_path / "model"), tmp_path)
-    expected = [tiny.log_likelihood(tmp_path / "model", text) for texts in PAIRS for text in texts]
+def test_causal_scores_are_of_tokens_given_those_before(kind: str, models: Models, tmp_path: Path) -> None:
+    model = models(kind, causal=True)
+    got = scores(backbone_of(model), tmp_path)
+    expected = [tiny.log_likelihood(model, text) for texts in PAIRS for text in texts]
     np.testing.assert_allclose(got.flatten(), expected, rtol=1e-6)
 
 
-def test_words_of_several_pieces_tell_the_variants_apart(tmp_path: Path) -> None:
-    tiny.write_model("bert", tmp_path / "model")
-    backbone = backbone_of(tmp_path / "model")
+def test_words_of_several_pieces_tell_the_variants_apart(models: Models, tmp_path: Path) -> None:
+    model = models("bert")
+    backbone = backbone_of(model)
     original, within_word = (scores(backbone, tmp_path, masking) for masking in ("original", "within-word"))
     assert (np.abs(original - within_word) > 0.01).all()
 
 
-def test_only_the_ending_of_a_text_is_scored(tmp_path: Path) -> None:
-    tiny.write_model("roberta", tmp_path / "model")
-    got = scores(backbone_of(tmp_path / "model"), tmp_path, ending=["there", ""])
+def test_only_the_ending_of_a_text_is_scored(models: Models, tmp_path: Path) -> None:
+    model = models("roberta")
+    got = scores(backbone_of(model), tmp_path, ending=["there", ""])
     begin = PAIRS[0][0].index("there")
-    expected = tiny.pseudo_log_likelihood(tmp_path / "model", PAIRS[0][0], within_word=False, begin=begin)
+    expected = tiny.pseudo_log_likelihood(model, PAIRS[0][0], within_word=False, begin=begin)
     assert got[0, 0] == pytest.approx(expected, rel=1e-6)
-    whole = tiny.pseudo_log_likelihood(tmp_path / "model", PAIRS[1][0], within_word=False)
+    whole = tiny.pseudo_log_likelihood(model, PAIRS[1][0], within_word=False)
     assert got[1, 0] == pytest.approx(whole, rel=1e-6)
 
 
-def test_the_text_before_the_choices_is_context(tmp_path: Path) -> None:
-    tiny.write_model("modernbert", tmp_path / "model")
-    got = scores(backbone_of(tmp_path / "model"), tmp_path, a=["they say", "the old"])
-    expected = tiny.pseudo_log_likelihood(
-        tmp_path / "model", "the old they were waiting", within_word=False, begin=len("the old ")
-    )
+def test_the_text_before_the_choices_is_context(models: Models, tmp_path: Path) -> None:
+    model = models("modernbert")
+    got = scores(backbone_of(model), tmp_path, a=["they say", "the old"])
+    expected = tiny.pseudo_log_likelihood(model, "the old they were", within_word=False, begin=len("the old "))
     assert got[1, 1] == pytest.approx(expected, rel=1e-6)
 
 
@@ -121,17 +137,17 @@ def test_a_backbone_without_a_head_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
-def test_a_checkpoint_without_its_head_is_refused(kind: str, tmp_path: Path) -> None:
+def test_a_checkpoint_without_its_head_is_refused(kind: str, models: Models, tmp_path: Path) -> None:
     from transformers import AutoModel
 
-    tiny.write_model(kind, tmp_path / "model")
+    shutil.copytree(models(kind), tmp_path / "model")
     AutoModel.from_pretrained(tmp_path / "model").save_pretrained(tmp_path / "model")
     with pytest.raises(RequestError, match=r"does not: the checkpoint has no (head|weights for the head)"):
         scores(backbone_of(tmp_path / "model"), tmp_path)
 
 
-def test_old_names_of_norms_are_read(tmp_path: Path) -> None:
-    tiny.write_model("bert", tmp_path / "model")
+def test_old_names_of_norms_are_read(models: Models, tmp_path: Path) -> None:
+    shutil.copytree(models("bert"), tmp_path / "model")
     expected = scores(backbone_of(tmp_path / "model"), tmp_path / "now")
     file = tmp_path / "model" / "model.safetensors"
     old = {
@@ -142,8 +158,8 @@ def test_old_names_of_norms_are_read(tmp_path: Path) -> None:
     np.testing.assert_array_equal(scores(backbone_of(tmp_path / "model"), tmp_path / "old"), expected)
 
 
-def test_a_model_that_looks_right_only_is_refused(tmp_path: Path) -> None:
-    tiny.write_model("bert", tmp_path / "model")
+def test_a_model_that_looks_right_only_is_refused(models: Models, tmp_path: Path) -> None:
+    shutil.copytree(models("bert"), tmp_path / "model")
     path = tmp_path / "model" / "config.json"
     changed = {"model_type": "bert-right-to-left", "attention_direction": "right-to-left"}
     path.write_text(json.dumps(json.loads(path.read_text()) | changed))
@@ -151,23 +167,23 @@ def test_a_model_that_looks_right_only_is_refused(tmp_path: Path) -> None:
         scores(backbone_of(tmp_path / "model"), tmp_path)
 
 
-def test_an_encoder_with_a_decoder_is_refused(tmp_path: Path) -> None:
-    tiny.write_model("bart", tmp_path / "model")
+def test_an_encoder_with_a_decoder_is_refused(models: Models, tmp_path: Path) -> None:
+    model = models("bart")
     with pytest.raises(RequestError, match="does not: it has an encoder and a decoder"):
-        scores(backbone_of(tmp_path / "model"), tmp_path)
+        scores(backbone_of(model), tmp_path)
 
 
-def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    tiny.write_model("roberta", tmp_path / "model")
+def test_a_text_that_is_too_long_is_refused(models: Models, tmp_path: Path) -> None:
+    model = models("roberta")
     long = ["waiting " * 40, "short"]
     with pytest.raises(RequestError, match=r"The text 'waiting .* tokens, and 65 is the most"):
-        scores(backbone_of(tmp_path / "model"), tmp_path, choices=[long, long])
+        scores(backbone_of(model), tmp_path, choices=[long, long])
 
 
-def test_an_empty_text_is_refused(tmp_path: Path) -> None:
-    tiny.write_model("roberta", tmp_path / "model")
+def test_an_empty_text_is_refused(models: Models, tmp_path: Path) -> None:
+    model = models("roberta")
     with pytest.raises(RequestError, match="The text '' has no token to score"):
-        scores(backbone_of(tmp_path / "model"), tmp_path, choices=[["", "there"], ["he", "there"]])
+        scores(backbone_of(model), tmp_path, choices=[["", "there"], ["he", "there"]])
 
 
 def test_problems_without_choices_are_refused() -> None:

@@ -21,9 +21,10 @@ FITS_OF_A_TASK = {
 
 @pytest.mark.parametrize("name", FITS_OF_A_TASK)
 def test_a_dry_run_has_the_fits_of_the_publication(name: str, reproduce: CommandLine) -> None:
-    plan = reproduce.json("reproduce", name, *TINY, "--dry-run")
+    tasks = PROTOCOLS[name].tasks[:3]  # the grids of all tasks are equal
+    plan = reproduce.json("reproduce", name, *TINY, "--tasks", ",".join(tasks), "--dry-run")
     fits = {line["task"]: line["fits"] for line in plan["fits"] if line["columns"] != ["(first task)"]}
-    assert fits == dict.fromkeys(PROTOCOLS[name].tasks, FITS_OF_A_TASK[name])
+    assert fits == dict.fromkeys(tasks, FITS_OF_A_TASK[name])
     assert plan["to_run"] == len(fits) * FITS_OF_A_TASK[name], "the fits of a first task are those of its column"
 
 
@@ -53,9 +54,21 @@ def test_options_replace_what_the_protocol_says(reproduce: CommandLine) -> None:
 
 def test_a_protocol_runs_from_the_command_to_the_table(reproduce: CommandLine) -> None:
     quick = ("--limit-train", "16", "--limit-dev", "20", "--max-length", "32", "--batch-size", "16", "--epochs", "1")
-    words = ("reproduce", "modernbert", *TINY, "--tasks", "mnli,rte", *quick, "--weight-decay", "1e-5", "--quiet")
+    words = (
+        "reproduce",
+        "modernbert",
+        *TINY,
+        "--tasks",
+        "mnli,rte",
+        *quick,
+        "--lr",
+        "5e-5,8e-5",
+        "--weight-decay",
+        "1e-5",
+        "--quiet",
+    )
     result = reproduce.json(*words)
-    assert [len(cell["fits"]) for cell in result["cells"] if cell["task"] == "glue/rte"] == [4]
+    assert [len(cell["fits"]) for cell in result["cells"] if cell["task"] == "glue/rte"] == [2]
     mnli = next(cell for cell in result["cells"] if cell["task"] == "glue/mnli")
     rte = next(cell for cell in result["cells"] if cell["task"] == "glue/rte")
     assert mnli["backbone"] == "bert/random-tiny" and rte["backbone"] == f"run:{mnli['selected']}"

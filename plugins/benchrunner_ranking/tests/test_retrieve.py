@@ -92,9 +92,9 @@ def test_a_single_pair_has_no_loss(workspace: Workspace) -> None:
     assert pairs_loss(PROBLEM, workspace, torch.randn((10, 3)), [2]) == pytest.approx(0.0, abs=1e-6)
 
 
-def test_a_head_with_one_number_is_refused(workspace: Workspace) -> None:
+def test_a_head_without_vectors_is_refused(workspace: Workspace) -> None:
     with pytest.raises(RequestError, match="choose --method two-tower or frozen-towers"):
-        pairs_loss(PROBLEM, workspace, torch.zeros((10, 1)), [0, 1])
+        pairs_loss(PROBLEM, workspace, torch.zeros((10, PROBLEM.head.width)), [0, 1])
 
 
 @pytest.mark.parametrize("fields", [{"similarity": "l2"}, {"scale": 0.0}, {"depth": 0}, {"positives": 0}])

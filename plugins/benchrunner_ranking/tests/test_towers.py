@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +16,8 @@ import benchrunner_ranking
 from benchrunner import RequestError, Task, Workspace, hookimpl
 from benchrunner.results import Computing, Plugins, Runner, discover, predict
 from benchrunner.workspace import Settings
-from benchrunner_kit.testing import MOOD, tiny_family
-from benchrunner_ranking import WIKIQA, demo
+from benchrunner_kit.testing import MOOD, check_method, tiny_family
+from benchrunner_ranking import WIKIQA, Retrieve, demo
 from benchrunner_ranking.towers import FrozenTowers, TwoTower
 
 
@@ -94,6 +95,24 @@ def test_a_random_order_is_the_baseline_of_candidates(runner: Runner) -> None:
 def test_candidates_are_learned(runner: Runner) -> None:
     scores = predict(fit(runner, WIKIQA, epochs=3, lr=0.02), "dev", runner).record.scores
     assert scores["map"].value is not None and scores["map"].value > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [TwoTower(), FrozenTowers()])
+def test_towers_keep_their_contract(corpus_task: Task, method: Any, tmp_path: Path) -> None:
+    demo.write_corpus("nfcorpus", ("train",), 0, tmp_path / "data")
+    rows = corpus_task.load("train", Workspace.of_demo(tmp_path)).table.slice(0, 8)
+    assert isinstance(corpus_task.problem, Retrieve)
+    problem = replace(corpus_task.problem, depth=1)  # rounding may change the order of passages further down
+    check_method(method, tmp_path, problem=problem, columns=rows.to_pydict())
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+def test_a_head_on_top_of_a_tower_is_refused(runner: Runner, corpus_task: Task) -> None:
+    planned = runner.planner.plan(corpus_task, "tiny/words", method="finetune", recipe=corpus_task.recipe)
+    record = runner.run(planned)
+    assert record.status == "failed"
+    assert "this method gives none: choose --method two-tower or frozen-towers" in record.reason
 
 
 @pytest.mark.parametrize("method", [TwoTower(), FrozenTowers()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -40,6 +41,26 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return Shell(tmp_path, capsys)
+
+
+@pytest.fixture(scope="package")
+def first_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for what `shared` makes once."""
+    return tmp_path_factory.mktemp("first") / "study"
+
+
+@pytest.fixture
+def shared(shell: Shell, first_study: Path) -> Shell:
+    """A shell in which a study named `first` is shared to the folder `out`."""
+    if first_study.exists():
+        shutil.copytree(first_study, shell.folder, dirs_exist_ok=True)
+        return shell
+    words = ("compare", "words", "--tasks", "mood", "--name", "first", "--device", "cpu", "--quiet")
+    shell.done(*words, *shell.folders())
+    out = shell.done("share", "first", "--out", "out", *shell.folders())
+    assert out.startswith("out holds ") and "Nothing was uploaded." in out
+    shutil.copytree(shell.folder, first_study)
+    return shell
 
 
 @pytest.fixture

@@ -13,15 +13,9 @@ import browsers
 from command_line import Shell
 
 
-def shared(shell: Shell) -> None:
-    """Share a study of the words backbone into `results/first`."""
-    words = ("compare", "words", "--tasks", "mood", "--name", "first", "--device", "cpu", "--quiet")
-    shell.done(*words, *shell.folders())
-    shell.done("share", "first", "--out", "results/first", *shell.folders())
-
-
-def test_a_board_is_built_and_refusals_are_listed(shell: Shell) -> None:
-    shared(shell)
+def test_a_board_is_built_and_refusals_are_listed(shared: Shell) -> None:
+    shell = shared
+    shutil.copytree("out", "results/first")
     data = ("--data", str(shell.folder / "data"))
     out = shell.done("board", "build", "results", "--out", "site", *data)
     assert out.startswith("site holds a board of 1 system on 1 task, in ") and "1 folder verified, 0 refused." in out

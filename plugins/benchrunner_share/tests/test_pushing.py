@@ -127,9 +127,8 @@ def test_names_that_the_hub_cannot_have_are_refused(name: str) -> None:
         check_repository(name)
 
 
-def test_without_yes_the_command_only_says_what_it_would_do(shell: Shell) -> None:
-    words = ("compare", "words", "--tasks", "mood", "--name", "first", "--device", "cpu", "--quiet")
-    shell.done(*words, *shell.folders())
+def test_without_yes_the_command_only_says_what_it_would_do(shared: Shell) -> None:
+    shell = shared
     share = ("share", "first", "--out", "out", *shell.folders())
     out = shell.done(*share, "--push", "towns/moods")
     assert "Dry run: " in out and "would be uploaded to the data set towns/moods" in out and "Add --yes" in out

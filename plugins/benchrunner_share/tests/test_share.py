@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from shared_folders import SharedFolder
 
-from benchrunner import MultiLabel, RequestError, RowsFrom, Split, Task, f1_micro
+from benchrunner import Metric, MultiLabel, RequestError, RowsFrom, Split, Task, f1_micro
 from benchrunner.engine import Outcome
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
-from benchrunner.metrics.ranking import roc_auc
 from benchrunner.results import Computing, Fit, Runner, compared, comparison, run_study
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.result import Result
@@ -82,7 +81,8 @@ def test_no_name_of_the_machine_is_shared(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_metrics_of_probabilities_are_verified(tmp_path: Path) -> None:
     """The figures that such metrics are computed from are shared beside the answers."""
-    task = mood(metrics=(*mood().metrics, roc_auc(("glad", "sad"))))
+    sureness = Metric.of_rows("sureness", lambda label, given: given[label == "sad"], computed_from="probabilities")
+    task = mood(metrics=(*mood().metrics, sureness))
     made = runner(tmp_path, register_tasks=[task])
     shared = share(study(made), tmp_path / "shared", made)
     assert shared.verification.is_equal

@@ -2,19 +2,7 @@
 
 import json
 
-import pytest
-
 from command_line import Shell
-
-
-@pytest.fixture
-def shared(shell: Shell) -> Shell:
-    """A shell in which a study named `first` is shared to the folder `out`."""
-    words = ("compare", "words", "--tasks", "mood", "--name", "first", "--device", "cpu", "--quiet")
-    shell.done(*words, *shell.folders())
-    out = shell.done("share", "first", "--out", "out", *shell.folders())
-    assert out.startswith("out holds ") and "Nothing was uploaded." in out
-    return shell
 
 
 def verify(shell: Shell, *words: str) -> tuple[int, str, str]:

@@ -97,7 +97,7 @@ def test_an_unwritable_answer_is_an_error_with_its_place(kind: FileKind, answers
 ROWS = st.integers(1, 12)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data(), rows=ROWS)
 def test_any_texts_and_numbers_survive_a_map(data: st.DataObject, rows: int) -> None:
     ids = data.draw(st.lists(st.text(), min_size=rows, max_size=rows, unique=True))
@@ -119,7 +119,7 @@ WORD = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_siz
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data(), rows=ROWS)
 def test_any_tags_pass_the_check_and_a_missing_word_does_not(data: st.DataObject, rows: int) -> None:
     sentences = [data.draw(st.lists(WORD, min_size=1, max_size=5)) for _ in range(rows)]

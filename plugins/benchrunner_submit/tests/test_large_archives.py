@@ -4,8 +4,6 @@ import functools
 import io
 import json
 import struct
-import subprocess
-import sys
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable
@@ -13,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import forked
 
 NAME = "moods.tsv"
 MEMORY = 100
@@ -67,9 +67,12 @@ def manifest(rows: int) -> dict[str, Any]:
 
 @functools.cache
 def bomb() -> bytes:
-    """Pack 130 MB in 130 kB; a larger archive would only make the test slower."""
+    """Pack 130 MB in less than a megabyte; a larger archive would only make the test slower."""
     buffer, part = io.BytesIO(), b"0\n" * 500_000
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(NAME, "w") as file:
+    with (
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(NAME, "w") as file,
+    ):
         for _ in range(130):
             file.write(part)
     return buffer.getvalue()
@@ -77,8 +80,8 @@ def bomb() -> bytes:
 
 CASES: dict[str, tuple[Callable[[], bytes] | int, str]] = {
     "a name of 65,000 slashes": (lambda: packed(["a/" * 32_000]), EXTRA),
-    "15,000 files of one name": (lambda: packed([NAME] * 15_000), "moods.tsv is in the archive 15000 times"),
-    "15,000 other files": (lambda: packed(map(str, range(15_000))), "'0', '1', '2' and 14,997 more; servers refuse"),
+    "3,000 files of one name": (lambda: packed([NAME] * 3_000), "moods.tsv is in the archive 3000 times"),
+    "3,000 other files": (lambda: packed(map(str, range(3_000))), "'0', '1', '2' and 2,997 more; servers refuse"),
     "half a million entries": (lambda: listing(500_000), f"{TOO_MANY} 23,000,000 bytes"),
     "an entry without a name": (lambda: packed(["", "/", "\\"]), "Not files of this leaderboard: '', '/', '\\\\'"),
     "a bomb": (bomb, "moods.tsv is larger than 1,049,856 bytes, more than its rows can need"),
@@ -108,14 +111,8 @@ for place in sys.argv[1:]:
 
 def checked(words: list[list[str]]) -> list[dict[str, Any]]:
     """Run commands one after the other in a process of their own."""
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *map(json.dumps, words)],
-        cwd=Path(__file__).parents[3] / "tests" / "support",
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    support = Path(__file__).parents[3] / "tests" / "support"
+    ran = forked.run(["-c", PROGRAM, *map(json.dumps, words)], cwd=support, timeout=300)
     assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()[-len(words) :]]
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,9 @@ import pyarrow.parquet as parquet
 import pytest
 import yaml
 
-import forked
 from benchrunner import DataError, Rows, Workspace
 from benchrunner_swag import SWAG
-from hub_server import Hub
+from hub_tables import answer_from
 
 HEAD = ",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1,ending2,ending3"
 START = "0,anetv_1,7,x,He sits.,He"
@@ -93,20 +90,6 @@ def test_a_bad_file_is_an_error_with_its_line(tmp_path: Path, content: str, mess
 
 NAMES = {"train": "train", "val": "validation", "test": "test"}
 TEXTS = ("video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source", *(f"ending{n}" for n in range(4)))
-CLIENT = """
-import json, sys
-from pathlib import Path
-from benchrunner.workspace import Workspace
-from benchrunner_swag import SWAG
-files = Path(sys.argv[1])
-here, hub = (Workspace(runs=files, cache=files, data=data) for data in (files, None))
-results = {}
-for split in SWAG.splits:
-    local, remote = SWAG.load(split, here), SWAG.load(split, hub)
-    assert str(files) in local.origin and remote.origin.startswith("hub allenai/swag (regular")
-    results[split] = [len(local), local.table.equals(remote.table), local.fingerprint == remote.fingerprint]
-print(json.dumps(results))
-"""
 
 
 def build(files: Path, repository: Path, label: Any) -> None:
@@ -132,13 +115,14 @@ def build(files: Path, repository: Path, label: Any) -> None:
     [{"class_label": {"names": {number: str(number) for number in range(4)}}}, "int64"],
     ids=["named labels", "plain numbers"],
 )
-def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path, label: Any) -> None:
+def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path, label: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert SWAG.demo_files is not None
     SWAG.demo_files(5, tmp_path / "files")
-    build(tmp_path / "files" / "swag", tmp_path / "hub" / "datasets" / "allenai" / "swag", label)
-    with Hub(tmp_path / "hub") as hub:
-        environment = {**os.environ, **hub.environment(tmp_path / "home")}
-        arguments = ["-c", CLIENT, str(tmp_path / "files")]
-        process = forked.run(arguments, env=environment)
-    assert process.returncode == 0, process.stderr
-    assert json.loads(process.stdout) == {"train": [220, True, True], "dev": [80, True, True], "test": [60, True, True]}
+    build(tmp_path / "files" / "swag", tmp_path / "hub" / "allenai" / "swag", label)
+    answer_from(tmp_path / "hub", monkeypatch)
+    here, hub = (Workspace(runs=tmp_path, cache=tmp_path, data=data) for data in (tmp_path / "files", None))
+    for split, rows in {"train": 220, "dev": 80, "test": 60}.items():
+        local, remote = SWAG.load(split, here), SWAG.load(split, hub)
+        assert str(tmp_path / "files") in local.origin and remote.origin.startswith("hub allenai/swag (regular")
+        assert local.table.equals(remote.table) and local.fingerprint == remote.fingerprint, split
+        assert len(local) == rows
