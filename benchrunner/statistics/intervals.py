@@ -101,13 +101,13 @@ def _error(restarts: Sequence[ScoredAnswers]) -> float:
 def restart_interval(
     scores: Sequence[float], *, confidence: float = 0.95, limits: tuple[float, float] | None = None
 ) -> Interval | None:
-    """Return a confidence interval of the mean score for other restarts on the same rows; None for fewer than two.
+    """Return a confidence interval of the mean score for other restarts on the same rows; None for equal scores or one.
 
     The interval is Student's: mean ± t * deviation / sqrt(n). At 95 %, t is 12.7 for two restarts and 4.3 for three.
     It does not pass the `limits` of the scores.
     """
     count = len(scores)
-    if count < 2:
+    if len(set(scores)) < 2:
         return None
     mean = math.fsum(scores) / count
     squares = math.fsum((score - mean) ** 2 for score in scores)

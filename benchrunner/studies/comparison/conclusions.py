@@ -179,7 +179,7 @@ def _named(title: str, test: SystemDifference, scale: float) -> str:
     if not paired.parts:
         return f"{title}: all answers are equal"
     said = f"{title} {paired.difference * scale:+.1f}, 95 % interval {_interval(test, scale)}"
-    return said if test.is_clear else f"{said}; {seen_from(paired.detectable * scale)}"
+    return said if test.is_clear else f"{said}; {seen_from(test.detectable * scale)}"
 
 
 def _largest(differences: Mapping[str, float], shown: int) -> str:

@@ -247,7 +247,8 @@ def _with_facts(
     column: Column,
 ) -> SystemDifference:
     """Add the study's margin and the chance of a better fit to a test; fits without randomness speak for others."""
-    cell = cells[study.members(ours[0])[0], column.name]
+    own = [cells[name, column.name] for name in (*study.members(ours[0]), *study.members(theirs[0]))]
+    cell = own[0]
     scale = cell.figures[column.term(cell.cell.task)].scale
     margin = None if study.margin is None else study.margin / scale
     chance = None
@@ -255,7 +256,8 @@ def _with_facts(
         chance = _chance(cells[ours], cells[theirs], column)
         if not cells[ours].is_random and not cells[theirs].is_random:
             test = replace(test, comparison=replace(test.comparison, claim="backbones"))
-    return replace(test, chance=chance, margin=margin)
+    has_learned = any(cell.collapsed < len(cell.chosen_fits) for cell in own)
+    return replace(test, chance=chance, margin=margin, has_learned=has_learned)
 
 
 def _ranks(
