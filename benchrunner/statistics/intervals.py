@@ -60,8 +60,7 @@ def interval_of_scored(restarts: Sequence[ScoredAnswers], *, confidence: float =
     score = fmean(restart.score for restart in restarts)
     limits = first.metric.limits(score)
     freedom = max(1.0, effective_number(first.units) - 1)
-    is_correlation = first.metric.lowest < 0 and isinstance(first.gold[0], float)
-    if limits and not is_correlation:
+    if limits and not first.is_correlation:
         return _of_share(restarts, score, limits, freedom, confidence)
     error = _error(restarts)
     if limits and limits[0] < score < limits[1]:

@@ -120,6 +120,17 @@ class ScoredAnswers:
                 scores.append(float("nan"))
         return np.array(scores)
 
+    @property
+    def is_correlation(self) -> bool:
+        """Whether the metric correlates numbers."""
+        return self.metric.lowest < 0 and isinstance(self.gold[0], float)
+
+    @property
+    def scaled(self) -> ScoredAnswers:
+        """The answers, which are numbers, with the mean 0 and the deviation 1."""
+        numbers = np.asarray(self.answers, dtype=np.float64)
+        return replace(self, answers=((numbers - numbers.mean()) / numbers.std()).tolist())
+
     @cached_property
     def exchanged(self) -> ScoredAnswers:
         """The answers with those of two rows exchanged, which have different gold answers of the same form."""
