@@ -112,7 +112,7 @@ def coverage(answers: Answers, count: int, *, restarts: int, clusters: int | Non
     for study in studies(answers, count, fits=restarts, clusters=clusters):
         ids = study.clusters if given else None
         truth = float(np.mean([every[fit] for fit in study.fits]))
-        interval = example_interval(answers.metric, study.gold, study.answers, clusters=ids, resamples=500)
+        interval = example_interval(answers.metric, study.gold, study.answers, clusters=ids)
         hits += interval.low <= truth <= interval.high
     return Rate(hits, count)
 

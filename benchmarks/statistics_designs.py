@@ -119,7 +119,7 @@ def coverage(kind: Kind, design: Design, *, count: int, given: bool = True) -> R
     hits = 0
     for study in studies(kind, design, count):
         clusters = design.clusters if given else None
-        interval = example_interval(kind.metric, study.gold, study.a, clusters=clusters, resamples=500)
+        interval = example_interval(kind.metric, study.gold, study.a, clusters=clusters)
         hits += interval.low <= truth <= interval.high
     return Rate(hits, count)
 

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+from scipy.optimize import brentq
 
 from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import ACCURACY, MATTHEWS, f1
@@ -29,6 +30,9 @@ ROWS = 300
 RESTARTS = (1, 3, 5)
 STUDIES = 2_000
 LEVEL = 0.05
+SHARE = 0.35
+"""Share of rows with the label 1 where scores are near their limits."""
+SCORES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99)
 
 
 def words_f1(gold: float, answer: float) -> float:
@@ -167,9 +171,46 @@ def coverage(kind: Kind, restarts: int, *, count: int = STUDIES) -> Rate:
     truth = true_score(kind, np.random.default_rng(0))
     hits = 0
     for study in studies(kind, restarts, seeds="none", gain=0.0, count=count):
-        interval = example_interval(kind.metric, study.gold, study.a, resamples=500)
+        interval = example_interval(kind.metric, study.gold, study.a)
         hits += interval.low <= truth <= interval.high
     return Rate(hits, count)
+
+
+def near_limits(metric: Metric, rows: int, score: float, *, count: int = STUDIES) -> Rate:
+    """Count the samples of so many rows whose interval contains the score that single fits have on all rows.
+
+    35 % of the rows have the label 1, and both labels are answered rightly equally often.
+    """
+
+    def confusion(error: float) -> np.ndarray:
+        return np.array([SHARE * (1 - error), SHARE * error, (1 - SHARE) * error, (1 - SHARE) * (1 - error)])
+
+    def excess(error: float) -> float:
+        counts = np.rint(confusion(error) * 1e5).astype(int)
+        return metric.value(np.repeat((1, 1, 0, 0), counts).tolist(), np.repeat((1, 0, 1, 0), counts).tolist()) - score
+
+    error = brentq(excess, 0.0, 0.6, xtol=1e-5)
+    truth = excess(error) + score
+    hits = 0
+    for number in range(count):
+        draw = np.random.default_rng([number, rows, round(score * 1000), *metric.name.encode()])
+        counts = draw.multinomial(rows, confusion(error))
+        order = draw.permutation(rows)
+        gold = np.repeat((1, 1, 0, 0), counts)[order].tolist()
+        interval = example_interval(metric, gold, [np.repeat((1, 0, 1, 0), counts)[order].tolist()])
+        hits += interval.low <= truth <= interval.high
+    return Rate(hits, count)
+
+
+def print_near_limits(count: int) -> None:
+    """Print how often intervals over examples contain a score that may be near 1, for few and many rows."""
+    print("\nTrue scores of single fits in the interval over examples\n")
+    print("| metric, rows |", " | ".join(f"{score:.2f}" for score in SCORES), "|")
+    print("| --- |", " | ".join("---:" for _ in SCORES), "|")
+    for metric in (ACCURACY, f1(1), MATTHEWS):
+        for rows in (20, 60, 200, 1_000):
+            rates = (str(near_limits(metric, rows, score, count=count)) for score in SCORES)
+            print(f"| {metric.name}, {rows:,} |", " | ".join(rates), "|", flush=True)
 
 
 def restart_coverage(kind: Kind, restarts: int, *, count: int = STUDIES) -> Rate:
@@ -211,7 +252,7 @@ def main() -> None:
     """Print the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=STUDIES, help="simulated studies of each cell")
-    parser.add_argument("--only", choices=("null", "power", "coverage"), help="only these tables")
+    parser.add_argument("--only", choices=("null", "power", "coverage", "limits"), help="only these tables")
     arguments = parser.parse_args()
     count: int = arguments.studies
     limit = 100 * Rate(0, count).limit
@@ -227,6 +268,8 @@ def main() -> None:
         )
         print_table("One is better, no seed effect", lambda *cell: rate(*cell, seeds="none", gain=cell[0].gain))
         print_table("One is better, with a seed effect", lambda *cell: rate(*cell, seeds="nested", gain=cell[0].gain))
+    if arguments.only in (None, "limits"):
+        print_near_limits(count)
     if arguments.only in (None, "coverage"):
         print_table("True scores in the interval over examples", partial(coverage, count=count))
         print_table("True means in the interval over restarts", partial(restart_coverage, count=count), (3, 5))

@@ -232,6 +232,7 @@ def paired_test(
     seed: int = 0,
     *,
     clusters: Sequence[Hashable] | None = None,
+    folds: int = 1,
     confidence: float = 0.95,
     resamples: int | None = None,
 ) -> Comparison:
@@ -240,15 +241,16 @@ def paired_test(
     `a` and `b` have one list of answers for each restart, in the order of `gold`. `metric` is a metric or the name of a
     metric without settings, such as "accuracy". Restarts are not paired: their order does not matter. `clusters` has an
     id for each row; rows with equal ids, such as the questions about one article, are not independent of each other, so
-    that the test asks about other clusters instead of other rows.
+    that the test asks about other clusters instead of other rows. `folds` is the number of folds where the answers are
+    those of a cross-validation.
 
     With two or more restarts of both, the test asks about other rows and other restarts: see docs/statistics.md. With
     one restart of each, it compares the two fits by a permutation test, which swaps the answers to rows or clusters: in
     all ways where few results are possible, and else `resamples` times at random with `seed`. Raises `Undefined` if a
     restart has no score.
     """
-    ours = Side.of_restarts(scored_restarts(metric, gold, a, "a", clusters))
-    theirs = Side.of_restarts(scored_restarts(metric, gold, b, "b", clusters))
+    ours = Side.of_restarts(scored_restarts(metric, gold, a, "a", clusters, folds))
+    theirs = Side.of_restarts(scored_restarts(metric, gold, b, "b", clusters, folds))
     return compare_sides(ours, theirs, seed=seed, confidence=confidence, resamples=resamples)
 
 

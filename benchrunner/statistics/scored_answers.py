@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import ne
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from benchrunner.errors import RequestError, Undefined, UnknownName
 from benchrunner.metrics import (
     ANSWERS,
     Column,
+    GoldRow,
     Metric,
     RowSums,
     ScoresOfWeights,
@@ -119,6 +120,28 @@ class ScoredAnswers:
                 scores.append(float("nan"))
         return np.array(scores)
 
+    @property
+    def is_correlation(self) -> bool:
+        """Whether the metric correlates numbers."""
+        return self.metric.lowest < 0 and isinstance(self.gold[0], float)
+
+    @property
+    def scaled(self) -> ScoredAnswers:
+        """The answers, which are numbers, with the mean 0 and the deviation 1."""
+        numbers = np.asarray(self.answers, dtype=np.float64)
+        return replace(self, answers=((numbers - numbers.mean()) / numbers.std()).tolist())
+
+    @cached_property
+    def exchanged(self) -> ScoredAnswers:
+        """The answers with those of two rows exchanged, which have different gold answers of the same form."""
+        first, *others = map(_right, self.gold)
+        for row, right in enumerate(others, 1):
+            if right != first and _length(right) == _length(first):
+                answers = list(self.answers)
+                answers[0], answers[row] = answers[row], answers[0]
+                return replace(self, answers=answers)
+        return self
+
     def scores_without_blocks(self) -> tuple[float, np.ndarray]:
         """Return the score of all rows, and for each block the score without the rows of the block, (blocks,)."""
         blocks = int(self.blocks.max()) + 1
@@ -144,6 +167,7 @@ def scored_restarts(
     restarts: Sequence[Column],
     name: str,
     clusters: Sequence[Hashable] | None = None,
+    folds: int = 1,
 ) -> list[ScoredAnswers]:
     """Pair the answers of each restart with the gold answers, or raise a `RequestError` that names the argument."""
     metric = metric if isinstance(metric, Metric) else _named_metric(metric)
@@ -162,7 +186,17 @@ def scored_restarts(
     if clusters is not None and len(clusters) != len(gold):
         raise RequestError(f"clusters has {len(clusters)} ids for {len(gold)} rows.")
     numbers = None if clusters is None else cluster_numbers(clusters)
-    return [ScoredAnswers(metric, gold, answers, numbers) for answers in restarts]
+    return [ScoredAnswers(metric, gold, answers, numbers, folds) for answers in restarts]
+
+
+def _right(gold: Any) -> Any:
+    """Return the gold answer of a row, without the columns that a metric reads."""
+    return gold.gold if isinstance(gold, GoldRow) else gold
+
+
+def _length(gold: Any) -> int:
+    """Return the number of words that a gold answer labels; 0 for one that is no sequence."""
+    return len(gold) if isinstance(gold, list | tuple) else 0
 
 
 def differing(a: Column, b: Column) -> np.ndarray:

@@ -40,13 +40,14 @@ def swap_test(
 
     A unit is a row, or a cluster of rows, whose answers are swapped together. Units whose swap changes the sums of the
     metric alike are counted together: where few results are possible, p is exact. For answers that are right or wrong,
-    this is McNemar's exact test (1947). For correlations, the numbers of each
-    fit are scaled to mean 0 and deviation 1 before they are swapped; for Spearman's correlation they are replaced by
-    their ranks first.
+    this is McNemar's exact test (1947). For correlations, the numbers of each fit are scaled to mean 0 and deviation 1
+    before they are swapped, and ranked afterwards for Spearman's.
     """
     row_sums = a.row_sums
     if row_sums and a.row_values.shape != b.row_values.shape:
         row_sums = None  # only one of the fits gives a label that is in no gold answer
+    if a.is_correlation and a.metric.weighted:
+        a, b, row_sums = a.scaled, b.scaled, None  # ranks change with a swap
     most = most_ways = resamples or max(PERMUTATIONS if row_sums else SLOW_PERMUTATIONS, at_least)
     if row_sums:
         most_ways = max(most, MOST_WAYS)

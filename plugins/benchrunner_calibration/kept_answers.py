@@ -57,7 +57,7 @@ def answers_of(cell: CellResult, split: str, runner: Runner, name: str) -> Syste
     for fit, answers in zip(cell.restarts, kept.answers[cell.cell.system], strict=True):
         given = label_numbers(kept.task, answers)
         restarts.append(LabelAnswers(gold, given, probabilities_of(fit, kept.task, kept.rows, runner)))
-    units = units_of(kept.task, kept.rows)
+    units = units_of(kept.task, kept.rows, max(1, cell.restarts[0].folds))
     return SystemAnswers(name, cell, split, units, tuple(restarts), kept.rows.notes)
 
 
@@ -105,10 +105,11 @@ def _as_matrix(listed: Sequence[Sequence[float]], task: Task) -> np.ndarray:
     return matrix
 
 
-def units_of(task: Task, rows: Rows) -> Units:
+def units_of(task: Task, rows: Rows, folds: int) -> Units:
     """Return which rows belong together: those of a cluster, where the task has clusters."""
     if task.clusters not in rows.table.column_names:
-        return Units(np.arange(len(rows)), are_clusters=False)
+        return Units(np.arange(len(rows)), are_clusters=False, folds=folds)
     clusters = rows.table.column(task.clusters).to_pylist()
     numbers = dict[Any, int]()
-    return Units(np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters]), are_clusters=True)
+    of_rows = np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters])
+    return Units(of_rows, are_clusters=True, folds=folds)

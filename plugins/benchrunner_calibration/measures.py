@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics as means
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -38,6 +38,10 @@ MEAN = Metric(
     weighted=_mean_of_weights,
 )
 """The mean of numbers of rows, in the place of answers; gold answers are not read."""
+SHARE = replace(MEAN, scale=100.0)
+"""The mean of numbers from 0 to 1."""
+ERROR = replace(MEAN, lower_is_better=True)
+"""The mean of numbers above 0."""
 
 
 @final
@@ -54,12 +58,12 @@ class Measure:
 def measures(binning: Binning) -> dict[str, Measure]:
     """Return the measures that have intervals, by name."""
     listed = (
-        Measure("accuracy", MEAN, lambda answers: answers.right.tolist()),
-        Measure("confidence", MEAN, lambda answers: answers.confidence.tolist()),
+        Measure("accuracy", SHARE, lambda answers: answers.right.tolist()),
+        Measure("confidence", SHARE, lambda answers: answers.confidence.tolist()),
         Measure("overconfidence", MEAN, lambda answers: (answers.confidence - answers.right).tolist()),
         Measure(SQUARED_ERROR, squared_error(binning), _confidence_and_right),
-        Measure(BRIER, MEAN, lambda answers: answers.brier.tolist()),
-        Measure(LOG_LOSS, MEAN, lambda answers: answers.log_loss.tolist()),
+        Measure(BRIER, ERROR, lambda answers: answers.brier.tolist()),
+        Measure(LOG_LOSS, ERROR, lambda answers: answers.log_loss.tolist()),
     )
     return {measure.name: measure for measure in listed}
 
@@ -112,6 +116,8 @@ class Units:
     numbers: np.ndarray
     """The number of each row's unit, (rows,): its cluster, or the row by itself."""
     are_clusters: bool
+    folds: int = 1
+    """Number of folds of a cross-validation."""
 
     @property
     def clusters(self) -> list[int] | None:
@@ -173,7 +179,7 @@ def estimate(metric: Metric, restarts: Sequence[Sequence[Any]], units: Units) ->
     except Undefined as reason:
         return Estimate(None, reason=first_line(reason))
     try:
-        interval = statistics.example_interval(metric, gold, restarts, clusters=units.clusters)
+        interval = statistics.example_interval(metric, gold, restarts, clusters=units.clusters, folds=units.folds)
     except Undefined as reason:
         return Estimate.of(values, reason=first_line(reason))
     return Estimate.of(values, interval)
@@ -199,7 +205,7 @@ def compared(
         first, second = list(map(values, a)), list(map(values, b))
         try:
             comparisons[name] = statistics.paired_test(
-                metric, gold, first, second, clusters=units.clusters, confidence=confidence
+                metric, gold, first, second, clusters=units.clusters, folds=units.folds, confidence=confidence
             )
         except Undefined:
             continue

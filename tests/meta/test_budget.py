@@ -31,7 +31,7 @@ BUDGETS = {
     "problems": 15_187,
     "process": 1_780,
     "runs": 16_627,
-    "statistics": 8_613,
+    "statistics": 7_709,
     "studies": 45_074,
     "tasks": 3_367,
     "training": 13_719,

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from benchrunner import ACCURACY
+from benchrunner.statistics import example_interval, paired_test
 from benchrunner.statistics.intervals import interval_of_scored
 from benchrunner.statistics.paired_test import Side, compare_sides
 from benchrunner.statistics.scored_answers import ScoredAnswers
@@ -22,12 +23,13 @@ def scored(system: int, folds: int, restarts: int = 1) -> list[ScoredAnswers]:
 
 
 @pytest.mark.parametrize("folds", [2, 5, ROWS])
-def test_the_interval_is_students_with_a_larger_error(folds: int) -> None:
+def test_the_interval_is_that_of_fewer_rows(folds: int) -> None:
     interval = interval_of_scored(scored(0, folds))
-    right = RIGHT[0, 0]
-    error = math.sqrt((2 - 1 / folds) * right.var(ddof=1) / ROWS)
-    expected = stats.t.interval(0.95, ROWS - 1, right.mean(), error)
+    rows = (ROWS - 1) / (2 - 1 / folds)
+    hits = RIGHT[0, 0].mean() * rows
+    expected = (stats.beta.ppf(0.025, hits, rows - hits + 1), stats.beta.ppf(0.975, hits + 1, rows - hits))
     assert (interval.low, interval.high) == pytest.approx(expected)
+    assert interval == example_interval(ACCURACY, GOLD, RIGHT[0, :1].astype(int).tolist(), folds=folds)
 
 
 def test_two_cross_validations_are_tested_with_this_error() -> None:
@@ -38,6 +40,8 @@ def test_two_cross_validations_are_tested_with_this_error() -> None:
     assert compared.p == pytest.approx(2 * stats.t.sf((a - b).mean() / error, freedom), rel=1e-4)
     assert compared.high - compared.difference == pytest.approx(stats.t.ppf(0.975, freedom) * error)
     assert (compared.method, compared.claim) == ("rows", "fits")
+    answers = RIGHT.astype(int).tolist()
+    assert compared == paired_test(ACCURACY, GOLD, answers[0][:1], answers[1][:1], folds=5)
 
 
 def test_folds_of_one_side_are_enough_for_the_test_of_folds() -> None:

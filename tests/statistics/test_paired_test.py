@@ -79,6 +79,20 @@ def test_a_scale_does_not_matter_to_correlations(metric: Metric) -> None:
     assert (comparison.p, comparison.low) == pytest.approx((other.p, other.low))
 
 
+def test_numbers_are_ranked_after_the_swap() -> None:
+    """Ranks that are swapped themselves report too many differences between few rows with high correlations."""
+    gold, a, b = (np.random.default_rng(seed).normal(size=8) for seed in range(3))
+    a, b = gold + 0.1 * a, gold + 0.3 * b
+    a, b = ((side - side.mean()) / side.std() for side in (a, b))
+    differences = []
+    for swaps in itertools.product([False, True], repeat=8):
+        first, second = np.where(swaps, b, a), np.where(swaps, a, b)
+        correlations = [stats.spearmanr(gold, side).statistic for side in (first, second)]
+        differences.append(abs(correlations[0] - correlations[1]))
+    expected = np.mean(np.array(differences) >= differences[0] - 1e-12)
+    assert paired_test(SPEARMAN, gold.tolist(), [a.tolist()], [b.tolist()]).p == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("counts", [(3, 3), (3, 4)], ids=["equal", "unequal"])
 def test_several_restarts_are_a_two_way_analysis_of_variance(counts: tuple[int, int]) -> None:
     """Compute the parts of the variance with loops over the right and wrong answers."""

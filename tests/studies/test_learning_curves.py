@@ -1,4 +1,4 @@
-"""Learning curves over training rows: their systems, samples, tests, table, crossings, and what is refused."""
+"""Learning curves over training rows: their systems, samples, tests, table, who overtakes whom, and what is refused."""
 
 import itertools
 from dataclasses import replace
@@ -10,13 +10,10 @@ import pytest
 import finished_studies
 from benchrunner import RequestError, Workspace
 from benchrunner.results import Result, Runner, StudyOptions, compared, read_study, run_study
-from benchrunner.statistics.crossings import Crossings, Stretch
-from benchrunner.studies.comparison.conclusions import conclusions, overtaking
+from benchrunner.studies.comparison.conclusions import overtaking
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
 from benchrunner.studies.significance.contrasts import with_contrasts
-from benchrunner.studies.significance.differences import Pairing
-from benchrunner.studies.significance.study_statistics import StudyStatistics
 from benchrunner.studies.study import Study
 from benchrunner.tasks.row_sample import stratified_sample
 from benchrunner_studies.settling import study_of_file
@@ -121,54 +118,44 @@ def test_the_table_has_lines_down_and_rows_across(finished: tuple[Result, Runner
     assert all(" *" in line.cells[1] for line in shown.lines[2:3]), "slow is clearly worse with 8 rows"
 
 
-def test_a_curve_that_crosses_has_a_sentence_and_json(finished: tuple[Result, Runner]) -> None:
+def test_a_curve_has_places_and_intervals_in_json(finished: tuple[Result, Runner]) -> None:
     result, made = finished
-    (found,) = result.statistics.crossings.values()
-    (crossed,) = [stretch for stretch in found.stretches if stretch.at is not None]
-    assert (found.first, found.last) == (8, 120) and crossed.is_rise
-    assert 8 < crossed.low < (crossed.at or 0) < crossed.high <= 120
-    said = conclusions(result)[0]
-    assert said.startswith(f"made/classify: slow overtakes quick at {crossed.at:.0f} training rows (interval ")
     printed = as_json(result)
     (line,) = [line for line in printed["series"] if (line["series"], line["column"][-8:]) == ("slow", "accuracy")]
     assert line["at"] == [8, 40, 120] and len(line["interval_over_examples"]) == 3
-    (crossing,) = printed["crossings"]
-    assert (crossing["system"], crossing["other"], crossing["confidence"]) == ("slow", "quick", 0.95)
-    assert [stretch["at"] for stretch in crossing["stretches"] if stretch["is_rise"]] == [crossed.at]
     assert as_json(read_study("curve", made)) == printed
 
 
-def test_two_restarts_have_a_crossing_without_an_interval(tmp_path: Path) -> None:
-    study = curve(seeds=2)
-    made = finished_studies.runner(tmp_path, study.tasks, ("quick", "slow"))
-    finish(study, made, SKILLS)
-    (said,) = overtaking(run_study(study, made))
-    assert said.endswith("training rows (interval cannot be told: give --restarts 3 or more).")
-
-
 @pytest.mark.parametrize(
-    ("stretches", "said"),
+    ("gains", "said"),
     [
-        ((), "t: no crossing of quick and slow between 8 and 120 training rows."),
+        ((-0.2, 0.0, 0.2), ["slow overtakes quick between 8 and 120 training rows."]),
+        ((-0.2, -0.2, 0.2), ["slow overtakes quick between 40 and 120 training rows."]),
+        ((0.2, 0.2, 0.0), []),
+        ((0.0, -0.2, 0.0), []),
         (
-            (Stretch(8, 12.2),),
-            "t: no crossing of quick and slow between 8 and 120 training rows; not excluded is one at 8 or less to 12.",
+            (0.2, -0.2, 0.2),
+            [
+                "quick overtakes slow between 8 and 40 training rows.",
+                "slow overtakes quick between 40 and 120 training rows.",
+            ],
         ),
-        (
-            (Stretch(8, 8), Stretch(120, 120)),
-            "t: no crossing of quick and slow between 8 and 120 training rows; not excluded is one at 8 or less, "
-            "120 or more.",
-        ),
-        ((Stretch(20, 120, 60, False),), "t: quick overtakes slow at 60 training rows (interval 20 to 120 or more)."),
     ],
 )
-def test_a_sentence_says_what_is_not_known(
-    stretches: tuple[Stretch, ...], said: str, finished: tuple[Result, Runner]
+def test_one_overtakes_between_places_with_clear_differences(
+    gains: tuple[float, ...], said: list[str], finished: tuple[Result, Runner]
 ) -> None:
-    column = finished[0].study.columns[0].name
-    known = StudyStatistics(crossings={Pairing("slow", "quick", column): Crossings(8, 120, stretches, 0.95)})
-    study = replace(finished[0].study, columns=(replace(finished[0].study.columns[0], label="t"),))
-    assert list(overtaking(replace(finished[0], study=study, given_statistics=known))) == [said]
+    """A gain of 0 stands for a difference that may be chance."""
+    result, _ = finished
+    (column,) = [column for column in result.study.columns if column.is_tested]
+    tests = {}
+    for pairing, test in result.statistics.tests.items():
+        gain = gains[("8", "40", "all").index(pairing.system.split("(")[1].split(" ")[0])]
+        comparison = replace(test.comparison, difference=gain)
+        tests[pairing] = replace(test, comparison=comparison, adjusted_p=0.001 if gain else 0.5)
+    known = replace(result.statistics, tests=tests)
+    sentences = list(overtaking(replace(result, given_statistics=known)))
+    assert sentences == [f"{column.name.removesuffix(' accuracy')}: {sentence}" for sentence in said]
 
 
 def test_a_study_file_says_the_same(tmp_path: Path, finished: tuple[Result, Runner]) -> None:
@@ -176,8 +163,9 @@ def test_a_study_file_says_the_same(tmp_path: Path, finished: tuple[Result, Runn
     study = study_of_file(str(write_study(tmp_path, FILE)), made)
     assert study.lines["slow"] == {8: "slow 8", 40: "slow 40", None: "slow all"} and study.pairs == (("slow", "quick"),)
     again = run_study(study, made, keep_as="file")
-    (ours,), (theirs,) = (each.statistics.crossings.values() for each in (result, again))
-    assert ours == theirs
+    assert [test.comparison for test in again.statistics.tests.values()] == [
+        test.comparison for test in result.statistics.tests.values()
+    ]
     shown = layout(again, NOTHING_PUBLISHED)
     assert shown.headers == ("system\nby training rows", "made\n8", "made\n40", "made\nall")
     assert [line.cells[0] for line in shown.lines] == ["quick", "", "slow", ""]

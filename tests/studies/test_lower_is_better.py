@@ -15,9 +15,6 @@ import finished_studies
 from benchrunner import ACCURACY, Metric, Regress, Score
 from benchrunner.results import Grid, Result, Runner, compared, run_study
 from benchrunner.runs.predicting import NO_BETTER, flags_of
-from benchrunner.statistics.crossings import crossings
-from benchrunner.statistics.paired_test import Side
-from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.answered_rows import right_answers
 from benchrunner.studies.cells import Selection, selected_fit
 from benchrunner.studies.comparison.conclusions import conclusions
@@ -145,23 +142,6 @@ def test_the_best_of_three_systems_has_the_fewest_errors(tmp_path: Path) -> None
     best = {place[0] for place in errors.figures if errors.statistics.standing(place) == "best"}
     assert best == {"made/good"}
     assert any("made/good" in sentence and "est" in sentence for sentence in conclusions(errors))
-
-
-def test_the_system_with_fewer_errors_overtakes() -> None:
-    draw = np.random.default_rng(1)
-    better = draw.random((4, 60)) < 0.9
-    worse = draw.random((4, 60)) < 0.3
-
-    def side(right: Any, metric: Metric) -> Side:
-        return Side.of_restarts(ScoredAnswers(metric, [1] * 60, fit.astype(int).tolist()) for fit in right)
-
-    found = []
-    for metric in (ACCURACY, ERRORS):
-        ours = [side(worse, metric), side(better, metric)]
-        theirs = [side(better, metric), side(worse, metric)]
-        found.append(crossings((16.0, 64.0), ours, theirs))
-    by_hits, by_errors = found
-    assert by_errors == by_hits and [stretch.is_rise for stretch in by_errors.stretches] == [True]
 
 
 @pytest.mark.parametrize(("mae", "baseline", "is_flagged"), [(0.3, 0.5, False), (0.5, 0.5, True), (0.7, 0.5, True)])

@@ -38,7 +38,10 @@ class Named(Family):
 
 
 class Scripted(Method):
-    """Answers as many rows of dev rightly as a script says, by backbone and seed; with a learning rate of 2, eight."""
+    """Answers as many rows of dev rightly as a script says, by backbone and seed; with a learning rate of 2, eight.
+
+    Where the script says -1, all answers are "sad", the majority's; where it says -2, all but the first sad row's.
+    """
 
     name = "scripted"
     about = "for tests"
@@ -62,6 +65,8 @@ class Scripted(Method):
         order = np.random.default_rng([job.fit.seed, len(job.fit.backbone)]).permutation(len(gold))
         is_right = order < count
         is_glad = [(label == "glad") == right for label, right in zip(gold, is_right, strict=True)]
+        if count < 0:
+            is_glad = [count == -2 and row == gold.index("sad") for row in range(len(gold))]
         return np.array([[glad, not glad] for glad in is_glad], dtype=np.float32)
 
 
@@ -148,6 +153,32 @@ def test_the_first_look_selects_the_grid_point_that_gets_more(tmp_path: Path) ->
         assert [len(point.fits) for point in cell.cell.candidates] == [2, 5]
     read = read_study(result.name, offered)
     assert [cell.chosen for cell in read.cells] == [cell.chosen for cell in result.cells]
+
+
+@pytest.mark.parametrize(
+    ("right", "reason"),
+    [
+        ([-1] * 5, "nothing can be said, since no system is better than the majority"),
+        ([24] * 5, "equal answers"),
+    ],
+)
+def test_restarts_that_could_show_nothing_are_not_added(right: list[int], reason: str, tmp_path: Path) -> None:
+    runner, method = made(tmp_path, one=right, two=right)
+    printed = as_json(run_study(study_of(runner), runner))
+    assert len(method.fitted) == 4
+    assert f"still not clear: mine/mood accuracy ({reason})" in printed["notes"]
+    assert "likely to be seen" not in printed["conclusion"]
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_constant_answers_are_no_power(others: int, tmp_path: Path) -> None:
+    """One row is answered otherwise by one fit: the small variance of this would be a small detectable difference."""
+    names = {f"b{number}": [-1] * 3 for number in range(others)}
+    runner, _ = made(tmp_path, almost=[-2, -1, -1], **names)
+    study = compared(list(runner.plugins.backbones), tuple(runner.plugins.tasks.values()), seeds=(0, 1, 2))
+    printed = as_json(run_study(study, runner))
+    assert "nothing can be said" in printed["conclusion"] and "under" not in printed["conclusion"]
+    assert all(test["detectable"] is None for test in printed["comparisons"])
 
 
 def test_a_budget_ends_a_study_that_a_larger_one_continues(tmp_path: Path) -> None:

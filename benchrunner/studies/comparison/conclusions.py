@@ -6,10 +6,9 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from benchrunner.statistics.crossings import FEWEST_RESTARTS
 from benchrunner.studies.comparison.verdict import listed, seen_from, verdict
 from benchrunner.studies.result import Result
-from benchrunner.studies.significance.differences import SystemDifference
+from benchrunner.studies.significance.differences import Pairing, SystemDifference
 
 K = TypeVar("K")
 LINES, LINE = 8, 100
@@ -36,32 +35,24 @@ def conclusions(result: Result) -> list[str]:
 
 
 def overtaking(result: Result) -> Iterator[str]:
-    """Say of two series in each column where one overtakes the other, with the interval, or that they do not cross.
+    """Say where one of two series overtakes the other: between two places at which first one, then the other is better.
 
-    An interval that reaches an end of the curves goes on beyond this end.
+    Both differences are clear. Nothing is said of means that cross where the differences may be chance.
     """
-    titles = {column.name: result.study.title_of(column) for column in result.study.columns}
-    axis = result.study.axis
-    for (ours, theirs, column), found in result.statistics.crossings.items():
-        said = []
-        perhaps = []
-        for stretch in found.stretches:
-            less = " or less" * (stretch.low == found.first)
-            more = " or more" * (stretch.high == found.last)
-            up_to = f" to {stretch.high:,.0f}" * (stretch.high > stretch.low)
-            interval = f"{stretch.low:,.0f}{less}{up_to}{more}"
-            if stretch.at is None:
-                perhaps.append(interval)
-                continue
-            ahead, behind = (ours, theirs) if stretch.is_rise else (theirs, ours)
-            if found.confidence is None:
-                interval = f"cannot be told: give --restarts {FEWEST_RESTARTS} or more"
-            said.append(f"{ahead} overtakes {behind} at {stretch.at:,.0f} {axis} (interval {interval})")
-        if not said:
-            said.append(f"no crossing of {theirs} and {ours} between {found.first:,.0f} and {found.last:,.0f} {axis}")
-        if perhaps and found.confidence is not None:
-            said.append(f"not excluded is one at {', '.join(perhaps)}")
-        yield f"{titles[column]}: {'; '.join(said)}."
+    study = result.study
+    for column in study.columns:
+        for pair in study.pairs:
+            leader, since = "", ""
+            for at, system, other in study.points(*pair):
+                test = result.statistics.tests.get(Pairing(system, other, column.name))
+                if test is None or not test.is_clear:
+                    continue
+                ahead, behind = pair if test.comparison.gain > 0 else pair[::-1]
+                place = f"{study.place(at, result.cell_at[system, column.name].cell):,.0f}"
+                if leader == behind:
+                    places = f"between {since} and {place} {study.axis}"
+                    yield f"{study.title_of(column)}: {ahead} overtakes {behind} {places}."
+                leader, since = ahead, place
 
 
 def _of_pairs(result: Result, lines: int) -> list[str]:
@@ -188,7 +179,7 @@ def _named(title: str, test: SystemDifference, scale: float) -> str:
     if not paired.parts:
         return f"{title}: all answers are equal"
     said = f"{title} {paired.difference * scale:+.1f}, 95 % interval {_interval(test, scale)}"
-    return said if test.is_clear else f"{said}; {seen_from(paired.detectable * scale)}"
+    return said if test.is_clear else f"{said}; {seen_from(test.detectable * scale)}"
 
 
 def _largest(differences: Mapping[str, float], shown: int) -> str:

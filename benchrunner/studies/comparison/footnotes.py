@@ -99,7 +99,7 @@ def _looks(result: Result) -> Iterator[str]:
     yield f"{result.cells[-1].cell.fitting.looks_note}; a clear difference is that of the look that showed it"
     unclear: dict[str, list[SystemDifference]] = {}
     for pairing, test in result.statistics.tests.items():
-        if test.comparison.parts and not test.is_clear:
+        if not test.is_clear:
             unclear.setdefault(pairing.column, []).append(test)
     if unclear:
         seen = [f"{column} ({seen_from(detectable(result, column, tests))})" for column, tests in unclear.items()]

@@ -34,7 +34,6 @@ def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> d
         "averages": {system: _averages_json(result, system) for system in result.study.names},
         "comparisons": list(_comparisons(result)),
         "mean_ranks": result.statistics.mean_ranks,
-        "crossings": [{**pairing._asdict(), **vars(found)} for pairing, found in result.statistics.crossings.items()],
         "conclusion": " ".join(conclusions(result)),
         "series": list(series(result)),
         "computing": result.computing,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from benchrunner.studies.result import Result
@@ -68,7 +69,7 @@ def _nothing_clear(result: Result, columns: Sequence[Column], of_all: str) -> st
         tests = _between(result.statistics.tests, _ranked(result, column), column)
         points = detectable(result, column.name, tests)
         missed = f"under {points:.1f} points" if points <= MOST_POINTS else "any difference"
-        seen = f"{missed} with {tests[0].comparison.rows:,} rows" if points else "answers without spread"
+        seen = f"{missed} with {tests[0].comparison.rows:,} rows" if 0 < points < math.inf else seen_from(points)
         described.append(f"{result.study.title_of(column)} ({seen})")
         restarts = max([restarts, *(max(test.comparison.restarts) for test in tests)])
     return (
@@ -89,19 +90,21 @@ def _between(tests: Tests, names: Collection[str], column: Column) -> list[Syste
 def detectable(result: Result, column: str, tests: Iterable[SystemDifference]) -> float:
     """Return the points from which each of some tests in a column is likely to show a difference; 0 if there is none.
 
-    A test of answers without spread would show any difference.
+    A test of equal answers would show any difference.
     """
     scales = set()
     for (_, name), figure in result.figures.items():
         if name == column and figure.mean.value is not None:
             scales.add(figure.scale)
-    return max([test.comparison.detectable * max(scales) for test in tests], default=0.0)
+    return max([test.detectable * max(scales) for test in tests], default=0.0)
 
 
 def seen_from(points: float) -> str:
     """Say from which difference on, in points, a study is likely to show it."""
     if not points:
-        return "scores without spread"
+        return "equal answers"
+    if points == math.inf:
+        return "nothing can be said, since no system is better than the majority"
     return "no difference is likely to be seen" if points > MOST_POINTS else f"likely to be seen from {points:.1f}"
 
 

@@ -60,11 +60,18 @@ class SystemDifference:
     without a score are the worst."""
     margin: float | None = None
     """The largest difference that counts as equivalent, on the scale of the metric's values; None if none is given."""
+    has_learned: bool = True
+    """Whether a fit of the two is better than the majority. Other answers hardly vary, and do not say what would."""
 
     @property
     def is_clear(self) -> bool:
         """Whether the difference survives the correction."""
         return self.adjusted_p < ALPHA
+
+    @property
+    def detectable(self) -> float:
+        """The true difference that is likely to be shown as clear; infinite where no fit has learned anything."""
+        return self.comparison.detectable if self.has_learned else math.inf
 
     @property
     def is_equivalent(self) -> bool | None:
@@ -83,7 +90,7 @@ class SystemDifference:
             **vars(self.comparison),
             "adjusted_p": self.adjusted_p,
             "is_clear": self.is_clear,
-            "detectable": self.comparison.detectable,
+            "detectable": self.detectable if self.has_learned else None,
             "chance_of_better": self.chance,
             "is_equivalent": self.is_equivalent,
         }

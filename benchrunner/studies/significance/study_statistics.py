@@ -14,13 +14,11 @@ from benchrunner.errors import BenchrunnerError, Undefined, first_line
 from benchrunner.metrics import ANSWERS, gold_rows
 from benchrunner.runs.predicting import extra_figures
 from benchrunner.statistics import Chance, Interval, chance_of_better, expected_best
-from benchrunner.statistics.crossings import Crossings
 from benchrunner.statistics.intervals import FEW_CLUSTERS, interval_of_scored
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.ranks import MeanRank, Ranks, mean_ranks, ranks
 from benchrunner.statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
 from benchrunner.studies.cells import CellResult
-from benchrunner.studies.significance.curves import curve_crossings
 from benchrunner.studies.significance.differences import (
     Pairing,
     SystemDifference,
@@ -74,8 +72,6 @@ class StudyStatistics:
     """The mean rank of each system or arm over the tested columns in which all that are ranked have figures."""
     trials: Mapping[Place, Sequence[float]] = field(default_factory=dict)
     """The best score to expect of 1, 2, ... trials, which are grid points with the mean over their finished fits."""
-    crossings: Mapping[Pairing, Crossings] = field(default_factory=dict)
-    """Where the series of a figure cross: those that a contrast compares. All their stretches hold together."""
     clusters: Mapping[str, Clusters] = field(default_factory=dict)
     """Column -> the clusters of its rows, where the task declares some."""
     absent: Mapping[Place, str] = field(default_factory=dict)
@@ -184,9 +180,8 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> StudySt
         for name, rank in of_columns[column.name].items():
             of_places[name, column.name] = rank
     means = _mean_ranks(sides, of_columns)
-    crossed, uncrossed = curve_crossings(study, cells, sides)
-    absent |= untested | uncrossed
-    return StudyStatistics(intervals, tests, family, of_places, means, trials, crossed, clusters, absent)
+    absent |= untested
+    return StudyStatistics(intervals, tests, family, of_places, means, trials, clusters, absent)
 
 
 def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[Pairing]:
@@ -252,7 +247,8 @@ def _with_facts(
     column: Column,
 ) -> SystemDifference:
     """Add the study's margin and the chance of a better fit to a test; fits without randomness speak for others."""
-    cell = cells[study.members(ours[0])[0], column.name]
+    own = [cells[name, column.name] for name in (*study.members(ours[0]), *study.members(theirs[0]))]
+    cell = own[0]
     scale = cell.figures[column.term(cell.cell.task)].scale
     margin = None if study.margin is None else study.margin / scale
     chance = None
@@ -260,7 +256,8 @@ def _with_facts(
         chance = _chance(cells[ours], cells[theirs], column)
         if not cells[ours].is_random and not cells[theirs].is_random:
             test = replace(test, comparison=replace(test.comparison, claim="backbones"))
-    return replace(test, chance=chance, margin=margin)
+    has_learned = any(cell.collapsed < len(cell.chosen_fits) for cell in own)
+    return replace(test, chance=chance, margin=margin, has_learned=has_learned)
 
 
 def _ranks(

@@ -184,6 +184,6 @@ def test_rows_may_have_different_numbers_of_candidates() -> None:
 
 def test_rows_of_a_cluster_are_a_unit() -> None:
     rows = Rows(pa.table({"a": ["x", "y", "z"], "document": ["B", "A", "B"]}), "here")
-    units = units_of(mood(clusters="document"), rows)
+    units = units_of(mood(clusters="document"), rows, 5)
     assert (units.numbers.tolist(), units.clusters) == ([0, 1, 0], [0, 1, 0])
-    assert units_of(mood(), rows).clusters is None
+    assert units_of(mood(), rows, 1).clusters is None

@@ -8,7 +8,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
 
@@ -16,7 +15,7 @@ from benchrunner import RequestError, Undefined
 from benchrunner_calibration.binning import EQUAL_WIDTH, Binning, chance_error, plain_error, squared_error
 from benchrunner_calibration.label_answers import LabelAnswers, softmax
 from benchrunner_calibration.measures import MEAN, Estimate, Units, changes, compared, estimate, estimates
-from benchrunner_calibration.reliability import effective_answers, reliability, share_interval
+from benchrunner_calibration.reliability import reliability
 from benchrunner_calibration.temperature import HIGHEST, LOWEST, fitted_temperature
 
 
@@ -156,23 +155,6 @@ def test_a_label_that_a_row_does_not_offer_stays_impossible() -> None:
     answers = LabelAnswers(np.array([0]), np.array([0]), np.array([[0.6, 0.4, 0.0]]))
     assert answers.at_temperature(3.0).probabilities[0, 2] == 0
     assert answers.at_temperature(1.0).probabilities == pytest.approx(answers.probabilities)
-
-
-def test_the_interval_of_independent_answers_is_exact() -> None:
-    right = np.array([1.0] * 7 + [0.0] * 3)
-    exact = binomtest(7, 10).proportion_ci(method="exact")
-    interval = share_interval(right, np.arange(10))
-    assert (interval.low, interval.high) == pytest.approx((exact.low, exact.high))
-    every = share_interval(np.ones(4), np.arange(4))
-    assert (every.low, every.high) == pytest.approx((0.025**0.25, 1.0))
-
-
-def test_equal_answers_of_a_unit_count_once() -> None:
-    right = np.repeat([1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 5)
-    units = np.repeat(np.arange(6), 5)
-    assert effective_answers(right, units) < 6
-    assert effective_answers(right, np.arange(30)) == pytest.approx(30)
-    assert effective_answers(np.ones(30), units) == 6
 
 
 def test_restarts_have_a_mean_and_a_deviation() -> None:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 BOTTOM, SMALL_BOTTOM, SMALL_WIDTH = 210.0, 100.0, 190.0
 """Where the bottom axis of a drawing is, and of a small drawing, whose width is the last number."""
-STRIP = 7.0
-"""Height of a strip above the axis."""
 
 
 @final
@@ -51,17 +49,6 @@ class Line:
 
 @final
 @dataclass(frozen=True)
-class Strip:
-    """A part of the horizontal axis that is drawn just above it, with a mark in it, such as an interval."""
-
-    title: str
-    low: float
-    at: float
-    high: float
-
-
-@final
-@dataclass(frozen=True)
 class LineChart:
     """Lines over the same axes."""
 
@@ -77,7 +64,6 @@ class LineChart:
     """Whether each point of a line has a marker, and not only the last."""
     is_logarithmic: bool = False
     """Whether equal factors are equally far on the horizontal axis."""
-    strips: Sequence[Strip] = ()
 
     def drawings(self) -> list[Markup]:
         """Draw the lines: in one drawing, or one for each line if a reader cannot tell so many apart."""
@@ -86,8 +72,6 @@ class LineChart:
             across, upwards = self._axes(drawing, BOTTOM)
             for line in self.lines:
                 self._draw(drawing, line, across, upwards)
-            for number, strip in enumerate(self.strips, start=1):
-                _draw_strip(drawing, strip, across, BOTTOM - STRIP * number)
             return [drawing.finished(BOTTOM)]
         return [self._small(place) for place in range(len(self.lines))]
 
@@ -101,7 +85,7 @@ class LineChart:
         across: Axis = Scale.of(places, LEFT, drawing.right, space=0.03)
         if self.is_logarithmic:
             across = LogarithmicScale.of(places, LEFT, drawing.right)
-        upwards = Scale.of(values, bottom - STRIP * len(self.strips), TOP + 12)
+        upwards = Scale.of(values, bottom, TOP + 12)
         drawing.bottom_axis(across, TOP + 12, bottom, self.across, most=most)
         drawing.left_axis(upwards, self.upwards if bottom == BOTTOM else "", most=most)
         return across, upwards
@@ -137,14 +121,6 @@ class LineChart:
         drawing.titled(name, *parts)
         (start, first), (end, last) = line.points[0], line.points[-1]
         drawing.describe(f"{name}: {first:.4g} at {short(start)} to {last:.4g} at {short(end)}")
-
-
-def _draw_strip(drawing: Drawing, strip: Strip, across: Axis, y: float) -> None:
-    """Draw a strip at a height, with its mark."""
-    x = across(strip.at)
-    whole = path(((across(strip.low), y), (across(strip.high), y)), class_="strip")
-    drawing.titled(strip.title, whole, path(((x, y - 3), (x, y + 3)), class_="place"))
-    drawing.describe(strip.title)
 
 
 def _placed(line: Line, across: Axis, upwards: Scale) -> list[Point]:

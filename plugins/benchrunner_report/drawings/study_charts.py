@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.results import Result, Study, comparison
 from benchrunner_report.drawings.charts import Card
 from benchrunner_report.drawings.dots import Dots, dots_chart
-from benchrunner_report.drawings.lines import Line, LineChart, Strip
+from benchrunner_report.drawings.lines import Line, LineChart
 from benchrunner_report.drawings.svg import is_constant
 
 if TYPE_CHECKING:
@@ -52,28 +52,11 @@ def _figures(result: Result) -> Iterator[Card]:
         if len(places) < 2:
             continue
         title = f"{column} along {axis}"
-        strips = list(_crossings(result, column))
         is_logarithmic = min(places) > 0
-        chart = LineChart(f"series-{number}", title, axis, column, lines, is_logarithmic=is_logarithmic, strips=strips)
+        chart = LineChart(f"series-{number}", title, axis, column, lines, is_logarithmic=is_logarithmic)
         legend = [line.name for line in lines if line.name]
         about = f"along {axis}; bars: 95% interval over other examples"
-        if strips:
-            about += "; above the axis: where one overtakes the other, with the interval"
         yield Card(column, about, chart.drawings(), legend=legend)
-
-
-def _crossings(result: Result, column: str) -> Iterator[Strip]:
-    """Yield each place of a column where one series overtakes another; without an interval, the place alone."""
-    for pairing, found in result.statistics.crossings.items():
-        for stretch in found.stretches:
-            if pairing.column == column and stretch.at is not None:
-                ahead, behind = (pairing.system, pairing.other)[:: 1 if stretch.is_rise else -1]
-                title = f"{ahead} overtakes {behind} at {stretch.at:,.0f} {result.study.axis}"
-                if found.confidence is None:
-                    yield Strip(title, stretch.at, stretch.at, stretch.at)
-                else:
-                    title += f", interval {stretch.low:,.0f} to {stretch.high:,.0f}"
-                    yield Strip(title, stretch.low, stretch.at, stretch.high)
 
 
 def mean_rank_card(result: Result) -> Card | None:
