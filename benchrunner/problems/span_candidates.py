@@ -97,8 +97,8 @@ def _best(
     scores = scores[begins].ravel()
     chosen = np.argsort(-scores, kind="stable")[:size]
     chosen = chosen[np.isfinite(scores[chosen])]
-    row, length = np.divmod(chosen, width)
-    first = begins[row]
+    first = begins[chosen // width]
+    length = chosen % width
     lines = np.column_stack([characters[first, 0], characters[first + length, 1], scores[chosen]])
     return lines.astype(np.float32)
 
@@ -140,9 +140,7 @@ def _average_of_question(members: np.ndarray) -> np.ndarray:
     lowest = [min(scores.values(), default=-np.inf) for scores in scores_of]
     means = dict[Character, float]()
     for span in chain.from_iterable(scores_of):
-        scores_of_span = []
-        for scores, low in zip(scores_of, lowest, strict=True):
-            scores_of_span.append(scores.get(span, low))
+        scores_of_span = [scores.get(span, low) for scores, low in zip(scores_of, lowest, strict=True)]
         means[span] = float(np.mean(scores_of_span))
     size = members.shape[1] - 1
     array = empty_list(size)
