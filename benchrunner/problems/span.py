@@ -299,7 +299,9 @@ def _faults(
 ) -> Iterator[tuple[int, str]]:
     """Yield each bad row with the reason."""
     row_of = dict[str, int]()
-    for row, values in enumerate(table.to_pylist()):
+    # The Python texts of all rows would take memory.
+    rows = (values for part in table.to_batches(1000) for values in part.to_pylist())
+    for row, values in enumerate(rows):
         name = values["id"]
         context = values["context"]
         answers = values.get("answers")

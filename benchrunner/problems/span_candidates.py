@@ -78,7 +78,7 @@ def _best(
     size: int,
     longest: int,
 ) -> np.ndarray:
-    """Return the best spans of a window with up to `longest` pieces, fp32 (spans, 3), in the order of their pieces."""
+    """Return the best spans of a window with up to `longest` pieces, fp32 (spans, 3), in the order of their scores."""
     pieces = len(window.starts)
     if not pieces:
         return np.empty((0, 3), dtype=np.float32)
@@ -90,19 +90,17 @@ def _best(
     ends[:pieces][has_text] = window.ends[has_text]
     following = np.lib.stride_tricks.sliding_window_view(ends, width)  # [i, j]: the end score of piece i + j
     scores = starts[:, None] + following  # [i, j]: the score of the span from piece i to piece i + j
-    scores = scores.ravel()
     if window.null_piece >= 0:
-        scores[window.null_piece * width] = -np.inf
-    chosen = np.arange(len(scores))
-    if len(scores) > size:
-        chosen = np.sort(np.argpartition(-scores, size - 1)[:size])
+        scores[window.null_piece, 0] = -np.inf
+    # A few pieces begin all of the best spans. Of equal scores, the first are taken.
+    begins = np.sort(np.argsort(-scores.max(axis=1), kind="stable")[:size])
+    scores = scores[begins].ravel()
+    chosen = np.argsort(-scores, kind="stable")[:size]
     chosen = chosen[np.isfinite(scores[chosen])]
-    first, length = np.divmod(chosen, width)
-    lines = np.empty((len(chosen), 3), dtype=np.float32)
-    lines[:, FROM] = characters[first, 0]
-    lines[:, TO] = characters[first + length, 1]
-    lines[:, SCORE] = scores[chosen]
-    return lines
+    first = begins[chosen // width]
+    length = chosen % width
+    lines = np.column_stack([characters[first, 0], characters[first + length, 1], scores[chosen]])
+    return lines.astype(np.float32)
 
 
 def _owned(windows: Sequence[Window]) -> list[np.ndarray]:
@@ -142,9 +140,7 @@ def _average_of_question(members: np.ndarray) -> np.ndarray:
     lowest = [min(scores.values(), default=-np.inf) for scores in scores_of]
     means = dict[Character, float]()
     for span in chain.from_iterable(scores_of):
-        scores_of_span = []
-        for scores, low in zip(scores_of, lowest, strict=True):
-            scores_of_span.append(scores.get(span, low))
+        scores_of_span = [scores.get(span, low) for scores, low in zip(scores_of, lowest, strict=True)]
         means[span] = float(np.mean(scores_of_span))
     size = members.shape[1] - 1
     array = empty_list(size)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import forked
 from benchrunner import Recipe, Workspace, hookimpl
 from benchrunner.engine import Job, Method, Outcome
 from benchrunner.results import Computing, Event, Fit, Runner, discover
@@ -86,7 +87,7 @@ class Home:
         self.marks.mkdir()
         files(1, folder / "data")
         monkeypatch.syspath_prepend(str(self.site))
-        monkeypatch.setenv("PYTHONPATH", f"{self.site}{os.pathsep}{SUPPORT}")
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(self.site), str(SUPPORT), forked.PYTHONPATH]))
         monkeypatch.setenv("BENCHRUNNER_MARKS", str(self.marks))
         monkeypatch.setenv("BENCHRUNNER_CACHE", str(folder / "cache"))
         monkeypatch.setenv("BENCHRUNNER_TASKS", "")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
 
-from benchrunner import Workspace
+from benchrunner import Rows, Workspace
 from benchrunner.workspace import Settings
+from benchrunner_conll import CONLL2003
 
 TAGS = ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
 WILD = st.lists(st.sampled_from(TAGS), max_size=12)
@@ -36,6 +38,12 @@ def real_data(part: str) -> Path:
     if not folder.is_dir():
         pytest.skip(f"no {folder}: set BENCHRUNNER_REAL_DATA to the folder above {part}/")
     return folder
+
+
+@cache
+def real_rows(split: str) -> Rows:
+    """Read a split of the real files once."""
+    return CONLL2003.task().load(split, workspace(real_data("conll2003")))
 
 
 def conlleval_by_state(sentences: list[tuple[list[str], list[str]]]) -> dict[str, tuple[int, int, int]]:

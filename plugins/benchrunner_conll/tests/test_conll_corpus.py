@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conll_samples import real_data, workspace
+from conll_samples import real_rows, workspace
 
 from benchrunner import PluginError, Recipe, Task
 from benchrunner.parameters.recipes import RECIPE_FIELDS
@@ -52,7 +52,7 @@ def test_a_wrong_corpus_is_a_plugin_error(changes: dict[str, object], message: s
 
 
 QUICK = {("window", False), ("document", True)}
-"""Cases that every run of the tests proves, four seconds each; the others are slow tests."""
+"""Cases that every run of the tests proves, two seconds each; the others are slow tests."""
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_every_word_of_the_real_files_is_answered_once(context: str, training: b
     """Uses windows of 64 pieces, which are too short for many sentences and most documents."""
     (task,) = register_tasks()
     for split in task.splits:
-        table = task.load(split, workspace(real_data("conll2003"))).table
+        table = real_rows(split).table
         recipe = Recipe(max_length=64, context=context)
         features = task.problem.encode(table, TinyEncoder(), recipe, training=training)
         outputs = np.eye(9, dtype=np.float32)[np.maximum(features.token_targets["label"], 0)]

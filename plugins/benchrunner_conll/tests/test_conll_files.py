@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conll_on_hub import build
-from conll_samples import real_data, workspace
+from conll_samples import real_rows, workspace
 
 import forked
 from benchrunner import DataError, PluginError, Rows
@@ -145,7 +145,7 @@ def test_the_real_files_have_the_published_counts(
     split: str, documents: int, sentences: int, tokens: int, phrases: dict[str, int]
 ) -> None:
     """Counts from Tjong Kim Sang and De Meulder (2003), Tables 1 and 2."""
-    rows = TASK.load(split, workspace(real_data("conll2003")))
+    rows = real_rows(split)
     assert len(rows) == sentences == TASK.splits[split].rows
     assert len(set(rows.table.column("document").to_pylist())) == documents
     assert sum(map(len, rows.table.column("words").to_pylist())) == tokens

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from cluster_plugin import Home
 
 HERE = Path(__file__).parent
@@ -20,6 +21,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         (information / "METADATA").write_text("Metadata-Version: 2.1\nName: shared-kinds\nVersion: 1.0\n")
         (information / "entry_points.txt").write_text("[benchrunner]\nkinds = shared_kinds\n")
         patch.setenv("PYTHONPATH", f"{os.environ['PYTHONPATH']}{os.pathsep}{HERE}")
+        patch.setattr("subprocess.Popen", forked.Popen)
         patch.setattr("benchrunner.training.loop.LOG_STEPS", 1)
         patch.setattr("benchrunner.fits.computing.available_cores", lambda: 2)
         yield made

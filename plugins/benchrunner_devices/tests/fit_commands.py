@@ -25,11 +25,11 @@ sys.exit(main(sys.argv[1:]))
 
 
 class Command:
-    """A command line in a session of its own."""
+    """A command line; in a session of its own, its helper is a fresh process of the session."""
 
-    def __init__(self, home: Home, runs: str, *more: str) -> None:
+    def __init__(self, home: Home, runs: str, *more: str, session: bool) -> None:
         words = ["-c", TWO_CORES, *WORDS, "--runs", runs, *more]
-        self.process = forked.Process(words, cwd=home.folder, env=os.environ, start_new_session=True)
+        self.process = forked.Process(words, cwd=home.folder, env=os.environ, start_new_session=session)
         self.runs = home.folder / runs
 
     def wait_until(self, reached: Callable[[], object]) -> None:

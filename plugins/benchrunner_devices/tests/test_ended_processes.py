@@ -15,8 +15,8 @@ from cluster_plugin import Home, results
 def command(home: Home) -> Iterator[Callable[..., Command]]:
     started: list[Command] = []
 
-    def start(*words: str) -> Command:
-        started.append(Command(home, *words, "--devices-per-fit", "2"))
+    def start(*words: str, session: bool = True) -> Command:
+        started.append(Command(home, *words, "--devices-per-fit", "2", session=session))
         return started[-1]
 
     yield start
@@ -36,7 +36,7 @@ def test_a_killed_leader_leaves_nothing_and_goes_on(home: Home, command: Callabl
     assert not list(killed.runs.glob("*/record.json"))
     left = []
     for runs in ("killed", "whole"):
-        done = command(runs, "--epochs", "20")
+        done = command(runs, "--epochs", "20", session=False)
         assert done.process.wait() == 0, done.process.communicate()
         (head,) = done.runs.glob("*/model/head.safetensors")
         left.append(results(home.runner(runs), find_run(done.runs, head.parents[1].name).fit()))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from benchrunner import FitError, RequestError
 from benchrunner.results import Event, Fit, Local
 from benchrunner_slurm.executor import SlurmExecutor
@@ -53,6 +54,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     from submitit.core.core import Job
 
     monkeypatch.setattr(Job, "_results_timeout_s", 0)  # these file systems are quick
+    monkeypatch.setattr("subprocess.Popen", forked.Popen)
     return Home(tmp_path, monkeypatch)
 
 

@@ -39,7 +39,7 @@ def asked(hub: Hub, home: Path, *references: str, offline: bool = False) -> list
     """Return what a process of its own gets for each reference."""
     environment = hub.environment(home) | ({"HF_HUB_OFFLINE": "1"} if offline else {})
     arguments = ["-c", CLIENT, str(home / "cache"), "offline" if offline else "online", *references]
-    done = forked.run(arguments, env={**os.environ, **environment})
+    done = forked.run(arguments, env={**os.environ, **environment}, imports=forked.TRANSFORMERS)
     assert done.returncode == 0, done.stderr
     answers: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
     return answers

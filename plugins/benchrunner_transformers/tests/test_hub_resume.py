@@ -50,7 +50,7 @@ def fit(home: Path, model: Path, *, last: int) -> int:
     program = ["-c", FIT, str(Path(inline.__file__).parent), str(last)]
     command = [*program, "run", "mood", "--device", "cpu", "--backbone", f"transformers:{model}", *words, *places]
     environment = {**os.environ, "BENCHRUNNER_CACHE": str(home / "cache")}
-    process = forked.Process(command, env=environment, imports=("transformers",))
+    process = forked.Process(command, env=environment, imports=forked.TRANSFORMERS)
     code, (out, err) = process.wait(), process.communicate()
     assert not err, out + err
     return code

@@ -57,7 +57,9 @@ def command(tmp_path: Path) -> Command:
             "MARKS": str(tmp_path / "marks"),
         }
         program = words if words[0] == "-c" else ("-m", "benchrunner", *words)
-        process = forked.Process(program, cwd=tmp_path, env={**os.environ, **settings, **environ})
+        process = forked.Process(
+            program, cwd=tmp_path, env={**os.environ, **settings, **environ}, imports=forked.TRANSFORMERS
+        )
         out, err = process.communicate()
         assert process.returncode == code, out + err
         return process, out, err
