@@ -39,7 +39,7 @@ if "GRACE" in os.environ:
 if "SILENT" in os.environ:
     workers.SILENT_SECONDS = float(os.environ["SILENT"])
 if "FORKED" in os.environ:
-    workers.start_connected = fork_connected  # type: ignore[assignment]
+    workers.start_connected = fork_connected  # type: ignore[assignment, attr-defined]
 hold("worker imports plugins" if IN_WORKER else "parent imports plugins")
 
 
