@@ -14,7 +14,7 @@ def answer(descriptor: int) -> None:
     connection.send(os.getpid())
 
 
-def test_a_process_answers_outlives_ctrl_c_and_keeps_results_clean(capfd: Any) -> None:
+def test_a_connected_process_answers_and_outlives_ctrl_c(capfd: Any) -> None:
     process, connection = start_connected(answer)
     process.send_signal(signal.SIGINT)  # a terminal sends it to all processes, also while this one starts
     assert connection.recv() == process.pid
