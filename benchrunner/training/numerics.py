@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import os
 import platform
@@ -100,10 +101,7 @@ def _machine(device: torch.device, recipe: Recipe) -> dict[str, Any]:
 
 def _processor() -> dict[str, Any]:
     """Describe the processor and what chooses its kernels: torch, MKL and oneDNN have others for other vector units."""
-    units = []
-    for unit in _VECTOR_UNITS:
-        if getattr(torch.cpu, f"_is_{unit}_supported", bool)():
-            units.append(unit)
+    units = [unit for unit in _VECTOR_UNITS if getattr(torch.cpu, f"_is_{unit}_supported", bool)()]
     chosen = {name: os.environ[name] for name in _KERNEL_CHOICES if name in os.environ}
     return {
         "device_name": platform.processor() or platform.machine(),
@@ -122,9 +120,11 @@ def _libraries(modules: Iterable[nn.Module]) -> list[str]:
     return sorted(libraries)
 
 
+_version = functools.cache(importlib.metadata.version)  # which reads half a millisecond for each library and fit
+
+
 def _versions(further: Sequence[str]) -> dict[str, str]:
-    names = ["torch", "numpy", "tokenizers", *further]
-    return {name: importlib.metadata.version(name) for name in names}
+    return {name: _version(name) for name in ("torch", "numpy", "tokenizers", *further)}
 
 
 def _kernel(device: torch.device, recipe: Recipe, kernels: Kernels | None, *, dropping: bool) -> str:

@@ -1,7 +1,6 @@
 """Names of tests say one behaviour in few words."""
 
-import ast
-from collections.abc import Iterator
+import re
 from pathlib import Path
 
 from distributions import PLUGINS, ROOT, home
@@ -10,10 +9,8 @@ LONGEST = 60
 """Characters of a test's name, `test_` included."""
 
 
-def names(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-            yield node.name
+def names(file: Path) -> list[str]:
+    return re.findall(r"^ *def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_names_of_tests_are_short() -> None:

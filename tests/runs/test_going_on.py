@@ -95,20 +95,18 @@ def threads() -> Iterator[Callable[[int], None]]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("count", [2, 4])
-def test_a_fit_on_many_threads_goes_on_bit_for_bit(tmp_path: Path, threads: Callable[[int], None], count: int) -> None:
+def test_a_fit_on_many_threads_goes_on_bit_for_bit(tmp_path: Path, threads: Callable[[int], None]) -> None:
     """In one process, whose memory lies elsewhere the second time."""
-    threads(count)
+    threads(2)
     recipe = RECIPE.changed(micro_tokens=40)
     unbroken = fitted(tmp_path / "unbroken", recipe, dropout=0.1)
-    for saved in (1, 21):
-        folder = tmp_path / str(saved)
-        options: dict[str, Any] = {"checkpoint": At(folder, saved), "checkpoint_seconds": 0, "dropout": 0.1}
-        with pytest.raises(Killed):
-            fitted(folder, recipe, report=killed_after(saved), **options)
-        again = fitted(folder, recipe, **options)
-        assert difference(unbroken, again) == 0.0
-        assert again.losses == unbroken.losses
+    folder = tmp_path / "broken"
+    options: dict[str, Any] = {"checkpoint": At(folder, 13), "checkpoint_seconds": 0, "dropout": 0.1}
+    with pytest.raises(Killed):
+        fitted(folder, recipe, report=killed_after(13), **options)
+    again = fitted(folder, recipe, **options)
+    assert difference(unbroken, again) == 0.0
+    assert again.losses == unbroken.losses
 
 
 def test_a_fit_that_went_on_with_other_threads_says_so(tmp_path: Path, threads: Callable[[int], None]) -> None:

@@ -128,7 +128,7 @@ def checkpoints(home: Path) -> int:
 )
 def test_a_stop_leaves_checkpoints_and_no_fit(by: signal.Signals, group: bool, start: Start, tmp_path: Path) -> None:
     """However busy the machine is: the workers have more time than usual to write their checkpoints."""
-    command = start(*SEVERAL, "--epochs", "4000", hold="training", GRACE="300")
+    command = start(*SEVERAL, "--epochs", "4000", hold="training", GRACE="300", FORKED="yes")
     command.wait_for("training-*", 2)
     begun = command.marked("begun-*")
     command.interrupt(to=by, group=group)

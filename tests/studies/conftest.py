@@ -11,7 +11,7 @@ from benchrunner.results import Result
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.system_commands import prepared
 from chancy import chancy, compare_rates
-from kitchen import Kitchen
+from kitchen import Kitchen, baking
 
 
 @pytest.fixture(scope="session")
@@ -26,5 +26,5 @@ def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(inline.__file__).parent), *sys.path]))
     for function in (prepared, dry_run_study):
-        monkeypatch.setitem(function.__kwdefaults__, "program", (sys.executable, str(tmp_path / "bake.py")))
+        monkeypatch.setitem(function.__kwdefaults__, "program", baking(tmp_path))
     return Kitchen(tmp_path, capsys)

@@ -82,18 +82,18 @@ def test_answers_are_those_of_fits_of_the_other_folds(kind: str, tmp_path: Path)
 
 def test_a_study_scores_all_answers_and_is_read_again(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    options = StudyOptions({"max_length": 16, "lr": (2e-2, 1e-5)}, folds=(4, 2))
+    options = StudyOptions({"max_length": 16, "lr": (2e-2, 1e-5)}, folds=(2, 2))
     result = run_study(options.study(("words",), (made.plugins.tasks.find("mood"),), made), made)
     (cell,) = result.cells
-    assert [fit.seed for fit in cell.restarts] == [0, 1] and {fit.folds for fit in cell.restarts} == {4}
+    assert [fit.seed for fit in cell.restarts] == [0, 1] and {fit.folds for fit in cell.restarts} == {2}
     rows = made.planner.rows(cell.cell.task, "folds")
     gold = rows.table.column("label").to_pylist()
     for fit, value in zip(cell.restarts, next(iter(cell.figures.values())).values, strict=True):
         answers = cell.predicted(fit, "folds").answers
         assert value == pytest.approx(np.mean([a == b for a, b in zip(answers, gold, strict=True)]))
-    assert any("each of the 48 rows is answered by one of 4 fits" in note for note in as_json(result)["notes"])
+    assert any("each of the 48 rows is answered by one of 2 fits" in note for note in as_json(result)["notes"])
     scored = scored_answers(cell, result.study.columns[0].term(cell.cell.task))
-    assert [each.folds for each in scored] == [4, 4]
+    assert [each.folds for each in scored] == [2, 2]
     again = read_study(result.name, made)
     assert again.cells[0].figures == cell.figures and again.baseline == result.baseline
 
@@ -132,7 +132,7 @@ def test_a_problem_whose_outputs_cannot_be_placed_is_refused(tmp_path: Path) -> 
 
     task = replace(task_of_kind("tag"), problem=Odd(("O", "B")))
     made = runner(tmp_path, register_tasks=[task])
-    fit = made.planner.plan(made.plugins.tasks.find(f"{task.name}@3"), "words")
+    fit = made.planner.plan(made.plugins.tasks.find(f"{task.name}@2"), "words")
     with pytest.raises(FitError, match=r"counts .* raw outputs row by row"):
         predict(fit, "folds", made)
 
@@ -146,11 +146,11 @@ def test_a_task_without_dev_has_a_way_out(tmp_path: Path) -> None:
 
 
 def test_fits_of_folds_train_alone_and_all_their_passes_count(tmp_path: Path) -> None:
-    """Of 48 rows, each of 4 folds learns from 36: three passes an epoch, and 1 + 2 epochs for two seeds."""
+    """Of 48 rows, each of 2 folds learns from 24: one pass an epoch, and 1 + 2 epochs for two seeds."""
     recipe = Recipe(lr=0.02, batch_size=8, schedule="constant", warmup=0.0)
     made = runner(tmp_path, register_tasks=[mood(recipe=recipe)])
-    options = StudyOptions(recipe={"epochs": (1, 2)}, folds=(4, 2), early_stop=1)
+    options = StudyOptions(recipe={"epochs": (1, 2)}, folds=(2, 2), early_stop=1)
     study = options.study(("words",), (made.plugins.tasks.find("mood"),), made)
     said = "\n".join(notes(dry_run_study(study, made)))
-    assert f"which read {48 * 3 * 3 * 2} rows" in said.replace(",", "") and "go on from" not in said
-    assert "2 grid points, 4 fits, 18 epochs" in "\n".join(footnotes(run_study(study, made)))
+    assert f"which read {48 * 3 * 2} rows" in said.replace(",", "") and "go on from" not in said
+    assert "2 grid points, 4 fits, 6 epochs" in "\n".join(footnotes(run_study(study, made)))

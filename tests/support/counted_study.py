@@ -2,7 +2,7 @@
 
 The process runs `SCRIPT`: a command line of the inline task and board, with a plugin that writes a line to `starts.txt`
 at the first step of each fit. STEP stretches each training step by seconds; DELETE names a file that is deleted in the
-third fit.
+second fit.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ def starting(fit):
     is_finished = path.exists() and '"status": "done"' in path.read_text()
     with starts.open("a") as lines:
         print(fit.id, "again" if is_finished else "new", file=lines)
-    if os.environ.get("DELETE") and len(starts.read_text().splitlines()) == 3:
+    if os.environ.get("DELETE") and len(starts.read_text().splitlines()) == 2:
         os.unlink(os.environ["DELETE"])
 
 def on_progress(fit, event):
@@ -53,7 +53,7 @@ sys.exit(main(plugins=discover(extra=[("own", own()), ("counting", counting)], i
 class CountedStudy:
     """Runs one comparison again and again in one folder."""
 
-    def __init__(self, folder: Path, *, lr: str = "1e-2,2e-2", restarts: int = 3) -> None:
+    def __init__(self, folder: Path, *, lr: str = "1e-2", restarts: int = 2) -> None:
         self.folder, self.runs = folder, folder / "runs"
         self.recipe = ("--lr", lr, "--restarts", str(restarts))
         inline.files(1, folder / "data")

@@ -350,7 +350,7 @@ def _run(arguments: Sequence[str], folder: str) -> None:
         runpy.run_path(kind, run_name="__main__")
 
 
-def _exit_code(work: Callable[[], None]) -> int:
+def exit_code(work: Callable[[], None]) -> int:
     """Do some work; return the exit code that Python would end with."""
     try:
         work()
@@ -371,7 +371,7 @@ if __name__ == "__main__":
     gc.freeze()
     request, streams = _serve(socket.socket(fileno=int(number)))
     _become(request, streams)
-    code = _exit_code(lambda: _run(request["arguments"], request["cwd"]))
+    code = exit_code(lambda: _run(request["arguments"], request["cwd"]))
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,7 +1,8 @@
 """A plugin whose fits stop and wait at a chosen moment, so that a test can interrupt a command exactly there.
 
 HOLD names the moment, MARKS the folder in which a held process leaves a file `moment-pid`. GRACE is the time, in
-seconds, that workers have for a checkpoint, SILENT the time after which a silent worker is told.
+seconds, that workers have for a checkpoint, SILENT the time after which a silent worker is told. FORKED makes the
+workers forks of the command, which import nothing again.
 """
 
 import os
@@ -17,6 +18,7 @@ from benchrunner.errors import FitError
 from benchrunner.fits.progress import Event
 from benchrunner.results import Fit
 from benchrunner.runs import workers
+from forked_workers import fork_connected
 from worker_offers import register_backbones as register_backbones, register_tasks as register_tasks
 
 IN_WORKER = sys.argv[0] == "-c"
@@ -36,6 +38,8 @@ if "GRACE" in os.environ:
     workers.GRACE_SECONDS = float(os.environ["GRACE"])
 if "SILENT" in os.environ:
     workers.SILENT_SECONDS = float(os.environ["SILENT"])
+if "FORKED" in os.environ:
+    workers.start_connected = fork_connected  # type: ignore[assignment, attr-defined]
 hold("worker imports plugins" if IN_WORKER else "parent imports plugins")
 
 

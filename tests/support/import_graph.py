@@ -1,8 +1,9 @@
 """Which module imports which, read from the source code without running it."""
 
 import ast
+import functools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +48,6 @@ class Import:
 
     importer: str
     imported: str
-    inside_function: bool
 
     def __str__(self) -> str:
         return f"{self.importer} -> {self.imported}"
@@ -81,21 +81,21 @@ def named_imports(tree: ast.Module) -> Iterator[tuple[ast.stmt | ast.Call, str, 
                 yield node, str(named[0].value), ""
 
 
-def imports(package: Path) -> Iterator[Import]:
+@functools.cache
+def imports(package: Path) -> Sequence[Import]:
     """Read every import among the modules of a package, those below TYPE_CHECKING and inside functions included.
 
     Calls of `import_module` count as statements do: see `named_imports`.
     """
-    known = modules(package)
+    known, found = modules(package), list[Import]()
     for module, file in known.items():
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-        inside = {node for function in functions for node in ast.walk(function)}
         for node, home, name in named_imports(tree):
             assert not getattr(node, "level", 0), f"{file}:{node.lineno}: a relative import"
             imported = f"{home}.{name}" if f"{home}.{name}" in known else home
             if imported in known and imported != module:
-                yield Import(module, imported, node in inside)
+                found.append(Import(module, imported))
+    return tuple(found)
 
 
 def cycles(edges: Mapping[str, set[str]]) -> list[list[str]]:
@@ -131,7 +131,7 @@ def rank(module: str) -> int:
     return ORDER.index(module.split(".")[1])
 
 
-def graph(found: Iterator[Import]) -> dict[str, set[str]]:
+def graph(found: Sequence[Import]) -> dict[str, set[str]]:
     edges: dict[str, set[str]] = defaultdict(set)
     for line in found:
         edges[line.importer].add(line.imported)

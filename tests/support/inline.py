@@ -38,7 +38,7 @@ from benchrunner.results import Computing, Plugins, Runner, discover
 from benchrunner_submit import Labels, Number, Table
 
 ROWS = {"train": 48, "dev": 24, "test": 20}
-QUICK = Recipe(lr=0.02, epochs=2, batch_size=8, bilstm_width=32)
+QUICK = Recipe(lr=0.02, epochs=1, batch_size=8, bilstm_width=32)
 SUITE = Suite("mine")
 AUDIT = ("audit", benchrunner_audit)
 CALIBRATION = ("calibration", benchrunner_calibration)

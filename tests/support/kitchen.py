@@ -1,6 +1,7 @@
 """A folder in which tests run study files: `compare`, its data, and a command `bake` that builds backbones."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,23 +15,24 @@ from benchrunner_kit.testing import TinyBackbone, tiny_family
 from inline import METHODS, REPORT, STUDIES, files, mood, own, pairs
 
 BAKE = """
-import json, os, pathlib, shutil, sys
+import os, sys
 
 def bake(name, out):
     with open("made.txt", "a") as made:
         print(name, os.environ["BENCHRUNNER_RUNS"], file=made)
     print("baked", name)
-    if not pathlib.Path(out).exists():
+    if not os.path.exists(out):
+        import shutil
         shutil.copytree("model", out)
-        lines = [{"step": 1, "loss": 3.0}, {"step": 2, "loss": 2.25}, {"step": 3}]
-        text = "".join(json.dumps(line) + chr(10) for line in lines)
-        pathlib.Path(out, "log.jsonl").write_text(text + '{"loss": 1')
+        lines = ('{"step": 1, "loss": 3.0}', '{"step": 2, "loss": 2.25}', '{"step": 3}', '{"loss": 1')
+        with open(os.path.join(out, "log.jsonl"), "w") as log:
+            log.write(chr(10).join(lines))
 
 words = [word for word in sys.argv[1:] if word != "--estimate"]
 if words[:2] in (["bake", "rye"], ["bake", "spelt"]):  # done without benchrunner, whose start takes most of the time
     if len(words) == len(sys.argv) - 1:
         bake(*words[1:3])
-    elif pathlib.Path(words[2]).exists():
+    elif os.path.exists(words[2]):
         print('{"left": ""}')
     else:
         print('{"left": "an hour of baking", "flops": 2e9, "seconds": 3600.0}')
@@ -62,6 +64,12 @@ baker = plugin(register_commands=register_commands)
 sys.exit(main(plugins=discover(extra=[("baker", baker)], installed=False)))
 """
 """The program of the command `bake`, which builds `rye` and `spelt`, burns `burnt` and refuses `stone`."""
+
+
+def baking(folder: Path) -> tuple[str, ...]:
+    """Return the program of a study's commands; PYTHONPATH names the packages that `site` would look for."""
+    return sys.executable, "-S", str(folder / "bake.py")
+
 
 STUDY = """
 title = "Which dough rises?"

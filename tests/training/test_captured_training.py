@@ -110,7 +110,7 @@ def test_graphs_of_several_shapes_train_as_their_operators_do(precision: Any, tm
 
     The graphs share their memory. In bf16, each of them casts the weights of its step.
     """
-    recipe, pool = RECIPE.changed(epochs=8, micro_tokens=48, clip=0.5, precision=precision), list[Tape]()
+    recipe, pool = RECIPE.changed(epochs=4, micro_tokens=48, clip=0.5, precision=precision), list[Tape]()
     make = StaticEncoder if precision == "fp32" else Pointwise
     options: dict[str, Any] = {"recipe": recipe, "count": 44}
     one_by_one = captures(tmp_path / "one", encoder=make(dropout=0.0), graph=Broken, **options)

@@ -1,8 +1,6 @@
 """The optimizer against Adam written out in ten lines, with and without bias correction."""
 
 import math
-import subprocess
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -121,20 +119,6 @@ def test_weights_that_miss_steps_go_on_from_a_state_alike(bias_correction: bool)
     weight = whole.named["pair.dense.weight"]
     torch.testing.assert_close(weight.detach(), expected.float(), rtol=1e-5, atol=1e-6)
     assert torch.equal(resumed.named["pair.dense.weight"], weight)
-
-
-def test_training_does_not_import_the_compiler_of_torch() -> None:
-    code = """
-import sys, torch
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.training.optimizer import Optimizer
-layer = torch.nn.Linear(2, 2)
-optimizer = Optimizer({"layer": layer}, Recipe())
-layer(torch.ones(1, 2)).sum().backward()
-optimizer.step(0, 0.1)
-sys.exit("torch._dynamo" in sys.modules)
-"""
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_decay_groups_hold_every_weight_and_are_not_empty() -> None:

@@ -145,7 +145,7 @@ import sys
 from pathlib import Path
 from test_concatenated_fits import made, planned
 
-runner = made(Path(sys.argv[1]), die_at=7)
+runner = made(Path(sys.argv[1]), die_at=4)
 runner.run(planned(runner))
 """
 

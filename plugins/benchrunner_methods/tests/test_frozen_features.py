@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from benchrunner.engine import FlatBatch, collate
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.results import Fit, Runner, predict
 from benchrunner.runs import references
+from benchrunner.training import numerics
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.frozen_states import chosen_layers
 from inline import runner
@@ -95,8 +95,8 @@ def test_other_libraries_or_processors_have_other_states(tmp_path: Path, monkeyp
     made = runner(tmp_path)
     monkeypatch.setattr(TinyEncoder, "libraries", ("transformers",))
     counts = [count(0), count(1)]
-    version = importlib.metadata.version
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0" if name == "transformers" else version(name))
+    version = numerics._version
+    monkeypatch.setattr(numerics, "_version", lambda name: "0" if name == "transformers" else version(name))
     counts.append(count(2))
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
     assert [*counts, count(3)] == [1, 1, 2, 3]

@@ -14,7 +14,7 @@ from shared_folders import SharedFolder, shared_folder
 import inline
 from benchrunner_studies.system_commands import prepared
 from command_line import Shell
-from kitchen import Kitchen
+from kitchen import Kitchen, baking
 
 
 @pytest.fixture(scope="package")
@@ -69,5 +69,5 @@ def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(inline.__file__).parent), *sys.path]))
-    monkeypatch.setitem(prepared.__kwdefaults__, "program", (sys.executable, str(tmp_path / "bake.py")))
+    monkeypatch.setitem(prepared.__kwdefaults__, "program", baking(tmp_path))
     return Kitchen(tmp_path, capsys)
