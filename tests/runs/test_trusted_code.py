@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import forked_workers
+import forked
 from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.results import Local, Runner
-from benchrunner.runs import predicting, workers
+from benchrunner.runs import predicting
 from benchrunner.runs.orders import FitOrder
 from benchrunner.workspace import Settings
 from cluster_plugin import Home
@@ -51,7 +51,7 @@ def test_an_order_lets_its_worker_run_trusted_code(home: Home) -> None:
 
 
 def test_workers_fit_and_predict_where_code_is_trusted(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "start_connected", forked_workers.start_connected)
+    monkeypatch.setattr("subprocess.Popen", forked.Popen)
     runner = trusting(home.runner())
     [fit] = home.fits(runner, 1)
     [(_, record)] = Local(1).run([fit], runner.fit_runner)

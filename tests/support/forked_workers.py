@@ -1,41 +1,18 @@
-"""Worker processes that are forks, which import torch no more: stand-ins for `interrupts.start_connected`."""
+"""Worker processes that are forks of a short-lived process: a stand-in for `interrupts.start_connected`."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import warnings
 from collections.abc import Callable
 from multiprocessing import Pipe
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Connection
 from typing import Any
 
 import forked
 
 Work = Callable[[int], None]
-
-
-class Worker(forked.Process):
-    """A fork of the server of `forked`, with the further method that a pool of workers calls."""
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
-
-
-def start_connected(work: Work) -> tuple[Worker, Connection[Any, Any]]:
-    """Let the server of `forked` start a process that calls a function with a connection to this process."""
-    with Listener(family="AF_UNIX") as listener:
-        words = [f"sys.path[:] = {sys.path!r}", f"from {work.__module__} import {work.__name__} as work"]
-        call = f"forked_workers.call(work, {listener.address!r})"
-        process = Worker(["-c", "\n".join(["import sys", *words, "import forked_workers", call])])
-        return process, listener.accept()
-
-
-def call(work: Work, address: str) -> None:
-    """Connect this process to the one that listens, and call the function."""
-    connection = Client(address)
-    work(os.dup(connection.fileno()))
 
 
 class Fork:
