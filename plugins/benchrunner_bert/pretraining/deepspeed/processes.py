@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
 import sys
@@ -73,7 +74,8 @@ def load_deepspeed() -> Any:
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     try:
         import deepspeed
-        from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
+
+        communication = importlib.import_module("deepspeed.comm.torch")  # the package hides it behind torch itself
     except ImportError as error:
         raise RequestError(f"DeepSpeed is needed ({error}): pip install 'benchrunner[pretrain]'.") from None
     logger = logging.getLogger("DeepSpeed")
@@ -81,8 +83,9 @@ def load_deepspeed() -> Any:
     for handler in logger.handlers:
         if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
             handler.setStream(sys.stderr)
-    # The operation is an all-reduce in shared memory for CPUs. Compiling it takes a minute, and gloo does the same.
-    ShareMemCommBuilder.is_compatible = lambda self, verbose=False: False
+    # An all-reduce in shared memory for CPUs. Compiling it takes a minute, and gloo does the same; to ask whether it can
+    # be compiled is to ask a compiler about every extension.
+    communication.build_shm_op = lambda: None
     return deepspeed
 
 
