@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 
-from pretraining_runs import environment, words
+from pretraining_runs import COMMAND, environment, words
 
 import forked
 
-COUNTING = """
-import collections, json, runpy, sys
+COUNTING = f"""
+import collections, json, sys
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.training import loop
 calls = collections.Counter()
@@ -35,9 +35,9 @@ for owner, name in (
     (loop.Checkpoints, "sweep"), (loop.TrainingLoop, "_export"),
 ):
     count(owner, name)
-out, sys.argv = sys.argv[1], sys.argv[3:]
+out = sys.argv[1]
 try:
-    runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+    exec({COMMAND!r})
 finally:
     open(out, "w").write(json.dumps(calls))
 """
