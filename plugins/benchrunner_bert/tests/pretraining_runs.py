@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -119,6 +120,15 @@ def stopped_at(asked: list[str], step: int, number: int = signal.SIGKILL, **envi
     """
     arguments = ["-c", STOPPING, str(step), str(number), *asked[1:]]
     return forked.Process(arguments, env=environment(**environ), imports=ZERO if "--zero" in asked else ()).wait()
+
+
+def gone_on_from(finished: Path, step: int, folder: Path) -> None:
+    """Copy a finished run that kept its checkpoints as if its process had ended after that of a step."""
+    shutil.copytree(finished, folder)
+    (folder / "finished.json").unlink()
+    for saved in (folder / "checkpoints").iterdir():
+        if saved.name > f"step-{step:08}":
+            shutil.rmtree(saved)
 
 
 def killed_at(asked: list[str], folder: Path, step: int, number: int = signal.SIGKILL) -> int:

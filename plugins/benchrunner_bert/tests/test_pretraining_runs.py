@@ -12,6 +12,7 @@ import pytest
 from pretraining_runs import (
     corpus,
     environment,
+    gone_on_from,
     killed_at,
     learned,
     losses,
@@ -67,19 +68,9 @@ def test_a_killed_run_goes_on_to_the_same_bits(home: Path) -> None:
     assert "a real error" in done.stderr and "untested" not in done.stderr
 
 
-def gone_on_from(home: Path, step: int, out: str) -> Path:
-    """Copy the unbroken run as if its process had ended after a checkpoint."""
-    folder = shutil.copytree(home / "unbroken", home / out)
-    (folder / "finished.json").unlink()
-    for later in sorted((folder / "checkpoints").iterdir()):
-        if later.name > f"step-{step:08}":
-            shutil.rmtree(later)
-    return folder
-
-
 def test_other_threads_go_on_to_the_same_losses_but_for_rounding(home: Path) -> None:
     """PyTorch's kernels share rows among threads, and add up each thread's part: LayerNorm's gradients, for example."""
-    gone_on_from(home, 5, "other-threads")
+    gone_on_from(home / "unbroken", 5, home / "other-threads")
     run(words(home, "other-threads", *BROKEN, steps=16), OMP_NUM_THREADS="2")
     assert losses(home / "other-threads") == pytest.approx(losses(home / "unbroken"), abs=2e-5)
 
