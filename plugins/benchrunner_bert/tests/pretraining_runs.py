@@ -20,7 +20,7 @@ from benchrunner.command_line.main import main
 from benchrunner_bert.pretraining.deepspeed import launch
 
 QUICK = ["--vocab-size", "300", "--batch-size", "8", "--length", "24", "--long-length", "48", "--long-share", "0.25"]
-QUICK += ["--warmup", "3", "--lr", "1e-3", "--log-steps", "1", "--micro-tokens", "100"]
+QUICK += ["--warmup", "3", "--lr", "1e-3", "--log-steps", "1", "--micro-tokens", "100", "--held-out-instances", "8"]
 
 ZERO = ("deepspeed.runtime.zero.muon.muon_optimizer",)
 """What DeepSpeed imports at the ZeRO stages 1 to 3: two seconds of CPU time."""

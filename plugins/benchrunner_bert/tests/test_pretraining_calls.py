@@ -46,7 +46,7 @@ finally:
 def test_the_loop_calls_its_parts_as_its_plan_says(tmp_path: Path) -> None:
     """Of 8 steps, 6 have two micro-batches of short sequences and 2 have four of long ones; there are 3 evaluations."""
     plan = ["--log-steps", "3", "--evaluate-steps", "3", "--checkpoint-steps", "4", "--export-at", "2"]
-    held_out = ["--held-out", str(tmp_path / "corpus"), "--held-out-instances", "8"]
+    held_out = ["--held-out", str(tmp_path / "corpus")]  # of 8 sequences
     asked = words(tmp_path, "out", *plan, *held_out, steps=8)
     assert forked.Process(["-c", COUNTING, str(tmp_path / "calls"), *asked[1:]], env=environment()).wait() == 0
     calls = json.loads((tmp_path / "calls").read_text())

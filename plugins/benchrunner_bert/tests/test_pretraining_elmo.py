@@ -172,7 +172,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def asked(folder: Path, out: str, *more: str) -> list[str]:
     held = ("--held-out", str(folder / "held"), "--evaluate-steps", "8")
-    return words(folder, out, *BROKEN, *held, "--lr", "1e-2", *more, steps=16, size="elmo-2/16/24")
+    more = ("--lr", "1e-2", "--micro-tokens", "4096", *more)
+    return words(folder, out, *BROKEN, *held, *more, steps=16, size="elmo-2/16/24")
 
 
 def test_a_broken_run_goes_on_to_the_same_bits(home: Path) -> None:
