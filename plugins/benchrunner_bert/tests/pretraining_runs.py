@@ -148,7 +148,7 @@ def samples(folder: Path, *names: str, processes: int = 1) -> Path:
     common = {**environment(), "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1"}
     common |= {"MASTER_PORT": str(launch.free_port()), "DS_ACCELERATOR": "cpu"}
     program = [str(Path(__file__).with_name("zero_samples.py")), str(folder), *names]
-    imports = [*ZERO, "transformers.models.bert.modeling_bert"]
+    imports = [*ZERO, "transformers.models.bert.modeling_bert", "pytest"]
     ranks = [
         forked.Process(program, env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}, imports=imports)
         for rank in range(processes)
