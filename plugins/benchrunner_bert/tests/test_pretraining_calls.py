@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
 from pretraining_runs import COMMAND, environment, words
+from pretraining_texts import needs_deepspeed
 
 import forked
+
+pytestmark = needs_deepspeed
 
 COUNTING = f"""
 import collections, json, sys

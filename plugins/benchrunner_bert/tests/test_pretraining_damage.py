@@ -6,17 +6,15 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pretraining_runs import QUICK, corpus
-
-from kill_points import KillPoints
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
-from pretraining_runs import COMMAND, environment, weights, words
+from pretraining_runs import COMMAND, QUICK, corpus, environment, weights, words
+from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner.engine import seals
 from file_damages import Damage, as_folder, cut, flip, pipe
+from kill_points import KillPoints
+
+pytestmark = needs_deepspeed
 
 
 def zeroed(path: Path) -> None:

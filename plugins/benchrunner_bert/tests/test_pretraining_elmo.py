@@ -12,6 +12,7 @@ import pytest
 import torch
 from elmo_samples import SHAPES, elmo, plain_states, ragged
 from pretraining_runs import corpus, gone_on_from, learned, losses, run, weights, words
+from pretraining_texts import needs_deepspeed
 from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional
@@ -29,8 +30,7 @@ from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingMode
 from benchrunner_kit.testing import check_backbone
 from benchrunner_runs.exporting import export
 
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
+pytestmark = needs_deepspeed
 NEAR = 2e-6
 
 

@@ -9,15 +9,15 @@ import time
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
 from numbered_instances import feed
 from pretraining_runs import STOPPING, environment, learned, weights, words
+from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.training.feed import made_ahead
+
+pytestmark = needs_deepspeed
 
 AHEAD = f"""
 from benchrunner_bert.pretraining.training import loop

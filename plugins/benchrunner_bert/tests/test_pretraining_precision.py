@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 import torch
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
 from objective_samples import batch, model
 from pretraining_runs import COMMAND, corpus, environment, words
+from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+
+pytestmark = needs_deepspeed
 
 AS_ON_CUDA = f"""
 import json, sys, torch

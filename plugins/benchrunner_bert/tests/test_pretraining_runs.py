@@ -23,10 +23,9 @@ from pretraining_runs import (
     weights,
     words,
 )
+from pretraining_texts import needs_deepspeed
 
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
-
+pytestmark = needs_deepspeed
 BORDER = 12
 """The second phase of a run of 16 steps begins after this step."""
 BROKEN = ("--checkpoint-steps", "5", "--keep-checkpoints", "9")

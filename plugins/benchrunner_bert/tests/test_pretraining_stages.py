@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 import torch
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 from pretraining_runs import gone_on_from, killed_at, losses, model_card, run, samples, weights, words
+from pretraining_texts import needs_deepspeed
 
 from benchrunner_bert.pretraining.deepspeed.configuration import configuration, stage_used
 from benchrunner_bert.pretraining.deepspeed.engine import Engine, host_group
 from benchrunner_bert.pretraining.settings import Settings
+
+pytestmark = needs_deepspeed
 
 
 @pytest.mark.parametrize(
