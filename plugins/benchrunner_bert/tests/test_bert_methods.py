@@ -149,9 +149,9 @@ def test_left_to_right_and_right_to_left_keep_their_states() -> None:
 def test_two_berts_keep_a_backbones_contract(tmp_path: Path) -> None:
     family, workspace = BertFamily(), Workspace(tmp_path, tmp_path)
 
-    parts = [family.find(name, workspace) for name in ("bert/random-2/128", "bert/random-2/64/1")]
+    parts = [family.find(name, workspace) for name in ("bert/random-1/64", "bert/random-1/32/1")]
     both = ConcatenatedFamily((family, family))
-    backbone = both.combined("concat:bert/random-2/128,bert/random-2/64/1", [part for part in parts if part])
+    backbone = both.combined("concat:bert/random-1/64,bert/random-1/32/1", [part for part in parts if part])
     check_backbone(backbone, both, workspace, tmp_path / "saved")
 
 
@@ -189,7 +189,7 @@ def test_a_relatives_fit_is_not_read_as_a_bert(tmp_path: Path) -> None:
     assert not plugins.set_aside
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
     runner = Runner(plugins, workspace, Computing("cpu"))
-    recipe = Recipe(lr=1e-3, epochs=8, batch_size=8, max_length=32)
+    recipe = Recipe(lr=1e-3, epochs=6, batch_size=8, max_length=32)
     fit = runner.planner.plan(plugins.tasks.find("mood"), "mean/novels", recipe=recipe)
     assert isinstance(runner.planner.backbone(f"run:{runner.run(fit).id}").load(workspace, seed=0), MeanBert)
     assert predict(fit, "dev", runner).record.scores["accuracy"].value == 1.0
