@@ -55,7 +55,7 @@ def test_gradients_are_clipped_once(options: dict[str, Any], stage: int, limit: 
     assert configuration(Settings(), options, stage=stage)["gradient_clipping"] == limit
 
 
-def test_a_process_alone_has_the_bits_of_stage_0_whatever_is_asked(tmp_path: Path) -> None:
+def test_a_process_alone_has_stage_0s_bits_whatever_is_asked(tmp_path: Path) -> None:
     """Also those of DeepSpeed's sum over one process, which an option for the sum brings back."""
     (tmp_path / "sum.json").write_text('{"communication_data_type": "fp32"}')
     run(words(tmp_path, "plain", "--zero", "0", steps=4))
