@@ -255,7 +255,10 @@ def _import() -> None:
         _import_installed(name)
     if not sys.modules["torch"].cuda.is_available():
         os.environ["DS_ACCELERATOR"] = "cpu"
+        sys.modules.setdefault("mlflow", None)  # type: ignore[arg-type]  # DeepSpeed would import it for a second
         _import_installed("deepspeed")
+        if sys.modules["mlflow"] is None:
+            del sys.modules["mlflow"]
     for name in PACKAGES:
         package = _import_installed(name)
         for module in pkgutil.walk_packages(package.__path__ if package else (), f"{name}."):

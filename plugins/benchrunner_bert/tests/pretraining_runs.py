@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
 import json
 import os
 import random
+import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,7 +20,7 @@ from benchrunner.command_line.main import main
 from benchrunner_bert.pretraining.deepspeed import launch
 
 QUICK = ["--vocab-size", "300", "--batch-size", "8", "--length", "24", "--long-length", "48", "--long-share", "0.25"]
-QUICK += ["--warmup", "3", "--lr", "1e-3", "--log-steps", "1", "--micro-tokens", "100"]
+QUICK += ["--warmup", "3", "--lr", "1e-3", "--log-steps", "1", "--micro-tokens", "100", "--held-out-instances", "8"]
 
 ZERO = ("deepspeed.runtime.zero.muon.muon_optimizer",)
 """What DeepSpeed imports at the ZeRO stages 1 to 3: two seconds of CPU time."""
@@ -54,15 +56,20 @@ def environment(**changed: str) -> dict[str, str]:
     return {**kept, "HF_HUB_OFFLINE": "1", **changed}
 
 
-def run(asked: list[str], *, code: int = 0, fresh: bool = False, **environ: str) -> str:
-    """Run a command to its end in a process of its own; return its standard error.
+COMMAND = """
+import runpy, sys
+from benchrunner_bert.pretraining.training import log_window
+log_window.measured_peak = lambda device, kind: 1e12
+sys.argv = sys.argv[sys.argv.index("benchrunner"):]
+runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+"""
+"""Runs the command of its arguments, without measuring the speed of the machine, a share of which stands in a log."""
 
-    A fresh process has another hash seed and imports all libraries, as a user's does; it costs five times as much.
-    """
-    if fresh:
-        done = subprocess.run(asked, env=environment(**environ), capture_output=True, text=True, timeout=600)
-    else:
-        done = forked.run(asked[1:], env=environment(**environ), imports=ZERO if "--zero" in asked else ())
+
+def run(asked: list[str], *, code: int = 0, **environ: str) -> str:
+    """Run a command to its end in a process of its own; return its standard error."""
+    arguments = ["-c", COMMAND, *asked[1:]]
+    done = forked.run(arguments, env=environment(**environ), imports=ZERO if "--zero" in asked else ())
     assert done.returncode == code, done.stderr[-3000:]
     return done.stderr
 
@@ -93,8 +100,8 @@ def learned(folder: Path) -> list[dict[str, Any]]:
     return lines
 
 
-STOPPING = """
-import os, runpy, sys
+STOPPING = f"""
+import os, sys
 from benchrunner.training import step_log
 append, last, number = step_log.append, *map(int, sys.argv[1:3])
 def append_and_stop(path, step, figures):
@@ -102,8 +109,7 @@ def append_and_stop(path, step, figures):
     if step == last:
         os.kill(os.getpid(), number)
 step_log.append = append_and_stop
-sys.argv = sys.argv[4:]
-runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+{COMMAND}
 """
 
 
@@ -114,6 +120,15 @@ def stopped_at(asked: list[str], step: int, number: int = signal.SIGKILL, **envi
     """
     arguments = ["-c", STOPPING, str(step), str(number), *asked[1:]]
     return forked.Process(arguments, env=environment(**environ), imports=ZERO if "--zero" in asked else ()).wait()
+
+
+def gone_on_from(finished: Path, step: int, folder: Path) -> None:
+    """Copy a finished run that kept its checkpoints as if its process had ended after that of a step."""
+    shutil.copytree(finished, folder)
+    (folder / "finished.json").unlink()
+    for saved in (folder / "checkpoints").iterdir():
+        if saved.name > f"step-{step:08}":
+            shutil.rmtree(saved)
 
 
 def killed_at(asked: list[str], folder: Path, step: int, number: int = signal.SIGKILL) -> int:
@@ -133,7 +148,7 @@ def samples(folder: Path, *names: str, processes: int = 1) -> Path:
     common = {**environment(), "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1"}
     common |= {"MASTER_PORT": str(launch.free_port()), "DS_ACCELERATOR": "cpu"}
     program = [str(Path(__file__).with_name("zero_samples.py")), str(folder), *names]
-    imports = [*ZERO, "transformers.models.bert.modeling_bert"]
+    imports = [*ZERO, "transformers.models.bert.modeling_bert", "pytest"]
     ranks = [
         forked.Process(program, env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}, imports=imports)
         for rank in range(processes)
@@ -154,3 +169,14 @@ def samples(folder: Path, *names: str, processes: int = 1) -> Path:
 def line(*asked: str) -> int:
     """The command line in this process; its exit code."""
     return main(asked)
+
+
+def refusal(asked: list[str], code: int = 2) -> str:
+    """Run a command in this process, which it ends before a step is taken; return its standard error."""
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        try:
+            ended = line(*asked[asked.index("pretrain") :])
+        except SystemExit as end:  # by argparse
+            ended = int(end.code or 0)
+    assert ended == code and "Traceback" not in said.getvalue()
+    return said.getvalue()

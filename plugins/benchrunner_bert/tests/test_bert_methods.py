@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from bert_samples import FIRST, SECOND, encoded, fresh, minilm
+from bert_samples import FIRST, SECOND, encoded, fresh
 from safetensors.torch import load_file, save_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -149,9 +149,9 @@ def test_left_to_right_and_right_to_left_keep_their_states() -> None:
 def test_two_berts_keep_a_backbones_contract(tmp_path: Path) -> None:
     family, workspace = BertFamily(), Workspace(tmp_path, tmp_path)
 
-    parts = [family.find(name, workspace) for name in ("bert/random-2/128", "bert/random-2/64/1")]
+    parts = [family.find(name, workspace) for name in ("bert/random-1/64", "bert/random-1/32/1")]
     both = ConcatenatedFamily((family, family))
-    backbone = both.combined("concat:bert/random-2/128,bert/random-2/64/1", [part for part in parts if part])
+    backbone = both.combined("concat:bert/random-1/64,bert/random-1/32/1", [part for part in parts if part])
     check_backbone(backbone, both, workspace, tmp_path / "saved")
 
 
@@ -189,7 +189,7 @@ def test_a_relatives_fit_is_not_read_as_a_bert(tmp_path: Path) -> None:
     assert not plugins.set_aside
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
     runner = Runner(plugins, workspace, Computing("cpu"))
-    recipe = Recipe(lr=1e-3, epochs=8, batch_size=8, max_length=32)
+    recipe = Recipe(lr=1e-3, epochs=6, batch_size=8, max_length=32)
     fit = runner.planner.plan(plugins.tasks.find("mood"), "mean/novels", recipe=recipe)
     assert isinstance(runner.planner.backbone(f"run:{runner.run(fit).id}").load(workspace, seed=0), MeanBert)
     assert predict(fit, "dev", runner).record.scores["accuracy"].value == 1.0
@@ -207,6 +207,14 @@ def mood() -> Task:
     return Task("mine/mood", "Glad or sad?", Classify(("glad", "sad")), splits, (ACCURACY,))
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BERT of four layers, with drawn weights."""
+    folder = tmp_path_factory.mktemp("small")
+    fresh(layers=4).save(folder)
+    return folder
+
+
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
     offers = [("own", plugin(register_tasks=[mood()])), ("bert", benchrunner_bert), METHODS]
@@ -214,20 +222,20 @@ def runner(tmp_path: Path) -> Runner:
     return Runner(discover(extra=offers, installed=False), workspace, Computing("cpu"))
 
 
-def fitted(runner: Runner, summary: str, features: str = "last") -> tuple[Fit, float]:
+def fitted(runner: Runner, small: Path, summary: str, features: str = "last") -> tuple[Fit, float]:
     """Fit a probe and return the value of C that it chose."""
     task = runner.plugins.tasks.find("mood")
     recipe = task.recipe.changed(summary=summary, features=features)
-    fit = runner.planner.plan(task, str(minilm()), method="probe", recipe=recipe)
+    fit = runner.planner.plan(task, str(small), method="probe", recipe=recipe)
     record = runner.run(fit)
     assert record.status == "done", record.reason
     chosen = next(note for note in record.notes if "cross-validation chose C = " in note)
     return fit, float(chosen.split("C = ")[1].split(";")[0])
 
 
-def vectors(texts: list[str], summary: str, features: str) -> np.ndarray:
+def vectors(small: Path, texts: list[str], summary: str, features: str) -> np.ndarray:
     """Compute the vectors with transformers, in one padded batch."""
-    model, tokenizer = BertModel.from_pretrained(minilm()).eval(), AutoTokenizer.from_pretrained(minilm())
+    model, tokenizer = BertModel.from_pretrained(small).eval(), AutoTokenizer.from_pretrained(small)
     inputs = tokenizer(texts, padding=True, return_tensors="pt")
     with torch.no_grad():
         outputs = model(**inputs, output_hidden_states=True)
@@ -251,12 +259,14 @@ def vectors(texts: list[str], summary: str, features: str) -> np.ndarray:
         pytest.param("mean", "last", marks=pytest.mark.slow),
     ],
 )
-def test_answers_equal_scikit_learn_on_transformers_vectors(runner: Runner, summary: str, features: str) -> None:
-    fit, strength = fitted(runner, summary, features)
+def test_answers_equal_scikit_learn_on_transformers_vectors(
+    runner: Runner, small: Path, summary: str, features: str
+) -> None:
+    fit, strength = fitted(runner, small, summary, features)
     train, dev = (runner.planner.rows(runner.plugins.tasks.find("mood"), split).table for split in ROWS)
     model = make_pipeline(StandardScaler(), LogisticRegression(C=strength, tol=1e-8, max_iter=10_000))
-    model.fit(vectors(train.column("a").to_pylist(), summary, features), train.column("label").to_pylist())
-    inputs = vectors(dev.column("a").to_pylist(), summary, features)
+    model.fit(vectors(small, train.column("a").to_pylist(), summary, features), train.column("label").to_pylist())
+    inputs = vectors(small, dev.column("a").to_pylist(), summary, features)
     assert predict(fit, "dev", runner).answers == model.predict(inputs).tolist()
     outputs = raw_outputs(fit, runner.planner.rows(runner.plugins.tasks.find("mood"), "dev"), runner)
     scores = outputs[:, 1] - outputs[:, 0]  # the decision is the difference of the two logits
@@ -264,14 +274,13 @@ def test_answers_equal_scikit_learn_on_transformers_vectors(runner: Runner, summ
     np.testing.assert_allclose(scores, model.decision_function(inputs), rtol=rough * 5e-3, atol=rough * 1e-2)
 
 
-def test_an_exported_probe_has_equal_logits_in_transformers(runner: Runner, tmp_path: Path) -> None:
-    fit, _ = fitted(runner, "pooler")
+def test_an_exported_probe_has_equal_logits_in_transformers(runner: Runner, small: Path, tmp_path: Path) -> None:
+    fit, _ = fitted(runner, small, "pooler")
     export(fit.id, tmp_path / "out", runner)
     model = BertForSequenceClassification.from_pretrained(tmp_path / "out").eval()
     rows = runner.planner.rows(runner.plugins.tasks.find("mood"), "dev")
-    inputs = AutoTokenizer.from_pretrained(minilm())(
-        rows.table.column("a").to_pylist(), padding=True, return_tensors="pt"
-    )
+    tokenizer = AutoTokenizer.from_pretrained(small)
+    inputs = tokenizer(rows.table.column("a").to_pylist(), padding=True, return_tensors="pt")
     with torch.no_grad():
         logits = model(**inputs).logits.numpy()
     np.testing.assert_allclose(raw_outputs(fit, rows, runner), logits, atol=1e-4)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pretraining_texts import needs_deepspeed
 
 import benchrunner_bert
 from benchrunner import RequestError, Workspace
@@ -170,9 +171,9 @@ def test_no_two_studies_of_one_corpus_disagree_about_its_tokens() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
+@needs_deepspeed
 def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On generated data, with every column, extra ones included; a second call reads what the first has made."""
-    pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
     read = study(name, scale="tiny", systems=all_systems(name))
     plugins = discover()
     for task in {column.task for column in read.columns if column.task}:

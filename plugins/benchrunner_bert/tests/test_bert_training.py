@@ -110,9 +110,7 @@ def _every_step_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchrunner.training.loop, "LOG_STEPS", 1)
 
 
-@pytest.mark.parametrize(
-    ("micro_tokens", "layer_decay"), [pytest.param(8192, 1.0, marks=pytest.mark.slow), (100, 1.0), (8192, 0.7)]
-)
+@pytest.mark.parametrize(("micro_tokens", "layer_decay"), [pytest.param(8192, 1.0, marks=pytest.mark.slow), (100, 0.7)])
 def test_fifty_steps_of_a_small_bert_equal_transformers(tmp_path: Path, micro_tokens: int, layer_decay: float) -> None:
     fresh().save(tmp_path / "start")
     first, second = (np.repeat(texts, 6).tolist() for texts in (FIRST, SECOND))

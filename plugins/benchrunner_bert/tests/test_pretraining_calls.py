@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
-from pretraining_runs import environment, words
+from pretraining_runs import COMMAND, environment, words
+from pretraining_texts import needs_deepspeed
 
 import forked
 
-COUNTING = """
-import collections, json, runpy, sys
+pytestmark = needs_deepspeed
+
+COUNTING = f"""
+import collections, json, sys
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.training import loop
 calls = collections.Counter()
@@ -35,9 +34,9 @@ for owner, name in (
     (loop.Checkpoints, "sweep"), (loop.TrainingLoop, "_export"),
 ):
     count(owner, name)
-out, sys.argv = sys.argv[1], sys.argv[3:]
+out = sys.argv[1]
 try:
-    runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+    exec({COMMAND!r})
 finally:
     open(out, "w").write(json.dumps(calls))
 """
@@ -46,7 +45,7 @@ finally:
 def test_the_loop_calls_its_parts_as_its_plan_says(tmp_path: Path) -> None:
     """Of 8 steps, 6 have two micro-batches of short sequences and 2 have four of long ones; there are 3 evaluations."""
     plan = ["--log-steps", "3", "--evaluate-steps", "3", "--checkpoint-steps", "4", "--export-at", "2"]
-    held_out = ["--held-out", str(tmp_path / "corpus"), "--held-out-instances", "8"]
+    held_out = ["--held-out", str(tmp_path / "corpus")]  # of 8 sequences
     asked = words(tmp_path, "out", *plan, *held_out, steps=8)
     assert forked.Process(["-c", COUNTING, str(tmp_path / "calls"), *asked[1:]], env=environment()).wait() == 0
     calls = json.loads((tmp_path / "calls").read_text())

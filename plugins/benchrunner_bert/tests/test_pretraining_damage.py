@@ -6,17 +6,15 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pretraining_runs import QUICK, corpus
-
-from kill_points import KillPoints
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
-from pretraining_runs import environment, weights, words
+from pretraining_runs import COMMAND, QUICK, corpus, environment, weights, words
+from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner.engine import seals
 from file_damages import Damage, as_folder, cut, flip, pipe
+from kill_points import KillPoints
+
+pytestmark = needs_deepspeed
 
 
 def zeroed(path: Path) -> None:
@@ -86,10 +84,10 @@ def copy(home: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def pretrain(folder: Path, *program: str) -> tuple[int, str]:
-    """Run the command in a process of its own, as DeepSpeed needs it; return its exit code and standard error."""
+def pretrain(folder: Path, before: str = "") -> tuple[int, str]:
+    """Run code and the command in a process, as DeepSpeed needs it; return its exit code and standard error."""
     command = words(folder, "out", "--checkpoint-steps", "2", "--keep-checkpoints", "9", steps=4)[1:]
-    done = forked.run([*program, *command], env=environment())
+    done = forked.run(["-c", before + COMMAND, *command], env=environment())
     return done.returncode, done.stderr
 
 
@@ -143,20 +141,17 @@ def test_a_checkpoint_of_an_impossible_step_is_refused(copy: Path, home: Path, s
 
 
 FULL = """
-import runpy, sys
 import safetensors.torch
 def full(tensors, path, **more):
     path.write_bytes(b"half")
     raise safetensors.SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 safetensors.torch.save_file = full
-sys.argv = sys.argv[2:]
-runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
 """
 
 
 def test_a_disk_that_is_full_during_a_checkpoint_is_one_sentence(copy: Path, home: Path) -> None:
     begun(copy)
-    code, error = pretrain(copy, "-c", FULL)
+    code, error = pretrain(copy, FULL)
     assert code == 1 and "Traceback" not in error
     assert f"benchrunner: {copy / 'out'}: No space left on device. Make room, then repeat the command" in error
     assert not list((copy / "out").rglob("*.part"))

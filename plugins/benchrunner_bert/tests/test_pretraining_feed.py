@@ -9,27 +9,27 @@ import time
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
 from numbered_instances import feed
 from pretraining_runs import STOPPING, environment, learned, weights, words
+from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.training.feed import made_ahead
+
+pytestmark = needs_deepspeed
 
 AHEAD = f"""
 from benchrunner_bert.pretraining.training import loop
 loop.makers = lambda device: 1
 {STOPPING}
 """
-"""Runs a command line as on an accelerator; a signal stops it after a step. A maker imports torch: 4 s."""
+"""Runs a command line as on an accelerator; a signal stops it after a step. A maker imports torch: 2 s."""
 
 
-def run(folder: Path, out: str, *, stop: int = 0, number: int = signal.SIGKILL, code: str = AHEAD) -> int:
+def run(folder: Path, out: str, code: str, *, stop: int = 0) -> int:
     asked = words(folder, out, "--checkpoint-steps", "2", steps=8)
-    arguments = ["-c", code, str(stop), str(int(number)), *asked[1:]]
+    arguments = ["-c", code, str(stop), str(int(signal.SIGINT)), *asked[1:]]
     return forked.Process(arguments, env=environment()).wait()
 
 
@@ -85,19 +85,14 @@ def test_the_makers_of_a_killed_process_end(reached: str) -> None:
     assert makers and all(map(ends, makers))
 
 
-def test_a_token_store_travels_as_its_folder(tmp_path: Path) -> None:
-    assert run(tmp_path, "out", code=STOPPING) == 0
+def test_runs_with_batches_made_ahead_have_the_same_bits(tmp_path: Path) -> None:
+    """Up to Ctrl-C; as a run on a CPU goes on from there."""
+    assert run(tmp_path, "plain", STOPPING) == 0
     store = TokenStore.open(next(path.parent for path in tmp_path.rglob("manifest.json")))
-    content = pickle.dumps(store)
+    content = pickle.dumps(store)  # as it travels to a maker: its folder
     assert len(content) < store.tokens * 2
     assert (pickle.loads(content).read(0, store.tokens) == store.read(0, store.tokens)).all()
-
-
-def test_runs_with_batches_made_ahead_have_the_same_bits(tmp_path: Path) -> None:
-    """Also after a kill and after Ctrl-C, from the step that each left."""
-    assert run(tmp_path, "plain", code=STOPPING) == 0
-    assert run(tmp_path, "stopped", stop=3, number=signal.SIGINT) == 130
-    assert run(tmp_path, "stopped", stop=5) == -signal.SIGKILL
-    assert run(tmp_path, "stopped") == 0
+    assert run(tmp_path, "stopped", AHEAD, stop=3) == 130
+    assert run(tmp_path, "stopped", STOPPING) == 0
     assert weights(tmp_path / "stopped") == weights(tmp_path / "plain")
     assert learned(tmp_path / "stopped") == learned(tmp_path / "plain")

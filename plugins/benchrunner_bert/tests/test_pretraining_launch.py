@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
 from filelock import FileLock
 from pretraining_runs import corpus, environment, learned, losses, run, words
+from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner import DataError, RequestError
@@ -24,6 +23,8 @@ from benchrunner_bert.pretraining.deepspeed import launch, processes
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
 from benchrunner_bert.pretraining.training.feed import Feed
+
+pytestmark = needs_deepspeed
 
 
 def hostfile(folder: Path, text: str) -> Path:

@@ -6,10 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
-from pretraining_texts import vocabulary
+from pretraining_texts import needs_deepspeed, vocabulary
 
 from benchrunner_bert.pretraining.corpus import store_writer, unigram
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
@@ -17,6 +14,8 @@ from benchrunner_bert.pretraining.corpus.sources import TextFile
 from benchrunner_bert.pretraining.corpus.unigram import unigram_loss
 from benchrunner_bert.pretraining.results import Learned
 from benchrunner_bert.pretraining.settings import Settings
+
+pytestmark = needs_deepspeed
 
 
 def test_guessing_loses_the_entropy_of_the_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

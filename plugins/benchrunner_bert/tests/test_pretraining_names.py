@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pretraining_runs import corpus, model_card, run, words
+from pretraining_texts import needs_deepspeed
 
 from benchrunner import RequestError, Workspace
 from benchrunner.results import discover
@@ -15,7 +16,7 @@ from benchrunner.workspace import Settings
 from benchrunner_bert import pretrained
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 
-deepspeed = pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
+pytestmark = needs_deepspeed
 
 
 def model(folder: Path) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from pretraining_runs import model_card, run, words
+from pretraining_texts import needs_deepspeed
 from safetensors.torch import load_file
 
 from benchrunner_bert.configuration import Configuration
@@ -50,8 +51,8 @@ def test_waves_are_as_wide_as_what_is_drawn_beside_them(hidden: int) -> None:
     assert math.sqrt(found.pow(2).mean().item()) == pytest.approx(0.03, rel=0.05)
 
 
+@needs_deepspeed
 def test_a_run_may_start_from_waves_but_not_resume_without_them(tmp_path: Path) -> None:
-    pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
     run(words(tmp_path, "out", "--positions", "waves", "--lr", "0", steps=1))  # nothing is learnt at a rate of 0
     run(words(tmp_path, "drawn", "--lr", "0", steps=1))
     waves, drawn = (load_file(tmp_path / out / "model" / "model.safetensors") for out in ("out", "drawn"))
@@ -64,8 +65,8 @@ def test_a_run_may_start_from_waves_but_not_resume_without_them(tmp_path: Path) 
     assert "positions 'waves', now 'drawn'" in run(words(tmp_path, "out", "--lr", "0", steps=1), code=2)
 
 
+@needs_deepspeed
 def test_fresh_weights_have_the_deviation_that_was_asked(tmp_path: Path) -> None:
-    pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
     run(words(tmp_path, "out", "--deviation", "0.06", "--lr", "0", steps=1))
     weights = load_file(tmp_path / "out" / "model" / "model.safetensors")
     deviations = {name: weight.std().item() for name, weight in weights.items() if weight.ndim == 2}

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 import torch
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
 from objective_samples import batch, model
-from pretraining_runs import corpus, environment, words
+from pretraining_runs import COMMAND, corpus, environment, words
+from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
-AS_ON_CUDA = """
-import json, runpy, sys, torch
+pytestmark = needs_deepspeed
+
+AS_ON_CUDA = f"""
+import json, sys, torch
 from deepspeed.runtime import torch_autocast
 class Torch:
     '''torch, in which the engine's check of a surrounding autocast sees the CPU's: it looks for CUDA's alone.'''
@@ -40,9 +40,8 @@ if surrounded == "yes":
         with torch.autocast("cpu", torch.bfloat16):
             return call(self, batch)
     Engine.__call__ = cast
-sys.argv = sys.argv[4:]
 try:
-    runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+    exec({COMMAND!r})
 finally:
     open(file, "w").write(json.dumps(sorted(kinds)))
 """
@@ -89,8 +88,8 @@ def test_autocast_is_that_of_the_device_of_the_tokens(device: str, monkeypatch: 
     assert asked == [(device, torch.bfloat16)]
 
 
-READS = """
-import json, runpy, sys, torch
+READS = f"""
+import json, sys, torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from benchrunner_bert.pretraining.training.loop import TrainingLoop
 reads = []
@@ -99,16 +98,15 @@ class Reads(TorchDispatchMode):
         name = function.overloadpacket.__name__
         if name in ("_local_scalar_dense", "nonzero", "masked_select", "is_nonzero", "equal"):
             reads.append(name)
-        return function(*arguments, **(options or {}))
+        return function(*arguments, **(options or {{}}))
 learn = TrainingLoop._learn
 def watched(self, *arguments, **options):
     with Reads():
         return learn(self, *arguments, **options)
 TrainingLoop._learn = watched
 file = sys.argv[1]
-sys.argv = sys.argv[3:]
 try:
-    runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+    exec({COMMAND!r})
 finally:
     open(file, "w").write(json.dumps(reads))
 """

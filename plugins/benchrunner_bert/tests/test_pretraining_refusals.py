@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pretraining_runs import corpus, run, words
+from pretraining_texts import needs_deepspeed
 
 from benchrunner import RequestError
 from benchrunner.command_line.main import main
@@ -15,7 +16,7 @@ from benchrunner_bert.pretraining.checks import _check_gpus
 from benchrunner_bert.pretraining.continuation import check_same
 from gpus import pretend
 
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
+pytestmark = needs_deepspeed
 
 
 def refused(asked: list[str], capsys: pytest.CaptureFixture[str], code: int = 2) -> str:

@@ -13,11 +13,9 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
-
-pytest.importorskip("deepspeed", reason="pre-training needs the extra 'pretrain'")
-
 from pretraining_runs import line, samples
+from pretraining_texts import needs_deepspeed
+from safetensors.torch import load_file
 from zero_samples import SAMPLES
 
 from benchrunner import Workspace
@@ -26,6 +24,8 @@ from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
 from benchrunner_bert.weight_names import published_names
+
+pytestmark = needs_deepspeed
 
 SHARED = ("theirs-2-bf16", "theirs-3-bf16")
 

@@ -29,6 +29,8 @@ SAMPLES = [f"theirs-{stage}-{kind}" for stage in range(4) for kind in ("fp32", "
 WORDS = [*SPECIAL, "the", "old", "house", "stood", "at", "end", "of", "lane", "no", "she", "said", "he", "dog", "man"]
 SIZES = {"hidden": 12, "layers": 2, "heads": 2, "inner": 23, "positions": 61}
 """Odd numbers, so that two processes cannot share them without padding."""
+SMALL = {"reduce_bucket_size": 10_000}
+"""A buffer for gradients, which otherwise takes two gigabytes."""
 
 
 def write(folder: Path, stage: int, kind: str) -> None:
@@ -52,7 +54,7 @@ def _fresh(folder: Path, stage: int, kind: str, *, seed: int = 1) -> tuple[Pretr
     model = PretrainingModel.fresh(config, tokenizer, named("mlm"), seed=seed)
     with torch.no_grad():
         model.bert.pooler.bias.normal_(generator=generator(1, "test"))
-    asked = {"zero_optimization": {"stage": stage}} if stage else {}  # which one process alone would not use
+    asked = {"zero_optimization": {"stage": stage, **SMALL}} if stage else {}  # which one process alone would not use
     return model, Engine(model, Settings(objective="mlm", zero=stage), {**asked, **_overrides(kind)})
 
 
@@ -107,7 +109,7 @@ def _theirs(folder: Path, stage: int, kind: str) -> Any:
         "train_micro_batch_size_per_gpu": 2,
         "optimizer": {"type": "Adam", "params": {"lr": 1e-2, "torch_adam": True}},
         "scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-2, "warmup_max_lr": 2e-2}},
-        "zero_optimization": {"stage": stage},
+        "zero_optimization": {"stage": stage, **SMALL},
         **_overrides(kind),
     }
     trained = [one for one in model.parameters() if one.requires_grad]

@@ -13,7 +13,6 @@ from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.family import EMBEDDED
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
-from benchrunner_kit.testing import check_backbone
 from benchrunner_novels.family import MODEL
 
 SENTENCES = (
@@ -25,12 +24,15 @@ SENTENCES = (
 )
 
 
-def test_it_fits_a_wheel_and_is_a_backbone_like_any_other(tmp_path: Path) -> None:
+def test_it_fits_a_wheel_and_is_found_by_name_and_folder(tmp_path: Path) -> None:
+    """Otherwise it is a BERT like bert/novels, whose contract is checked."""
     assert sum(path.stat().st_size for path in MODEL.folder.iterdir()) < 25_000_000
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
     backbone, family = discover().backbone_search.find("novels-10m", workspace)
     assert backbone == MODEL
-    check_backbone(backbone, family, workspace, tmp_path / "saved")
+    by_folder = family.find(str(MODEL.folder), workspace)
+    assert by_folder is not None and by_folder.revision(workspace) == MODEL.revision(workspace)
+    assert family.find("bert/other", workspace) is None
 
 
 def test_its_twin_reads_the_same_tokens_with_as_many_weights(tmp_path: Path) -> None:

@@ -71,24 +71,29 @@ def join_processes() -> Any:
 def load_deepspeed() -> Any:
     """Import DeepSpeed, silence its warnings, and keep it from compiling an extension that is not used here."""
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
+    sys.modules.setdefault("mlflow", None)  # type: ignore[arg-type]  # takes a second, for what is not used here
     try:
         import deepspeed
-        from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
     except ImportError as error:
         raise RequestError(f"DeepSpeed is needed ({error}): pip install 'benchrunner[pretrain]'.") from None
+    finally:
+        if sys.modules["mlflow"] is None:
+            del sys.modules["mlflow"]
     logger = logging.getLogger("DeepSpeed")
     logger.setLevel(logging.ERROR)  # only now: the import sets it, and lets standard output have all messages
     for handler in logger.handlers:
         if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
             handler.setStream(sys.stderr)
-    # The operation is an all-reduce in shared memory for CPUs. Compiling it takes a minute, and gloo does the same.
-    ShareMemCommBuilder.is_compatible = lambda self, verbose=False: False
+    # An all-reduce in shared memory for CPUs. Compiling it takes a minute, and gloo does the same; DeepSpeed would also
+    # ask a compiler about all its extensions.
+    sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None  # type: ignore[attr-defined]
     return deepspeed
 
 
 def _set_single_process_environment() -> None:
     """Set torchrun's variables where no launcher has set them: DeepSpeed would otherwise look for MPI."""
-    single = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
+    single = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
     if not os.environ.get("RANK"):
-        os.environ.update({name: value for name, value in single.items() if not os.environ.get(name)})
+        for name, value in single.items():
+            os.environ[name] = os.environ.get(name) or value
         os.environ["MASTER_PORT"] = str(launch.free_port())

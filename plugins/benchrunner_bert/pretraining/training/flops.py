@@ -6,9 +6,6 @@ import time
 
 import torch
 
-_PEAK_SIZE = {"cpu": 1024}
-"""Rows and columns of the product that `measured_peak` times; 8192 on an accelerator."""
-
 
 def utilisation(flops: float, seconds: float, peak: float) -> float:
     """Give the share of a machine's measured peak, in operations per second, that a step reached."""
@@ -20,12 +17,11 @@ def measured_peak(device: torch.device, kind: torch.dtype, *, repeats: int = 5) 
 
     The numbers are random: with equal numbers a GPU needs less power, and reaches a speed that no training has.
     """
-    size = _PEAK_SIZE.get(device.type, 8192)
+    size = 1024 if device.type == "cpu" else 8192
     source = torch.Generator(device).manual_seed(0)
     left = torch.randn(size, size, generator=source, device=device).to(kind)
     right = torch.randn(size, size, generator=source, device=device).to(kind)
-    fastest = min(_seconds(left, right) for _ in range(1 + repeats))
-    return 2 * size**3 / fastest
+    return 2 * size**3 / min(_seconds(left, right) for _ in range(1 + repeats))
 
 
 def _seconds(left: torch.Tensor, right: torch.Tensor) -> float:
