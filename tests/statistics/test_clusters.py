@@ -78,7 +78,7 @@ def test_an_interval_of_clusters_is_that_of_fewer_rows() -> None:
     assert (interval.low, interval.high) == pytest.approx(expected)
 
 
-def test_equal_answers_in_a_cluster_tell_little_more_than_one_row() -> None:
+def test_equal_answers_in_a_cluster_tell_as_much_as_one() -> None:
     of_clusters = drawn(6, rows=50)
     every = np.repeat(of_clusters, 8).tolist()
     ids = np.repeat(range(50), 8).tolist()
