@@ -21,7 +21,7 @@ from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import find_backbone
 from benchrunner.tasks.folds import rows_in_folds
-from benchrunner.tasks.row_sample import training_rows
+from benchrunner.tasks.row_sample import limited_rows
 from benchrunner.tasks.task import Task
 from benchrunner.training.feature_cache import files_read_whole
 from benchrunner.workspace import Workspace
@@ -180,9 +180,8 @@ class Planner:
             if task.folds:
                 rows = rows_in_folds(rows, task.folds, split)
             self._check_columns(task, rows)
-            settings = self.workspace.settings
             if split in task.named("dev"):
-                rows = task.scored(rows, settings.limit_dev, settings.sample_dev)
+                rows = task.scored(rows, self.workspace.settings.limit_dev)
             self._rows[key] = rows
         return self._rows[key]
 
@@ -200,7 +199,7 @@ class Planner:
 
     def training_rows(self, task: Task, recipe: Recipe, seed: int) -> Rows:
         """Load the rows that a fit with this recipe and seed learns from."""
-        return training_rows(self.rows(task, task.train), task.problem, recipe, seed=seed)
+        return limited_rows(self.rows(task, task.train), task.problem, recipe.limit_train, seed=seed)
 
     def suppliers(self, task: Task, method: Method, family: BackboneFamily | None) -> dict[str, str]:
         """Return the plugins whose code has a part in a fit, the core included, with their versions."""

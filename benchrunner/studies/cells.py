@@ -147,8 +147,7 @@ class Fitting:
 
     def reading(self, settings: Settings) -> Settings:
         """Return settings for reading data with the rows of dev on which these fits are selected and scored."""
-        sample = "first" if self.limit_dev is None else self.changes.get("sample", "first")
-        return replace(settings, limit_dev=self.limit_dev, sample_dev=sample)
+        return replace(settings, limit_dev=self.limit_dev)
 
 
 @final
@@ -362,7 +361,7 @@ class CellResult:
         """What a reader must know where rows were left out: how many rows the fits learned from or were scored on."""
         limits = []
         if self.chosen is not None and self.chosen.limit_train is not None:
-            limits.append(f"limited to {self.chosen.limit_train} training rows")
+            limits.append(f"limited to {self.chosen.limit_train} random training rows")
         if self.cell.fitting.limit_dev is not None:
             limits.append(f"scored on {self.cell.fitting.limit_dev} rows of dev")
         return tuple(limits)

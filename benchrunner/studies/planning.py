@@ -131,7 +131,7 @@ def grid_and_seeds(
     changes = dict(fitting.changes)
     limit = changes.get("limit_train", 0)
     if limit is None or limit >= rows:  # all rows: none are drawn
-        changes |= {"limit_train": None, "sample": "first"}
+        changes["limit_train"] = None
     base = base.changed(**changes)
     if method.needs_backbone and not method.trains_in_steps:
         unread = {name: getattr(Recipe(), name) for name in STEP_FIELDS}

@@ -264,27 +264,22 @@ class Task:
                 return self._checked(rows, self.splits[split], workspace)
         raise DataNotFound("\n".join([f"No data for {self.name}, split {split}:", *reasons]))
 
-    def scored(self, rows: Rows, limit: int | None, sample: str) -> Rows:
-        """Give the rows of a dev split that are scored, the same for every fit, with a note that says so.
+    def scored(self, rows: Rows, limit: int | None) -> Rows:
+        """Draw the rows of a dev split that are scored, the same for every fit, with a note that says so.
 
-        Groups of rows that a metric scores together, such as all answers to one question, are whole: the rows of a
-        group that the limit parts are left out.
+        Groups of rows that a metric scores together, such as all answers to one question, are whole.
         """
-        limited = limited_rows(rows, self.problem, limit, sample, seed=0, option="--limit-dev")
-        if len(limited) == len(rows):
+        if limit is None or limit >= len(rows):
             return rows
         if self.folds:
             raise RequestError(
                 f"{self.name}: every row is answered where fits are cross-validated: leave --limit-dev out."
             )
-        chosen = limited
+        chosen = limited_rows(rows, self.problem, limit, seed=0)
         for metric in self.metrics:
-            if metric.of_groups:
-                chosen = whole_groups(chosen, rows, metric, sample)
-        which = "the first" if sample == "first" else "a stratified sample of"
-        if len(chosen) < len(limited):
-            which = f"whole groups, {len(chosen):,} rows, among {which}"
-        note = f"scored on {which} {len(limited):,} of {len(rows):,} rows only (--limit-dev)"
+            if metric.of_groups and set(metric.columns) <= set(rows.table.column_names):
+                chosen = whole_groups(rows, limit, metric)
+        note = f"scored on {len(chosen):,} random rows of {len(rows):,} only (--limit-dev)"
         return replace(chosen, notes=(*chosen.notes, note), limit=len(chosen))
 
     def divided(self, rows: Rows, count: int, parts: str, *, seed: int = 0) -> list[list[int]]:

@@ -173,7 +173,7 @@ class Judge:
             scores.append(score)
         words = [flag if count == len(fits) else f"{flag} in some restarts" for flag, count in flagged.items()]
         words += ["some fits have no scores"] if cell["lost"] else []
-        words.append("limited to 30 training rows")
+        words.append("limited to 30 random training rows")
         asked = len(cell["fitting"]["seeds"])
         for values in cell["fitting"].get("grid", {}).values():
             asked *= len(values)

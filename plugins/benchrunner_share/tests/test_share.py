@@ -262,7 +262,7 @@ def test_costs_are_shared_without_private_names(tmp_path: Path) -> None:
 
 def test_a_learning_curve_is_shared_with_its_rows(tmp_path: Path) -> None:
     made = chancy(tmp_path)
-    changes = {"lr": 4, "sample": "stratified"}
+    changes = {"lr": 4}
     result = study(made, changes=changes, seeds=(0, 1, 2), limits=(8, None))
     shared = share(result, tmp_path / "shared", made, report=True)
     assert shared.verification.is_equal
@@ -307,7 +307,11 @@ def test_warnings_and_the_majority_stand_in_every_document(tmp_path: Path) -> No
     result = study(made, changes={"lr": 4, "limit_train": 30}, seeds=(0, 1, 2))
     share(result, tmp_path / "shared", made, report=True)
     written = texts(tmp_path / "shared")
-    warnings = ["no better than majority in some restarts", "some fits have no scores", "limited to 30 training rows"]
+    warnings = [
+        "no better than majority in some restarts",
+        "some fits have no scores",
+        "limited to 30 random training rows",
+    ]
     [cell] = json.loads(written["study.json"])["result"]["cells"]
     assert cell["warnings"] == warnings and cell["scores"][0]["majority"] == 9 / 24
     [log] = [name for name in written if name.startswith("every_eval_ever/")]
