@@ -147,7 +147,7 @@ class _Unit:
         return own if self.name == DISTRIBUTION else [*own, *self._named_in(own)]
 
     def _named_in(self, files: Collection[Path]) -> Iterator[Path]:
-        """Yield further files that texts of the code name, whole or by their suffix: ".json" in mood.py means mood.json.
+        """Yield further files that the code names, whole or by their suffix: ".json" in mood.py means mood.json.
 
         They are looked for beside the module or in the package, in the folder above unless that holds installed code,
         and in folders that the code names.
