@@ -43,8 +43,13 @@ class BackboneSearch:
     def check_family(self, plugin: str) -> None:
         """Raise an `UnknownName` if there is no plugin of that name that offers backbones."""
         if plugin not in self.plugins:
-            advice = "'benchrunner list plugins' shows all plugins."
-            raise UnknownName("plugin", plugin, self.plugins, advice, where="with backbones")
+            raise UnknownName(
+                "plugin",
+                plugin,
+                self.plugins,
+                "'benchrunner list plugins' shows all plugins.",
+                where="with backbones",
+            )
 
     def combining(self, reference: str) -> BackboneFamily | None:
         """Return the family that combines the backbones which `PREFIX:A,B` names; None for other references."""

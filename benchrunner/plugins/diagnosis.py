@@ -65,6 +65,8 @@ class Diagnosis:
 
 def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
     """Collect the versions, the devices, the plugins and the folders of this installation."""
+    import torch
+
     return Diagnosis(
         python=platform.python_version(),
         versions={name: _version(name) for name in DISTRIBUTIONS},
@@ -75,7 +77,7 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
         absent=f"{note_on_choice()} {note_on_libraries()}".strip(),
         workspace=workspace,
         kernels=plugins.kernels,
-        capability=_capability(),
+        capability=torch.backends.cpu.get_cpu_capability(),
     )
 
 
@@ -84,12 +86,6 @@ def _version(distribution: str) -> str:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return "not installed"
-
-
-def _capability() -> str:
-    import torch
-
-    return torch.backends.cpu.get_cpu_capability()
 
 
 def _devices() -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def discover(*, extra: Collection[tuple[str, object]] = (), installed: bool = Tr
     """
     core = core_entry_point().load()
     plugins = Plugins(Plugin("core", DISTRIBUTION, partial(installed_version, DISTRIBUTION, core)))
-    plugins.add_core(core)
+    plugins.manager.register(core, name=plugins.core.name)
     with Loading() as loading:
         if installed:
             _add_installed(plugins, loading)

@@ -155,15 +155,12 @@ class Plugins:
     @property
     def contests(self) -> list[str]:
         """Say of each name that several plugins offer how a user chooses; names of kinds that were asked for."""
-        contests = []
-        for offers in self._offers.values():
-            contests += offers.contests
-        return contests
+        return [contest for offers in self._offers.values() for contest in offers.contests]
 
     @property
     def studies(self) -> dict[str, Path]:
         """Study files in the folders `studies` of the plugins' packages, by `plugin/file`."""
-        studies: dict[str, Path] = {}
+        studies = dict[str, Path]()
         for package, plugin in self.packages.items():
             for folder in getattr(sys.modules.get(package), "__path__", ()):
                 for file in Path(folder, "studies").glob("*.toml"):
@@ -202,20 +199,14 @@ class Plugins:
         if isinstance(module, ModuleType):
             self.packages[top_package(module.__name__)] = plugin
 
-    def add_core(self, module: object) -> None:
-        """Take benchrunner's own plugin."""
-        self.manager.register(module, name=self.core.name)
-
     def _of(self, kind: Kind) -> Offers[Any]:
         """Return the values of a kind that the plugins offer."""
         if kind.name not in self._offers:
-            offers, families = list[Offer[Any]](), list[Offer[Any]]()
+            offers = list[Offer[Any]]()
             for staged in self._staged(kind):
                 offers += staged.offers
-                families += staged.families
-            if kind is BACKBONE:
-                self._families = families
-            else:
+                self._families += staged.families
+            if kind is not BACKBONE:
                 offers.sort(key=lambda offer: offer.name)
             if kind is LEADERBOARD:
                 offers = list(filter(self._is_usable, offers))
@@ -234,8 +225,9 @@ class Plugins:
                         staged = stage(plugin, self.hook, kind)
                         for offer in staged.offers:
                             if offer.name in core_names:
-                                clash = f"benchrunner has a {kind.name} '{offer.name}' itself"
-                                raise PluginError(f"{clash}: choose another name")
+                                raise PluginError(
+                                    f"benchrunner has a {kind.name} '{offer.name}' itself: choose another name"
+                                )
                 except BenchrunnerError as error:
                     self.fail(plugin.name, error, f"{kind.hook}: ")
                 else:

@@ -23,7 +23,7 @@ NAME_LENGTH = 200
 """The most characters of a name."""
 
 
-TEXT, CLAIM, TEXTS = (str, "a text"), (bool, "True or False"), (tuple, "a tuple of texts")
+DESCRIBED = {str: "a text", bool: "True or False", tuple: "a tuple of texts", Mapping: "a mapping"}
 """Types of fields, and how a message names them."""
 
 
@@ -33,58 +33,52 @@ class Kind:
 
     name: str
     hook: str
-    module: str
-    """Module of the class of what the hook gives."""
-    class_name: str
-    fields: Mapping[str, tuple[type, str]]
+    home: str
+    """Module and name of the class of what the hook gives."""
+    fields: Mapping[str, type]
     """The fields that every command may show or read."""
 
     def has(self, value: object) -> bool:
         """Return whether a hook of this kind may give a value. No class of a kind that nobody uses is imported."""
-        home = (self.module, self.class_name)
-        return any((base.__module__, base.__name__) == home for base in type(value).__mro__)
+        return any(f"{base.__module__}.{base.__name__}" == self.home for base in type(value).__mro__)
 
 
 METHOD_FIELDS = {
-    "about": TEXT,
-    "needs_backbone": CLAIM,
-    "trains_encoder": CLAIM,
-    "trains_in_steps": CLAIM,
-    "exports": CLAIM,
-    "recipe_fields": TEXTS,
-    "training_fields": TEXTS,
-    "recipe_defaults": (Mapping, "a mapping"),
+    "about": str,
+    "needs_backbone": bool,
+    "trains_encoder": bool,
+    "trains_in_steps": bool,
+    "exports": bool,
+    "recipe_fields": tuple,
+    "training_fields": tuple,
+    "recipe_defaults": Mapping,
 }
 TASK = Kind(
     "task",
     "register_tasks",
-    "benchrunner.tasks.task",
-    "Task",
-    {"about": TEXT, "method": TEXT, "method_reason": TEXT},
+    "benchrunner.tasks.task.Task",
+    {"about": str, "method": str, "method_reason": str},
 )
-METHOD = Kind("method", "register_methods", "benchrunner.methods.method", "Method", METHOD_FIELDS)
+METHOD = Kind("method", "register_methods", "benchrunner.methods.method.Method", METHOD_FIELDS)
 RECIPE = Kind(
     "recipe",
     "register_recipes",
-    "benchrunner.parameters.grids",
-    "NamedRecipe",
-    {"about": TEXT, "source": TEXT, "notes": TEXT},
+    "benchrunner.parameters.grids.NamedRecipe",
+    {"about": str, "source": str, "notes": str},
 )
 LEADERBOARD = Kind(
     "leaderboard",
     "register_leaderboards",
-    "benchrunner.leaderboards.leaderboard",
-    "Leaderboard",
-    {"title": TEXT, "url": TEXT, "note": TEXT},
+    "benchrunner.leaderboards.leaderboard.Leaderboard",
+    {"title": str, "url": str, "note": str},
 )
-EXECUTOR = Kind("executor", "register_executors", "benchrunner.fits.executor", "Executor", {"about": TEXT})
-SEARCH = Kind("search", "register_searches", "benchrunner.fits.search", "Search", {"about": TEXT, "has_trials": CLAIM})
+EXECUTOR = Kind("executor", "register_executors", "benchrunner.fits.executor.Executor", {"about": str})
+SEARCH = Kind("search", "register_searches", "benchrunner.fits.search.Search", {"about": str, "has_trials": bool})
 BACKBONE = Kind(
     "backbone",
     "register_backbones",
-    "benchrunner.backbones.backbone",
-    "BackboneFamily",
-    {"about": TEXT},
+    "benchrunner.backbones.backbone.BackboneFamily",
+    {"about": str},
 )
 """Families of backbones; the backbones that they list are the values."""
 
@@ -110,9 +104,10 @@ class Staged:
             if isinstance(value, PluginError):
                 self.faults.append(value)
             elif not self.kind.has(value):
-                name = self.kind.class_name
-                wrong = f"the hook gave {value_text(value)}, which is not a {name}"
-                raise PluginError(f"{wrong}: yield only values of {name}")
+                name = self.kind.home.rpartition(".")[2]
+                raise PluginError(
+                    f"the hook gave {value_text(value)}, which is not a {name}: yield only values of {name}"
+                )
             elif self.kind is BACKBONE:
                 self.add_family(value)
             else:
@@ -128,11 +123,12 @@ class Staged:
             raise PluginError(
                 f"the name of the {kind.name} {value_text(name)} must be short, without control characters"
             )
-        for field_name, (field_type, described) in kind.fields.items():
+        for field_name, field_type in kind.fields.items():
             given = getattr(value, field_name, None)
             if not isinstance(given, field_type):
                 raise PluginError(
-                    f"the {kind.name} '{name}' needs {described} as its {field_name}, not {value_text(given)}"
+                    f"the {kind.name} '{name}' needs {DESCRIBED[field_type]} as its {field_name}, "
+                    f"not {value_text(given)}"
                 )
         if kind is METHOD:
             value.check_declared()

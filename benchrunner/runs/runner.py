@@ -176,9 +176,9 @@ class Runner:
         if record is None:
             raise RequestError(f"The fit {folder.path.name} is not finished. Repeat the command that started it.")
         if record.status != "done":
-            reason = record.reason.rstrip(".")
             raise RequestError(
-                f"The fit {folder.path.name} {record.status}: {reason}. Choose another of 'benchrunner runs list'."
+                f"The fit {folder.path.name} {record.status}: {record.reason.rstrip('.')}. Choose another of "
+                "'benchrunner runs list'."
             )
         if not folder.model.exists() and not self.workspace.settings.needs_workers:  # workers fit again themselves
             self.run(fit, weights=True)
@@ -230,7 +230,12 @@ class Runner:
                 seconds.append(record.timings["seconds"])
                 if record.status != "done":
                     break
-        record = replace(record, id=fit.id, timings={"seconds": sum(seconds)}, work={}, checksums={})
+        notes = (
+            *record.notes,
+            f"cross-validated: each row is answered by one of {fit.folds} fits, which has not seen it, and all answers "
+            "are scored together; no fit has learned from all rows, and none is kept",
+        )
+        record = replace(record, id=fit.id, timings={"seconds": sum(seconds)}, work={}, checksums={}, notes=notes)
         folder.keep_record(record)
         return record
 

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import backbone_of, write_model
 from tiny_tokenizers import write_tokenizer
 
-from bad_checkpoints import DAMAGES, check_damage
+from bad_checkpoints import DAMAGES, check_damage, check_hostile
 from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.workspace import Settings
 from benchrunner_transformers import backbones, loading
@@ -288,3 +288,8 @@ def test_layers_are_counted_before_a_fit(tmp_path: Path) -> None:
         weights = sum(weight.numel() for weight in backbone.load(workspace, seed=0).parameters())
         assert weights == pytest.approx(backbone.weight_count(workspace), rel=0.5)
     assert counts == {"bart": 4, "bart:encoder": 2}
+
+
+@pytest.mark.slow
+def test_hostile_checkpoints_end_in_one_sentence(original: Path, tmp_path: Path) -> None:
+    check_hostile("transformers", original, tmp_path, at_least=300)
