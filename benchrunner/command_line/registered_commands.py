@@ -9,7 +9,7 @@ from typing import Any
 
 from benchrunner.command_line.parser import Parser
 from benchrunner.console.printing import value_text
-from benchrunner.errors import BenchrunnerError, PluginError
+from benchrunner.errors import PluginError
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
 
@@ -18,21 +18,18 @@ def add_commands(commands: argparse._SubParsersAction[Any], plugins: Plugins, *,
     """Add the commands of all plugins; commands of a plugin that fails are left out, and `doctor` says why."""
     with Loading() as loading:
         for hook in plugins.hook.register_commands.get_hookimpls():
-            try:
-                with loading.plugin(hook.plugin_name):
-                    own = Parser(prog=prog).add_subparsers(prog=prog)  # others' are out of the plugin's reach
-                    hook.function(*([own] if hook.argnames else []))
-                    for name, parser in own.choices.items():
-                        _check(name, parser, commands.choices)
-                    summaries = [_checked_summary(action) for action in own._choices_actions]
-            except BenchrunnerError as error:
-                plugins.fail(hook.plugin_name, error, "register_commands: ")
-                continue
-            for name, parser in own.choices.items():
-                parser.set_defaults(plugin_of_command=hook.plugin_name, name_of_command=name)
-                parser.set_defaults(plugins=plugins, commands=commands.choices)
-                commands.choices[name] = parser
-            commands._choices_actions += summaries
+            owner = hook.plugin_name
+            with plugins.setting_aside(owner, "register_commands: "), loading.plugin(owner):
+                own = Parser(prog=prog).add_subparsers(prog=prog)  # others' are out of the plugin's reach
+                hook.function(*([own] if hook.argnames else []))
+                for name, parser in own.choices.items():
+                    _check(name, parser, commands.choices)
+                summaries = [_checked_summary(action) for action in own._choices_actions]
+                for name, parser in own.choices.items():
+                    parser.set_defaults(plugin_of_command=owner, name_of_command=name)
+                    parser.set_defaults(plugins=plugins, commands=commands.choices)
+                    commands.choices[name] = parser
+                commands._choices_actions += summaries
 
 
 def _check(name: Any, parser: Any, known: Mapping[str, Any]) -> None:

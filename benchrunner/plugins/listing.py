@@ -81,7 +81,11 @@ class Listed:
 
 def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, list[Listed]]:
     """List what the plugins offer: kind -> values. Only the hooks of these kinds are called."""
-    return {kind: list(_LISTS[kind](plugins)) for kind in kinds}
+    listed = {}
+    for kind in kinds:
+        lister = _LISTS.get(kind)
+        listed[kind] = list(lister(plugins) if lister else _about(getattr(plugins, kind)))
+    return listed
 
 
 def list_names(plugins: Plugins) -> dict[str, list[str]]:
@@ -142,11 +146,8 @@ def _plugins(plugins: Plugins) -> Iterator[Listed]:
 
 _LISTS: Mapping[str, Callable[[Plugins], Iterator[Listed]]] = {
     "tasks": _tasks,
-    "backbones": lambda plugins: _about(plugins.backbones),
     "methods": _methods,
     "leaderboards": _leaderboards,
-    "executors": lambda plugins: _about(plugins.executors),
-    "searches": lambda plugins: _about(plugins.searches),
     "recipes": _recipes,
     "studies": _studies,
     "plugins": _plugins,

@@ -14,7 +14,6 @@ from typing import Self, final
 
 from benchrunner.console.printing import print_note
 from benchrunner.console.standard_streams import ReservedOutput, is_reserved
-from benchrunner.plugin_code import PluginCode
 from benchrunner.process.torch_settings import reset_torch, torch_settings
 
 PATIENCE_SECONDS = 5.0
@@ -60,16 +59,12 @@ class Loading:
 
     @contextlib.contextmanager
     def plugin(self, name: str) -> Iterator[None]:
-        """Run code of a plugin; any error of the plugin is raised as a `PluginError`.
-
-        Settings of torch that the plugin changes are set back, with a note.
-        """
+        """Run code of a plugin. Settings of torch that the plugin changes are set back, with a note."""
         self._plugin = (name, time.monotonic())
         before = torch_settings()
         running = threading.enumerate()
         try:
-            with PluginCode():
-                yield
+            yield
         finally:
             self._plugin = None
             for setting, value in reset_torch(before).items():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
-from benchrunner.plugin_code import PluginCode, reason
+from benchrunner.errors import BenchrunnerError, PluginError, UnknownName, described, message_of
+from benchrunner.plugin_code import foreign_places, guarded, reason
 from benchrunner.plugins.code_behind import code_behind, library
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, top_package
 from benchrunner.plugins.loading import Loading
@@ -132,11 +133,8 @@ class Plugins:
     def _offered(self, hook: str) -> Any:
         """Return what a hook offers that takes no arguments: of several plugins, the one that was registered last."""
         for offering in getattr(self.hook, hook).get_hookimpls()[-1:]:
-            try:
-                with PluginCode():
-                    return offering.function()
-            except BenchrunnerError as error:
-                self.fail(offering.plugin_name, error, f"{hook}: ")
+            with self.setting_aside(offering.plugin_name, f"{hook}: "):
+                return offering.function()
         return None
 
     @property
@@ -179,10 +177,25 @@ class Plugins:
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
         """Set a plugin, or a part of it, aside because of an error."""
-        text = " ".join(str(error).split()) if isinstance(error, BenchrunnerError) else reason(error)
-        part = SetAside(plugin, f"{where}{text}")
+        part = SetAside(plugin, where + " ".join(message_of(error).split()))
         self.known_set_aside.append(part)
         self.tell(part)
+
+    @contextlib.contextmanager
+    def setting_aside(self, plugin: str, where: str = "") -> Iterator[None]:
+        """Set a plugin, or a part of it, aside if its code fails within the `with` block."""
+        try:
+            with guarded():
+                yield
+        except BenchrunnerError as error:
+            self.fail(plugin, error, where)
+
+    def explained(self, error: BaseException) -> str:
+        """Describe an error that nothing expected, with the plugin whose code raised it, file and line."""
+        for package, file, line in reversed(foreign_places(error)):
+            if package in self.packages:
+                return f"The plugin '{self.packages[package].name}' failed: {described(error)} ({file}:{line})"
+        return reason(error)
 
     def add(self, plugin: Plugin, module: object) -> None:
         """Take a plugin, or set it aside if its hooks cannot be called."""
@@ -192,15 +205,11 @@ class Plugins:
                 self.fail(plugin.name, PluginError(f"{text} is not used"))
                 return
         self.are_installed = False
-        try:
-            with PluginCode():
-                register(plugin, module, self.manager)
-        except BenchrunnerError as error:
-            self.fail(plugin.name, error)
-            return
-        self.loaded.append(plugin)
-        if isinstance(module, ModuleType):
-            self.packages[top_package(module.__name__)] = plugin
+        with self.setting_aside(plugin.name):
+            register(plugin, module, self.manager)
+            self.loaded.append(plugin)
+            if isinstance(module, ModuleType):
+                self.packages[top_package(module.__name__)] = plugin
 
     def add_core(self, module: object) -> None:
         """Take benchrunner's own plugin."""
@@ -229,19 +238,16 @@ class Plugins:
         parts = [own]
         with Loading() as loading:
             for plugin in self.loaded:
-                try:
-                    with loading.plugin(plugin.name):
-                        staged = stage(plugin, self.hook, kind)
-                        for offer in staged.offers:
-                            if offer.name in core_names:
-                                clash = f"benchrunner has a {kind.name} '{offer.name}' itself"
-                                raise PluginError(f"{clash}: choose another name")
-                except BenchrunnerError as error:
-                    self.fail(plugin.name, error, f"{kind.hook}: ")
-                else:
+                where = f"{kind.hook}: "
+                with self.setting_aside(plugin.name, where), loading.plugin(plugin.name):
+                    staged = stage(plugin, self.hook, kind)
+                    for offer in staged.offers:
+                        if offer.name in core_names:
+                            clash = f"benchrunner has a {kind.name} '{offer.name}' itself"
+                            raise PluginError(f"{clash}: choose another name")
                     parts.append(staged)
                     for fault in staged.faults:
-                        self.fail(plugin.name, fault, f"{kind.hook}: ")
+                        self.fail(plugin.name, fault, where)
         return parts
 
     def _read(self, kind: Kind, name: str) -> Offer[Any] | None:
@@ -255,7 +261,7 @@ class Plugins:
             return replace(whole, value=in_folds(whole.value, folds))
         for reader in self.hook.read_value.get_hookimpls():
             staged = Staged(plugins[reader.plugin_name], kind)
-            with PluginCode(f"The plugin '{reader.plugin_name}'"):
+            with guarded(f"The plugin '{reader.plugin_name}'"):
                 value: Any = reader.function(kind.name, name, self)
             if value is not None:
                 staged.take([value])
@@ -268,14 +274,11 @@ class Plugins:
 
     def _is_usable(self, board: Offer[Leaderboard]) -> bool:
         """Return whether a leaderboard's columns name what the tasks of all plugins have, or set it aside."""
-        try:
-            with PluginCode():
-                board.value.check_columns(self.tasks, self.tasks.names)
-        except BenchrunnerError as error:
-            place = board.value.origin or f"leaderboard {board.name}"
-            self.fail(board.plugin.name, error, f"{place}: ")
-            return False
-        return True
+        place = board.value.origin or f"leaderboard {board.name}"
+        with self.setting_aside(board.plugin.name, f"{place}: "):
+            board.value.check_columns(self.tasks, self.tasks.names)
+            return True
+        return False
 
     def supplier(self, value: object) -> Plugin:
         """Return the plugin that offers a value, for example a task or a family.
