@@ -273,10 +273,10 @@ class Plugins:
         return None
 
     def _is_usable(self, board: Offer[Leaderboard]) -> bool:
-        """Return whether a leaderboard's columns name what the tasks of all plugins have, or set it aside."""
+        """Return whether a leaderboard names what the tasks of all plugins have, or set it aside."""
         place = board.value.origin or f"leaderboard {board.name}"
         with self.setting_aside(board.plugin.name, f"{place}: "):
-            board.value.check_columns(self.tasks, self.tasks.names)
+            board.value.check_tasks(self.tasks, self.tasks.names)
             return True
         return False
 
