@@ -22,7 +22,7 @@ from benchrunner import (
     RequestError,
 )
 from benchrunner_kit.testing import check_leaderboard
-from benchrunner_submit import Labels, Table
+from benchrunner_submit import Labels
 from benchrunner_submit.file_kinds.text_files import Lines
 from inline import board, mood
 
