@@ -90,8 +90,9 @@ def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, lis
 
 def list_names(plugins: Plugins) -> dict[str, list[str]]:
     """List the names of everything that the plugins offer: kind -> names. What the values are is not looked at."""
-    names: dict[str, list[str]] = {kind: list(getattr(plugins, kind)) for kind in KINDS if kind != "plugins"}
-    return {**names, "plugins": [plugin.name for plugin in (plugins.core, *plugins.loaded)]}
+    names = {kind: list(getattr(plugins, kind)) for kind in KINDS if kind != "plugins"}
+    names["plugins"] = [plugin.name for plugin in (plugins.core, *plugins.loaded)]
+    return names
 
 
 def _tasks(plugins: Plugins) -> Iterator[Listed]:

@@ -11,14 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import pluggy
-
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName, described, message_of
 from benchrunner.plugin_code import foreign_places, guarded, reason
 from benchrunner.plugins.code_behind import code_behind, library
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, top_package
 from benchrunner.plugins.loading import Loading
-from benchrunner.plugins.offers import Offer, Offers, meant, unknown_name
+from benchrunner.plugins.offers import Offer, Offers, unknown_name
 from benchrunner.plugins.staging import (
     BACKBONE,
     EXECUTOR,
@@ -69,6 +67,7 @@ class Plugins:
     def __init__(self, core: Plugin) -> None:
         self.core = core
         self.manager = new_manager()
+        self.hook = self.manager.hook
         self.loaded: list[Plugin] = []
         """Every plugin in use except the core's own."""
         self.are_installed = False
@@ -83,10 +82,6 @@ class Plugins:
         self.packages: dict[str, Plugin] = {}
         """Package -> the plugin whose code is in it."""
         self._library = cache(library)  # every fit of a grid asks
-
-    @property
-    def hook(self) -> pluggy.HookRelay:
-        return self.manager.hook
 
     @property
     def tasks(self) -> Offers[Task]:
@@ -340,16 +335,6 @@ class Plugins:
         from benchrunner.parameters.grids import GRIDS
 
         return {**GRIDS, **{name: recipe.grid for name, recipe in self.recipes.items() if recipe.grid}}
-
-    def study(self, name: str) -> tuple[str, Path]:
-        """Return the name and the path of a study file, by its name, the last part of the name, or its path."""
-        if name.endswith(".toml"):
-            return name, Path(name)
-        known = self.studies
-        full = meant(name, known)
-        if full is None:
-            raise UnknownName("study", name, known, "The path of a .toml file is understood as well.")
-        return full, known[full]
 
 
 def _suite(task: str) -> str:

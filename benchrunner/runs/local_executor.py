@@ -92,7 +92,7 @@ def executed(executor: Executor, fits: Sequence[Fit], runner: Runner) -> Iterato
     asked = {fit.id for fit in fits}
     guard = contextlib.nullcontext if isinstance(executor, Local) else guarded
     with guard(what):
-        pairs = iter(executor.run(list(fits), runner.fit_runner))
+        pairs = iter(executor.run(list(fits), runner.fit_runner) or ())
     while True:
         with guard(what):
             pair = next(pairs, None)

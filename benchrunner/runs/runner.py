@@ -23,7 +23,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, Diverged, FitError, RequestError, described
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
-from benchrunner.fits.fit import Fit, Record, Status
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import Event, silent
 from benchrunner.io.decoding import from_json
 from benchrunner.io.files import is_disk_full, remove_leftovers, remove_whole
@@ -269,8 +269,8 @@ class Runner:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.path)) from error
         is_ours = isinstance(error, BenchrunnerError)
         reason = printable(str(error)) if is_ours else folder.keep_traceback(error, self.plugins.explained(error))
-        status: Status = "diverged" if isinstance(error, Diverged) else "failed"
-        record = Record(fit.id, status, reason, timings={"seconds": seconds})
+        is_diverged = isinstance(error, Diverged)
+        record = Record(fit.id, "diverged" if is_diverged else "failed", reason, timings={"seconds": seconds})
         folder.keep_record(record)
         self.observers.call("on_fit_error", fit=fit, error=error)
         return record

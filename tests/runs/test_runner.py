@@ -125,7 +125,8 @@ def test_equal_ids_need_equal_problem_method_and_metric(tmp_path: Path) -> None:
 def test_a_fit_of_another_problem_is_not_run_under_its_name(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
-    other = runner(tmp_path, register_tasks=[mood(problem=Classify(("glad", "sad", "calm")))])
+    changed = mood(problem=Classify(("glad", "sad", "calm")))
+    other = runner(tmp_path, register_tasks=[changed], register_leaderboards=[])
     with pytest.raises(RequestError, match="other fields than when this fit was planned"):
         other.run(fit)
 
