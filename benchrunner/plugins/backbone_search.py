@@ -11,7 +11,7 @@ from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
 from benchrunner.errors import BenchrunnerError, CheckpointError, PluginError, RequestError, UnknownName, closest_names
 from benchrunner.io.file_faults import either
-from benchrunner.plugin_code import PluginCode, PluginFailure
+from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offers import Offer, Offers, unknown_name
 from benchrunner.workspace import Workspace
@@ -99,7 +99,7 @@ class BackboneSearch:
         refusals = list[BenchrunnerError]()
         for family in self.families:
             try:
-                with PluginCode(f"Reading {source} with the plugin '{family.plugin.name}'"):
+                with guarded(f"Reading {source} with the plugin '{family.plugin.name}'"):
                     if family.value.convert(source, target):
                         return
             except (RequestError, PluginFailure) as refusal:  # another family may know the folder
@@ -134,7 +134,7 @@ class BackboneSearch:
 def ask(family: BackboneFamily, plugin: Plugin, reference: str, workspace: Workspace) -> Backbone | None:
     """Return the backbone that a family of a plugin finds, or None; a `RequestError` if the family refuses or fails."""
     try:
-        with PluginCode():
+        with guarded():
             backbone = family.find(reference, workspace)
             if backbone is not None and not isinstance(backbone, Backbone):
                 raise PluginError(f"its family gave {value_text(backbone)}, not a Backbone")

@@ -67,9 +67,12 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
     """Collect the versions, the devices, the plugins and the folders of this installation."""
     import torch
 
+    versions = {}
+    for name in DISTRIBUTIONS:
+        versions[name] = next((found.version for found in metadata.distributions(name=name)), "not installed")
     return Diagnosis(
         python=platform.python_version(),
-        versions={name: _version(name) for name in DISTRIBUTIONS},
+        versions=versions,
         devices=_devices(),
         plugins=tuple(plugins.loaded),
         set_aside=tuple(plugins.set_aside),
@@ -79,13 +82,6 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
         kernels=plugins.kernels,
         capability=torch.backends.cpu.get_cpu_capability(),
     )
-
-
-def _version(distribution: str) -> str:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def _devices() -> tuple[str, ...]:

@@ -81,13 +81,18 @@ class Listed:
 
 def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, list[Listed]]:
     """List what the plugins offer: kind -> values. Only the hooks of these kinds are called."""
-    return {kind: list(_LISTS[kind](plugins)) for kind in kinds}
+    listed = {}
+    for kind in kinds:
+        lister = _LISTS.get(kind)
+        listed[kind] = list(lister(plugins) if lister else _about(getattr(plugins, kind)))
+    return listed
 
 
 def list_names(plugins: Plugins) -> dict[str, list[str]]:
     """List the names of everything that the plugins offer: kind -> names. What the values are is not looked at."""
-    names: dict[str, list[str]] = {kind: list(getattr(plugins, kind)) for kind in KINDS if kind != "plugins"}
-    return {**names, "plugins": [plugin.name for plugin in (plugins.core, *plugins.loaded)]}
+    names = {kind: list(getattr(plugins, kind)) for kind in KINDS if kind != "plugins"}
+    names["plugins"] = [plugin.name for plugin in (plugins.core, *plugins.loaded)]
+    return names
 
 
 def _tasks(plugins: Plugins) -> Iterator[Listed]:
@@ -123,14 +128,11 @@ def _methods(plugins: Plugins) -> Iterator[Listed]:
 
 _LISTS: Mapping[str, Callable[[Plugins], Iterator[Listed]]] = {
     "tasks": _tasks,
-    "backbones": lambda plugins: _about(plugins.backbones),
     "methods": _methods,
     "leaderboards": lambda plugins: (
         Listed(name, board.title, url=board.url, published=tuple(board.figures))
         for name, board in plugins.leaderboards.items()
     ),
-    "executors": lambda plugins: _about(plugins.executors),
-    "searches": lambda plugins: _about(plugins.searches),
     "recipes": lambda plugins: (Listed(name, recipe.about, recipe=recipe) for name, recipe in plugins.recipes.items()),
     "studies": lambda plugins: (Listed(name, _study_title(path)) for name, path in plugins.studies.items()),
     "plugins": lambda plugins: (

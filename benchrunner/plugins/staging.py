@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import pluggy
 
 from benchrunner.console.printing import value_text
-from benchrunner.errors import PluginError, closest_names
+from benchrunner.errors import PluginError, UnknownName
 from benchrunner.plugins import hookspecs, observer_specs
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offers import Offer
@@ -105,9 +105,8 @@ class Staged:
                 self.faults.append(value)
             elif not self.kind.has(value):
                 name = self.kind.home.rpartition(".")[2]
-                raise PluginError(
-                    f"the hook gave {value_text(value)}, which is not a {name}: yield only values of {name}"
-                )
+                advice = f"yield only values of {name}"
+                raise PluginError(f"the hook gave {value_text(value)}, which is not a {name}: {advice}")
             elif self.kind is BACKBONE:
                 self.add_family(value)
             else:
@@ -117,12 +116,9 @@ class Staged:
         """Stage a value; a `PluginError` if it cannot be used or a staged value has its name."""
         kind = self.kind
         name = getattr(value, "name", None)
-        if not isinstance(name, str) or not name:
-            raise PluginError(f"the {kind.name} {value_text(value)} has no name")
-        if not name.isprintable() or name != name.strip() or len(name) > NAME_LENGTH:
-            raise PluginError(
-                f"the name of the {kind.name} {value_text(name)} must be short, without control characters"
-            )
+        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.strip()) == len(name) <= NAME_LENGTH:
+            needs = "needs a short name without control characters"
+            raise PluginError(f"the {kind.name} {value_text(value)} {needs}, not {value_text(name)}")
         for field_name, field_type in kind.fields.items():
             given = getattr(value, field_name, None)
             if not isinstance(given, field_type):
@@ -160,15 +156,13 @@ def register(plugin: Plugin, module: object, manager: pluggy.PluginManager) -> N
     Raises an error, also one of pluggy, for unknown hooks, other arguments, and a hook without `@hookimpl`. A plugin
     may have no hooks: files name its classes and metrics.
     """
-    known = sorted(name for name, caller in vars(manager.hook).items() if caller.has_spec())
+    known = [name for name, caller in vars(manager.hook).items() if caller.has_spec()]
     try:
         manager.register(module, name=plugin.name)
         callers = manager.get_hookcallers(module) or []
         for caller in callers:
             if not caller.has_spec():
-                close = closest_names(caller.name, known)
-                advice = f"Did you mean {' or '.join(close)}?" if close else f"The hooks are {', '.join(known)}."
-                raise PluginError(f"there is no hook '{caller.name}'. {advice}")
+                raise UnknownName("hook", caller.name, known)
         if not callers and any(name in known or name.startswith("register_") for name in dir(module)):
             raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
     except BaseException:
@@ -179,12 +173,23 @@ def register(plugin: Plugin, module: object, manager: pluggy.PluginManager) -> N
 
 @final
 class _Manager(pluggy.PluginManager):
-    """A plugin manager that looks for hooks only among the functions of a module: pluggy looks at every name."""
+    """A plugin manager that looks for hooks only among the functions of a module: pluggy looks at every name.
+
+    It names an argument that a hook does not have.
+    """
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         if isinstance(plugin, ModuleType) and not inspect.isroutine(vars(plugin).get(name)):
             return None
         return super().parse_hookimpl_opts(plugin, name)
+
+    def _verify_hook(self, hook: pluggy.HookCaller, hookimpl: pluggy.HookImpl) -> None:
+        known = hook.spec.argnames if hook.spec else hookimpl.argnames
+        for name in hookimpl.argnames:
+            if name not in known:
+                takes = f"it takes {', '.join(known) or 'no arguments'}"
+                raise PluginError(f"the hook {hook.name} has no argument '{name}': {takes}")
+        super()._verify_hook(hook, hookimpl)
 
 
 def new_manager() -> pluggy.PluginManager:

@@ -17,7 +17,7 @@ from benchrunner.io.json_form import as_json
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
-from benchrunner.plugin_code import PluginCode
+from benchrunner.plugin_code import guarded
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import find_backbone
 from benchrunner.tasks.folds import rows_in_folds
@@ -62,7 +62,7 @@ class Planner:
         """
         chosen = self.plugins.methods.find(method or task.method)
         what = f"Planning a fit of {backbone or 'no backbone'} to {task.name} with the method '{chosen.name}'"
-        with PluginCode(what):
+        with guarded(what):
             return self._plan(task, backbone, chosen, recipe, seed)
 
     def _plan(self, task: Task, backbone: str, method: Method, recipe: Recipe | None, seed: int) -> Fit:
@@ -153,7 +153,7 @@ class Planner:
     def _weight_count(self, reference: str) -> int | None:
         """Return the number of weights of a backbone, or None if it is not known before the backbone is loaded."""
         if reference not in self._weight_counts:
-            with PluginCode(f"The number of weights of {reference}"):
+            with guarded(f"The number of weights of {reference}"):
                 backbone, _ = find_backbone(reference, self.plugins, self.workspace)
                 self._weight_counts[reference] = backbone.weight_count(self.workspace)
         return self._weight_counts[reference]

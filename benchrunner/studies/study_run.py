@@ -12,7 +12,7 @@ from benchrunner.fits.executor import Executor
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import in_notebook, watched
 from benchrunner.metrics import Score
-from benchrunner.plugin_code import PluginCode
+from benchrunner.plugin_code import guarded
 from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
@@ -100,7 +100,7 @@ def _measured(result: Result, runner: Runner, *, show: bool) -> list[Cost]:
             if record is not None:
                 records[fit.id] = record
     measure = runner.plugins.hook.measure_costs
-    with PluginCode("Measuring costs"):
+    with guarded("Measuring costs"):
         parts = measure(
             fits=fits, records=records, workspace=runner.workspace, computing=runner.resolved, show_progress=show
         )

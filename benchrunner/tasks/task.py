@@ -16,7 +16,7 @@ from benchrunner.io.file_faults import some_names
 from benchrunner.io.identity import description_of
 from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.plugin_code import PluginCode
+from benchrunner.plugin_code import guarded
 from benchrunner.problems.problem import Problem
 from benchrunner.tasks.row_sample import limited_rows, whole_groups
 from benchrunner.workspace import Workspace
@@ -253,14 +253,14 @@ class Task:
         for source in self.splits[split].sources:
             what = f"The source {type(source).__name__} of {self.name}, split '{split}',"
             try:
-                with PluginCode(what):
+                with guarded(what):
                     rows = source.read(workspace)
                     if not isinstance(rows, Rows):
                         raise PluginError(f"{what} returned {value_text(rows)}, not Rows.")
             except DataNotFound as reason:
                 reasons.append(f"  - {reason}")
                 continue
-            with PluginCode(f"The check of the rows of {self.name}, split '{split}',"):
+            with guarded(f"The check of the rows of {self.name}, split '{split}',"):
                 return self._checked(rows, self.splits[split], workspace)
         raise DataNotFound("\n".join([f"No data for {self.name}, split {split}:", *reasons]))
 

@@ -75,7 +75,7 @@ def test_no_name_of_the_machine_is_shared(tmp_path: Path, monkeypatch: pytest.Mo
     [cell] = content["result"]["cells"]
     assert cell["backbone"] == "my model"
     [(status, reason)] = cell["lost"].values()
-    assert status == "failed" and reason.startswith("RuntimeError: no space in x on this machine: '…' (see ")
+    assert status == "failed" and reason.startswith("RuntimeError: no space in x on this machine: '…' (tests/")
     assert "a GPU of this machine, driver in 7" in "".join(written.values())
 
 

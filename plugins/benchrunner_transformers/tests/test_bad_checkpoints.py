@@ -82,6 +82,20 @@ def test_a_checkpoint_without_weights_is_refused(folder: Path) -> None:
     assert refusal(folder) == f"{folder}: no weights; model.safetensors or pytorch_model.bin was expected."
 
 
+def test_a_dropout_that_drops_everything_is_refused(folder: Path) -> None:
+    change_settings(folder, hidden_dropout_prob=1.0)
+    assert "hidden_dropout_prob must be a number from 0 to below 1, not 1.0" in refusal(folder, load=True)
+
+
+def test_a_tokenizer_may_have_no_limit(folder: Path) -> None:
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": float("inf")}))
+    home = folder / "home"
+    backbone = TransformersFamily().find(str(folder), workspace := Workspace(runs=home, cache=home))
+    assert backbone is not None
+    assert 0 < backbone.load(workspace, seed=0).max_length < 1_000_000
+
+
 def write_other(folder: Path, model_type: str, **settings: Any) -> None:
     """Replace the model in a folder by a random model of another architecture."""
     from transformers import AutoConfig, AutoModel
