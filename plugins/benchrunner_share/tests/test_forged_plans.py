@@ -159,6 +159,14 @@ def test_names_that_do_not_print_are_refused(name: str, folder: SharedFolder) ->
         folder.verification()
 
 
+@pytest.mark.parametrize("split", ["test", "train", "nowhere"])
+def test_a_selection_on_another_split_than_dev_is_refused(split: str, folder: SharedFolder) -> None:
+    folder.edit("study.json", lambda study: study["result"]["cells"][0]["selection"].update(split=split))
+    folder.deceive()
+    with pytest.raises(RequestError, match=f"mine/mood cannot select on '{split}'; its dev splits are dev."):
+        folder.verification()
+
+
 def test_a_fit_that_is_its_own_majority_ends(folder: SharedFolder) -> None:
     fit, _ = folder.selected()
     differences = folder.deceptive_differences(lambda study: study["majority"][fit].update({"mine/mood": fit}))
