@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import RequestError, Workspace
+from benchrunner import BenchrunnerError, RequestError, Workspace, quoted
 from benchrunner.engine import write_folder_atomically
 from benchrunner.results import Plugins, output_places
 from benchrunner_share.board.board import Board
@@ -27,7 +28,7 @@ class Wishes:
     url: str = ""
     """Where the site will be published; empty if that is not known."""
     tasks: tuple[str, ...] = ()
-    """Names of the tasks of the board; empty for those of more than half of the systems."""
+    """Names of the tasks of the board; empty for those of more than half of the folders."""
     splits: tuple[str, ...] = ()
     """Names of the test splits by which systems are ranked, in the tasks that have them; empty ranks by dev."""
     against: str | None = None
@@ -72,22 +73,72 @@ def build_board(
     with own_runners(plugins, workspace, wishes.tasks) as runners:
         folders = list(received(results, runners, private))
         accepted = [folder for folder in folders if isinstance(folder, Accepted)]
-        refused = tuple(folder for folder in folders if isinstance(folder, Refused))
+        refused = [folder for folder in folders if isinstance(folder, Refused)]
+        maker = _SiteMaker(wishes, list(plugins.tasks), private)
+        try:
+            return maker.made(site, results, accepted, refused)
+        except BenchrunnerError:
+            raise
+        except Exception:  # whatever a folder causes, it alone is refused
+            at_fault = maker.at_fault(accepted)
+            if not at_fault:
+                raise
+            names = {folder.name for folder in at_fault}
+            accepted = [folder for folder in accepted if folder.name not in names]
+            return maker.made(site, results, accepted, [*refused, *at_fault])
+
+
+@final
+@dataclass(frozen=True)
+class _SiteMaker:
+    """Makes the site of a board from verified folders."""
+
+    _wishes: Wishes
+    _installed: Sequence[str]
+    """Names of the installed tasks, in their order."""
+    _private: Private
+
+    def made(self, site: Path, results: Path, accepted: Sequence[Accepted], refused: Sequence[Refused]) -> Built:
+        """Write the site of the accepted folders."""
         if not accepted:
             raise RequestError(_nothing_left(results, refused))
-        board = _board(accepted, refused, wishes, list(plugins.tasks))
+        board = _board(accepted, tuple(refused), self._wishes, self._installed)
         count = 0
 
         def write(part: Path) -> None:
             nonlocal count
-            for name, text in site_files(board, private):
+            for name, text in site_files(board, self._private):
                 path = part / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(text.encode("utf-8", errors="replace"))
                 count += 1
 
         write_folder_atomically(site, write)
-    return Built(site, len(board.entries), len(board.tasks), len(accepted), refused, count)
+        return Built(site, len(board.entries), len(board.tasks), len(accepted), board.refused, count)
+
+    def at_fault(self, accepted: Sequence[Accepted]) -> list[Refused]:
+        """Refuse each folder whose own board fails, or with which the board of the folders before it fails."""
+        sound = list[Accepted]()
+        refused = list[Refused]()
+        own = replace(self._wishes, tasks=(), splits=(), against=None)
+        for folder in accepted:
+            try:
+                self._try([folder], own)
+                self._try([*sound, folder], self._wishes)
+                sound.append(folder)
+            except Exception as error:
+                refused.append(
+                    Refused(
+                        folder.name, f"no page can be made of it: {quoted(f'{type(error).__name__}: {error}', 200)}."
+                    )
+                )
+        return refused
+
+    def _try(self, folders: Sequence[Accepted], wishes: Wishes) -> None:
+        """Make a board and forget it. Wishes that only more folders fulfil are no fault."""
+        with contextlib.suppress(RequestError):
+            for _ in site_files(_board(folders, (), wishes, self._installed), self._private):
+                pass
 
 
 def _board(

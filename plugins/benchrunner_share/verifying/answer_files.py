@@ -69,7 +69,9 @@ def _read_by_line(folder: ReceivedFolder, name: str, rows: int) -> tuple[list[An
 def _check(answer: Any, name: str, index: int, problem: Problem) -> None:
     """Raise an `UnreadableFile` if a problem does not understand an answer."""
     try:
-        problem.parse(problem.spell(answer))
+        parsed = problem.parse(problem.spell(answer))
+        if type(parsed) is not type(answer):
+            raise TypeError
     except ValueError as expected:
         reason = f"the answer {quoted(answer)} is edited or damaged; expected {expected}"
     except Exception as error:  # a plugin's problem may fail in any way on a value that it never gave
