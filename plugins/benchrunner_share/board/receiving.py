@@ -16,8 +16,6 @@ from benchrunner_share.verifying.verify import VerifiedStudy, verified_study
 
 MOST_FOLDERS = 2_000
 """Largest number of shared folders of a board."""
-MOST_BYTES = 2 * 2**30
-"""Largest size of a shared folder; one of 2,000 fits with 40,000 answers each has about this size."""
 MOST_SYSTEMS = 20
 """Largest number of systems of one folder: each system makes the tests of all others stricter."""
 LONGEST_NAME = 120
@@ -74,8 +72,6 @@ def _verified(entry: os.DirEntry[str], runners: OwnRunners, private: Private) ->
     """Verify a folder; raise a `RequestError` with the reason why it is refused."""
     if entry.is_symlink():
         raise RequestError("it is a symbolic link, which is not followed.")
-    if _size(entry.path) > MOST_BYTES:
-        raise RequestError(f"it has more than {MOST_BYTES // 2**30} GiB.")
     study = verified_study(Path(entry.path), runners, keep_answers=True)
     verification = study.verification
     faults = (*verification.differences, *map(private.remark, verification.unverified))
@@ -84,17 +80,6 @@ def _verified(entry: os.DirEntry[str], runners: OwnRunners, private: Private) ->
         raise RequestError(f"{faults[0]}{more}")
     _check_is_fair(study, runners)
     return study
-
-
-def _size(folder: str) -> int:
-    """Return the size of the files of a folder, up to a little more than `MOST_BYTES`. No link is followed."""
-    size = 0
-    for path, _, files in os.walk(folder):
-        for file in files:
-            size += (Path(path) / file).lstat().st_size
-            if size > MOST_BYTES:
-                return size
-    return size
 
 
 def _check_is_fair(study: VerifiedStudy, runners: OwnRunners) -> None:

@@ -97,7 +97,7 @@ def test_hostile_folders_are_refused_and_stop_nothing(folders: Folders, tmp_path
     reasons = {folder.name: folder.reason for folder in built.refused}
     assert (built.accepted, len(reasons)) == (3, 8), reasons
     assert reasons["a link"] == "it is a symbolic link, which is not followed."
-    assert "is missing" in reasons["empty"] and reasons["large"] == "it has more than 2 GiB."
+    assert "is missing" in reasons["empty"] and reasons["large"].startswith("has more than 2 GiB")
     assert "symbolic link" in reasons["outside"] or "missing" in reasons["outside"]
     assert "\\x1b[31m\\u202e" in next(name for name in reasons if name.startswith("bad"))
     assert str(tmp_path) not in (tmp_path / "site" / "refused.html").read_text()

@@ -122,7 +122,7 @@ ANSWERS: dict[str, tuple[Callable[[list[str]], object], str]] = {
     "a row less": (lambda lines: lines.pop(), "wrong number of rows: 23 answers, and the data here has 24 rows"),
     "a row more": (
         lambda lines: lines.append('{"index": 24, "answer": "sad"}'),
-        "wrong number of rows: more than 24 answers, and the data here has 24 rows",
+        "wrong number of rows: 25 answers, and the data here has 24 rows",
     ),
     "another order": (lambda lines: lines.reverse(), "line 1: the answer to row 0 is expected, with its index"),
     "nan": (lambda lines: lines.__setitem__(0, '{"index": 0, "answer": NaN}'), "'NaN' is no finite number"),
