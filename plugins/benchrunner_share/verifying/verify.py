@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import FitError, RequestError, Workspace, quoted
+from benchrunner import FitError, RequestError, Task, Workspace, quoted
 from benchrunner.engine import decoding, first_line
 from benchrunner.results import CellResult, Fit, Plugins, Record, Result, Study, cells, select
 from benchrunner_share.documents import statements
@@ -150,7 +150,7 @@ def _verified(
     data = OwnData(content, runners, findings)
     data.check()
     fits = _fits(folder, content, findings)
-    _compare_versions(fits.values(), runners.plugins, findings)
+    _compare_versions(fits.values(), runners.plugins, data.tasks.values(), findings)
     answers = ReceivedAnswers(folder, data, fits, content)
     kept: list[CellResult] | None = [] if keep_answers else None
     study = _RebuiltStudy(folder, content, data, fits, answers, findings, kept)
@@ -196,12 +196,13 @@ def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings
     return fits
 
 
-def _compare_versions(fits: Iterable[Fit], plugins: Plugins, findings: Findings) -> None:
-    """Remark on plugins of other versions than those that made the fits."""
-    own = {plugin.title: plugin.code for plugin in (plugins.core, *plugins.loaded)}
+def _compare_versions(fits: Iterable[Fit], plugins: Plugins, tasks: Iterable[Task], findings: Findings) -> None:
+    """Remark on plugins, and on libraries behind the tasks, of other versions than those that made the fits."""
+    behind = itertools.chain.from_iterable(map(plugins.suppliers_of, tasks))
+    own = {plugin.title: plugin.code for plugin in (*behind, plugins.core, *plugins.loaded)}
     for title, version in sorted({pair for fit in fits for pair in fit.suppliers.items()}):
         if title not in own:
-            findings.remark(f"The plugin {quoted(title)} {quoted(version)} made fits and is not installed here.")
+            findings.remark(f"{quoted(title)} {quoted(version)} made fits and is not installed here.")
         elif own[title] != version:
             findings.remark(f"{quoted(title)} made fits with the version {quoted(version)}; here is {own[title]}.")
 
