@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from benchrunner import RequestError, quoted
 
+_FIRST_DAY = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
 
 @final
 @dataclass(frozen=True)
@@ -35,11 +37,14 @@ class Claims:
             raise RequestError("left_out_bad_rows of a shared study is true or false.")
         try:
             date = datetime.datetime.fromisoformat(self.answered)
-            is_date = date.isoformat(timespec="seconds") == self.answered and date.tzinfo is not None
-        except ValueError:
+            is_date = date.isoformat(timespec="seconds") == self.answered
+            is_past = _FIRST_DAY <= date < datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+        except (ValueError, TypeError):  # a time without a zone cannot be compared
             is_date = False
-        if not is_date:
-            raise RequestError(f"{quoted(self.answered)} is no date and time of a shared study.")
+        if not is_date or not is_past:
+            raise RequestError(f"{quoted(self.answered)} is no date and time at which answers were given.")
+        if not self.name.strip():
+            raise RequestError("The name of a shared study is empty.")
         if self.url is not None:
             _check_url(self.url)
 

@@ -25,6 +25,7 @@ from shared_folders import SharedFolder
 from benchrunner import BenchrunnerError
 from benchrunner.results import Grid, compared, run_study
 from benchrunner_kit.testing import TinyBackbone
+from benchrunner_share.documents.contents import FORMAT
 from benchrunner_share.documents.derived_files import derived_files
 from benchrunner_share.share import share_study
 from chancy import Chancy
@@ -265,7 +266,7 @@ class Forger:
         """Write the files with a new list of files, and return whether they are verified."""
         contents = {name: written(value, name) for name, value in files.items() if name != "manifest.json"}
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(contents.items())}
-        contents["manifest.json"] = written({"format": 1, "files": digests}, "manifest.json")
+        contents["manifest.json"] = written({"format": FORMAT, "files": digests}, "manifest.json")
         for name in self.before.keys() - contents.keys():
             (self.received.path / name).unlink()
         changed = [name for name, content in contents.items() if self.before.get(name) != content]

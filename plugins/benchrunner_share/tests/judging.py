@@ -16,7 +16,7 @@ from benchrunner_share.documents.derived_files import derived_files
 
 CLAIMS = ("name", "answered", "benchrunner", "url", "left_out_bad_rows")
 """Keys of the study that nobody can compute."""
-PLAN = ("system", "backbone", "task", "method", "columns", "fitting", "selection", "tests", "candidates", "lost")
+PLAN = ("system", "backbone", "task", "method", "fitting", "selection", "tests", "candidates", "lost")
 """Keys of a cell that say what was compared."""
 Files = dict[str, Any]
 """Name of a file -> its JSON value, its lines if they are answers, or its text."""

@@ -44,9 +44,17 @@ FORGERIES: dict[str, tuple[Change, str]] = {
         lambda study, cell: study["result"]["cells"].append(dict(cell)),
         "'words' on 'mine/mood' stands twice",
     ),
-    "a cell twice under another column": (
-        lambda study, cell: study["result"]["cells"].append(cell | {"columns": ["another"]}),
+    "a cell twice with fewer fits": (
+        lambda study, cell: study["result"]["cells"].append(cell | {"candidates": cell["candidates"][1:]}),
         "'words' on 'mine/mood' stands twice",
+    ),
+    "a name for its columns": (
+        lambda study, cell: cell.update(columns=["glue/rte accuracy 98.7"]),
+        "columns: in the folder, but not computed here",
+    ),
+    "changes that the fits do not have": (
+        lambda study, cell: cell["fitting"].update(changes={"epochs": 99}),
+        "the study says epochs '99', its fits have ",
     ),
     "a fit three times": (
         lambda study, cell: cell["candidates"][1].update(fits=[cell["selected"]] * 3),

@@ -14,6 +14,7 @@ import pytest
 from shared_folders import SharedFolder
 
 from benchrunner import RequestError
+from benchrunner_share.documents.contents import FORMAT
 from benchrunner_share.verifying import received_folder
 from benchrunner_share.verifying.received_folder import ReceivedFolder
 
@@ -97,7 +98,7 @@ BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
         0, "../../secret"
     ),
     "no format": lambda study: study.pop("format"),
-    "a later format": lambda study: study.update(format=2),
+    "a later format": lambda study: study.update(format=FORMAT + 1),
     "a date that is none": lambda study: study.update(answered="now"),
     "an unknown field": lambda study: study["result"]["cells"][0]["candidates"][0]["recipe"].update(evil=1),
 }

@@ -54,7 +54,6 @@ def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -
         backbone,
         _expect(data["method"], str, "method"),
         decoding.from_json(cells.Fitting, data["fitting"], "fitting", RequestError),
-        tuple(_expect(name, str, "column") for name in data["columns"]),
     )
 
 

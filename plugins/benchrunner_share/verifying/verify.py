@@ -19,6 +19,7 @@ from benchrunner_share.documents.contents import FORMAT, MANIFEST, STUDY, are_se
 from benchrunner_share.documents.samples import Samples
 from benchrunner_share.documents.study_documents import Computation, StudyDocuments, checked_texts
 from benchrunner_share.verifying.comparing import count_figures, value_differences
+from benchrunner_share.verifying.copies import FitPlace, Trace, traced
 from benchrunner_share.verifying.data_checks import OwnData, OwnRunners, own_runners
 from benchrunner_share.verifying.file_checks import check_files
 from benchrunner_share.verifying.findings import Findings
@@ -104,6 +105,8 @@ class VerifiedStudy:
     """The cells that were computed again, with the answers of the selected restarts."""
     computations: Mapping[str, Computation] = field(default_factory=dict)
     """Id of a fit -> how it was computed, as the folder claims."""
+    traces: Mapping[Trace, FitPlace] = field(default_factory=dict)
+    """Answers and seconds of a fit -> the backbone and the fit that have them."""
 
 
 def verify_folder(path: Path, plugins: Plugins, workspace: Workspace) -> Verification:
@@ -156,6 +159,11 @@ def _verified(
     study = _RebuiltStudy(folder, content, data, fits, answers, findings, kept)
     figures = study.compare(StudyDocuments(claims, answers, runners.plugins))
     check_files(folder, content, findings)
+    computations = dict[str, Computation]()
+    for name, fit in fits.items():
+        with findings.faults_differ():
+            computations[name] = answers.computation(fit)
+    traces = traced(folder, content, computations, findings)
     verification = Verification(
         folder.path,
         claims.name,
@@ -171,8 +179,7 @@ def _verified(
     )
     if kept is None:
         return VerifiedStudy(verification, content)
-    computations = {name: answers.computation(fit) for name, fit in fits.items()}
-    return VerifiedStudy(verification, content, tuple(kept), computations)
+    return VerifiedStudy(verification, content, tuple(kept), computations, traces)
 
 
 def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings) -> dict[str, Fit]:
