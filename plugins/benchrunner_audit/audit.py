@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, final
@@ -151,11 +151,11 @@ def _audited(path: Path, question: Question, runner: Runner, seen: _Seen) -> Aud
 def _officially_scored(path: Path, question: Question, runner: Runner, seen: _Seen) -> AuditedFile:
     """Audit a file in the layout of the task's official scorer, which reads it."""
     assert question.task is not None
-    file = AuditedFile(path, flags=seen.contents(path))
     if question.rows is None:
-        return file
+        return AuditedFile(path, flags=seen.contents(path))
     scored = score_file(question.task, path, runner, split=question.split)
-    return replace(file, scores=scored.scores)
+    flags = tuple(map(Flag, predicting.flags_of(scored.answers, None, {}, dict)))
+    return AuditedFile(path, flags=flags or seen.contents(path), scores=scored.scores)
 
 
 def _audited_answers(path: Path, question: Question, seen: _Seen) -> AuditedFile:

@@ -165,7 +165,7 @@ class Stars(Scorer):
         return path.read_bytes().startswith(b"*")
 
     def score(self, path: Path, gold: Rows | None, files: Any) -> Scored:
-        return Scored({"stars": Score(50.0)}, "stars 50")
+        return Scored({"stars": Score(50.0)}, "stars 50", answers=path.read_text().split())
 
 
 def test_files_of_an_official_scorer_are_scored_by_it(shell: Shell) -> None:
@@ -174,3 +174,7 @@ def test_files_of_an_official_scorer_are_scored_by_it(shell: Shell) -> None:
     write("2.txt", ["*"])
     out = shell.done("audit", "given", "--task", "mood", "--data", "data")
     assert "stars" in out and "50.00" in out and f"copy ({Path('given/1.txt')})" in out
+    write("3.txt", ["* *"])
+    assert "1 of 3 files answers alike in every row." in shell.done(
+        "audit", "given", "--task", "mood", "--data", "data"
+    )

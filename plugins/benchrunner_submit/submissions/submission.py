@@ -19,7 +19,7 @@ from benchrunner.results import (
     run_study,
     watched,
 )
-from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.checking import find_faults, find_remarks
 from benchrunner_submit.submission_files.manifests import Manifest
 from benchrunner_submit.submission_files.writing import submission_path, write_with_manifest
 from benchrunner_submit.submissions import gaps
@@ -48,6 +48,8 @@ class Submission:
     """Where each file came from."""
     faults: tuple[str, ...]
     """Result of `find_faults`: empty if the leaderboard would accept the submission."""
+    remarks: tuple[str, ...]
+    """Result of `find_remarks` without faults: what makes the submission doubtful."""
     result: Result | None = None
     """The study whose selected fits answer; None if finished runs or the majority answer."""
 
@@ -59,6 +61,7 @@ class Submission:
             "path": self.path,
             "manifest": self.manifest.content(),
             "faults": self.faults,
+            "remarks": self.remarks,
             "result": None if self.result is None else comparison.as_json(self.result, published),
         }
 
@@ -113,7 +116,8 @@ def write_submission(
     values = {pair: _with_dev(value, scores.get(pair[0], {}), options) for pair, value in given.items()}
     is_official = runner.workspace.settings.official_counts
     manifest, faults = _written_and_checked(part, path, values, settled.left_out, has_official_rows=is_official)
-    return Submission(board, path, manifest, faults, result)
+    remarks = () if faults else tuple(find_remarks(part, path, manifest))
+    return Submission(board, path, manifest, faults, remarks, result)
 
 
 def _with_dev(value: Answers, dev: Mapping[str, float], options: StudyOptions) -> Answers:
