@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from benchrunner import BenchrunnerError, RequestError, Workspace, quoted
 from benchrunner.engine import write_folder_atomically
@@ -54,10 +55,6 @@ class Built:
     refused: tuple[Refused, ...]
     files: int
 
-    def as_json(self) -> dict[str, Any]:
-        """Return what was written as JSON values."""
-        return asdict(self) | {"site": str(self.site)}
-
 
 def build_board(
     results: Path, site: Path, plugins: Plugins, workspace: Workspace, *, wishes: Wishes | None = None
@@ -72,79 +69,55 @@ def build_board(
     private = Private(workspace)
     with own_runners(plugins, workspace, wishes.tasks) as runners:
         folders = list(received(results, runners, private))
-        accepted = [folder for folder in folders if isinstance(folder, Accepted)]
-        refused = [folder for folder in folders if isinstance(folder, Refused)]
-        maker = _SiteMaker(wishes, list(plugins.tasks), private)
+        installed = list(plugins.tasks)
+        if all(isinstance(folder, Refused) for folder in folders):
+            raise RequestError(_nothing_left(results, folders))
         try:
-            return maker.made(site, results, accepted, refused)
+            return _written(site, _board(folders, wishes, installed), private)
         except BenchrunnerError:
             raise
         except Exception:  # whatever a folder causes, it alone is refused
-            at_fault = maker.at_fault(accepted)
-            if not at_fault:
-                raise
-            names = {folder.name for folder in at_fault}
-            accepted = [folder for folder in accepted if folder.name not in names]
-            return maker.made(site, results, accepted, [*refused, *at_fault])
+            folders = list(_sound(folders, wishes, installed, private))
+            return _written(site, _board(folders, wishes, installed), private)
 
 
-@final
-@dataclass(frozen=True)
-class _SiteMaker:
-    """Makes the site of a board from verified folders."""
+def _written(site: Path, board: Board, private: Private) -> Built:
+    """Write the site of a board."""
+    count = 0
 
-    _wishes: Wishes
-    _installed: Sequence[str]
-    """Names of the installed tasks, in their order."""
-    _private: Private
+    def write(part: Path) -> None:
+        nonlocal count
+        for name, text in site_files(board, private):
+            path = part / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8", errors="replace"))
+            count += 1
 
-    def made(self, site: Path, results: Path, accepted: Sequence[Accepted], refused: Sequence[Refused]) -> Built:
-        """Write the site of the accepted folders."""
-        if not accepted:
-            raise RequestError(_nothing_left(results, refused))
-        board = _board(accepted, tuple(refused), self._wishes, self._installed)
-        count = 0
-
-        def write(part: Path) -> None:
-            nonlocal count
-            for name, text in site_files(board, self._private):
-                path = part / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(text.encode("utf-8", errors="replace"))
-                count += 1
-
-        write_folder_atomically(site, write)
-        return Built(site, len(board.entries), len(board.tasks), len(accepted), board.refused, count)
-
-    def at_fault(self, accepted: Sequence[Accepted]) -> list[Refused]:
-        """Refuse each folder whose own board fails, or with which the board of the folders before it fails."""
-        sound = list[Accepted]()
-        refused = list[Refused]()
-        own = replace(self._wishes, tasks=(), splits=(), against=None)
-        for folder in accepted:
-            try:
-                self._try([folder], own)
-                self._try([*sound, folder], self._wishes)
-                sound.append(folder)
-            except Exception as error:
-                refused.append(
-                    Refused(
-                        folder.name, f"no page can be made of it: {quoted(f'{type(error).__name__}: {error}', 200)}."
-                    )
-                )
-        return refused
-
-    def _try(self, folders: Sequence[Accepted], wishes: Wishes) -> None:
-        """Make a board and forget it. Wishes that only more folders fulfil are no fault."""
-        with contextlib.suppress(RequestError):
-            for _ in site_files(_board(folders, (), wishes, self._installed), self._private):
-                pass
+    write_folder_atomically(site, write)
+    return Built(site, len(board.entries), len(board.tasks), len(board.folders), board.refused, count)
 
 
-def _board(
-    accepted: Sequence[Accepted], refused: tuple[Refused, ...], wishes: Wishes, installed: Sequence[str]
-) -> Board:
+def _sound(
+    folders: Iterable[Accepted | Refused], wishes: Wishes, installed: Sequence[str], private: Private
+) -> Iterator[Accepted | Refused]:
+    """Refuse each folder whose own board fails, or with which the board of the folders before it fails."""
+    sound = list[Accepted | Refused]()
+    own = replace(wishes, tasks=(), splits=(), against=None)
+    for folder in folders:
+        try:
+            for together, asked in (([folder], own), ([*sound, folder], wishes)):
+                with contextlib.suppress(RequestError):  # wishes that only more folders fulfil are no fault
+                    deque(site_files(_board(together, asked, installed), private), maxlen=0)
+            sound.append(folder)
+            yield folder
+        except Exception as error:
+            yield Refused(folder.name, f"no page can be made of it: {quoted(f'{type(error).__name__}: {error}', 200)}.")
+
+
+def _board(folders: Iterable[Accepted | Refused], wishes: Wishes, installed: Sequence[str]) -> Board:
     """Join the systems of all folders; those without scores of every task are not ranked."""
+    accepted = [folder for folder in folders if isinstance(folder, Accepted)]
+    refused = tuple(folder for folder in folders if isinstance(folder, Refused))
     entries = entries_of(accepted)
     tasks = tasks_of(entries, wishes.tasks, installed)
     check_splits(tasks, wishes.splits)
@@ -167,8 +140,9 @@ def _board(
     )
 
 
-def _nothing_left(results: Path, refused: Sequence[Refused]) -> str:
+def _nothing_left(results: Path, folders: Sequence[Accepted | Refused]) -> str:
     """Say why there is no board."""
+    refused = [folder for folder in folders if isinstance(folder, Refused)]
     if not refused:
         return f"{results} holds no folders. Put folders there that 'benchrunner share' wrote."
     reasons = "\n".join(f"  - {folder.name}: {folder.reason}" for folder in refused[:10])

@@ -172,20 +172,15 @@ def _cells(entry: Entry, study: Study) -> Iterator[CellResult]:
 
 def _baseline(entries: Sequence[Entry], cells: Sequence[CellResult]) -> Iterator[tuple[Term, Score]]:
     """Yield the scores of the majority answer, which the verification computed from the board's own rows."""
-    known = set[Term]()
     tasks = {cell.cell.task.name for cell in cells}
     for entry in entries:
         for cell in entry.folder.study.content["result"]["cells"]:
             for score in cell["scores"] if cell["task"] in tasks else ():
-                term = Term(cell["task"], score["split"], score["metric"])
-                if term not in known and score["majority"] is not None:
-                    known.add(term)
-                    yield term, Score(score["majority"])
+                if score["majority"] is not None:
+                    yield Term(cell["task"], score["split"], score["metric"]), Score(score["majority"])
         for opened in entry.folder.study.verification.opened:
-            term = Term(opened.task, opened.split, opened.metric)
-            if term not in known and opened.task in tasks and opened.majority is not None:
-                known.add(term)
-                yield term, Score(opened.majority)
+            if opened.task in tasks and opened.majority is not None:
+                yield Term(opened.task, opened.split, opened.metric), Score(opened.majority)
 
 
 def by_rank(result: Result) -> Result:

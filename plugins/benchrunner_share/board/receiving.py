@@ -75,11 +75,11 @@ def received(results: Path, runners: OwnRunners, private: Private) -> Iterator[A
 
 def _with_remark(study: VerifiedStudy, copied: Sequence[str]) -> VerifiedStudy:
     """Return a study with a remark on the folders before it that have fits of equal answers and seconds."""
-    verification = study.verification
-    remarks = list(verification.remarks)
-    for name in dict.fromkeys(copied):
-        remarks.append(f"Fits have the answers and seconds of fits of {name}: they may be copies.")
-    return replace(study, verification=replace(verification, remarks=tuple(remarks)))
+    if not copied:
+        return study
+    remark = f"Fits have the answers and seconds of fits of {', '.join(dict.fromkeys(copied))}: they may be copies."
+    verification = replace(study.verification, remarks=(*study.verification.remarks, remark))
+    return replace(study, verification=verification)
 
 
 def _verified(entry: os.DirEntry[str], runners: OwnRunners, private: Private) -> VerifiedStudy:

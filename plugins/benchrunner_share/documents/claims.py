@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, final
 from urllib.parse import urlsplit
@@ -66,14 +66,9 @@ def _check_url(url: Any) -> None:
         raise RequestError(f"The address {quoted(url)} is not one of the web: it has no host, or blanks or quotes.")
 
 
-def unprintable_texts(value: Any) -> Iterator[str]:
-    """Yield every text of a JSON value, keys included, with line breaks or other characters that do not print."""
+def checked_texts(value: Any) -> None:
+    """Raise a `ValueError` if a text of a JSON value has a line break or a character that does not print."""
     if isinstance(value, str) and not value.isprintable():
-        yield value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from unprintable_texts(name)
-            yield from unprintable_texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from unprintable_texts(inner)
+        raise ValueError(f"the text {ascii(value)[:80]} has line breaks or characters that do not print")
+    for inner in value.items() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+        checked_texts(inner)

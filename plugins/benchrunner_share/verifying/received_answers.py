@@ -10,8 +10,9 @@ from typing import Any, final
 from benchrunner import FitError, Rows, Score, Task, quoted
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Fit, Prediction, Record, predicting
+from benchrunner_share.documents.claims import checked_texts
 from benchrunner_share.documents.contents import STUDY, Figures, are_sealed, fit_name, prediction_name
-from benchrunner_share.documents.study_documents import Computation, checked_texts
+from benchrunner_share.documents.study_documents import Computation
 from benchrunner_share.verifying.answer_files import read_answers
 from benchrunner_share.verifying.data_checks import OwnData
 from benchrunner_share.verifying.rebuilding import checked_id, understood

@@ -114,8 +114,11 @@ def write_submission(
         scores = scores_of_result(result)
     given = answers(part, source, settled.filled, runner)
     values = {pair: _with_dev(value, scores.get(pair[0], {}), options) for pair, value in given.items()}
+    tables = {pair: value.table for pair, value in values.items() if value.table is not None}
     is_official = runner.workspace.settings.official_counts
-    manifest, faults = _written_and_checked(part, path, values, settled.left_out, has_official_rows=is_official)
+    counts = {} if is_official else {file.name: len(values[file.pair].values) for file in part.files}
+    manifest = write_with_manifest(part, values, path, counts=counts, missing=settled.left_out)
+    faults = tuple(find_faults(part, path, manifest=None if is_official else manifest, tables=tables))
     remarks = () if faults else tuple(find_remarks(part, path, manifest))
     return Submission(board, path, manifest, faults, remarks, result)
 
@@ -126,25 +129,6 @@ def _with_dev(value: Answers, dev: Mapping[str, float], options: StudyOptions) -
         return value
     limit_dev = options.limit_dev if value.fit else None
     return replace(value, dev=dev, limit_dev=limit_dev)
-
-
-def _written_and_checked(
-    board: Leaderboard,
-    path: Path,
-    values: Mapping[Pair, Answers],
-    missing: Mapping[str, str],
-    *,
-    has_official_rows: bool,
-) -> tuple[Manifest, tuple[str, ...]]:
-    """Write a submission with its manifest; return the manifest, and the faults that the leaderboard would find."""
-    tables = {pair: value.table for pair, value in values.items() if value.table is not None}
-    counts = {}
-    if not has_official_rows:
-        for item in board.files:
-            counts[item.name] = len(values[item.pair].values)
-    manifest = write_with_manifest(board, values, path, counts=counts, missing=missing)
-    checked_by = None if has_official_rows else manifest
-    return manifest, tuple(find_faults(board, path, manifest=checked_by, tables=tables))
 
 
 def _check_source(
