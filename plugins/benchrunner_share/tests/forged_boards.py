@@ -29,11 +29,9 @@ OF_A_BOARD = 10
 class BoardForger:
     """Builds boards of forged folders beside honest ones: of labels, which a judge knows, and of labels and numbers."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.forger = Forger(forged_folder(home / "made"), home / "received")
-        self.folders: Folders = made_folders(home / "numbers")
-        self.numbers = read(self.folders.results / "folder-1")
+    def __init__(self, home: Path, forger: Forger, folders: Folders) -> None:
+        self.home, self.forger, self.folders = home, forger, folders
+        self.numbers = read(folders.results / "folder-1")
         self.accepted = 0
 
     def try_board(self, start: int) -> list[str]:
@@ -82,7 +80,9 @@ def main(count: int, start: int = 0) -> int:
     began = time.monotonic()
     faults = []
     with tempfile.TemporaryDirectory() as folder:
-        forger = BoardForger(Path(folder))
+        home = Path(folder)
+        labels = Forger(forged_folder(home / "made"), home / "received")
+        forger = BoardForger(home, labels, made_folders(home / "numbers"))
         for first in range(start, start + count, OF_A_BOARD):
             for fault in forger.try_board(first):
                 faults.append(fault)

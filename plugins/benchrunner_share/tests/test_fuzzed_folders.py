@@ -1,6 +1,7 @@
 """Thousands of forged folders: none is accepted that says more than its plan, its claims and its answers do."""
 
 import pytest
+from board_folders import Folders
 from forged_boards import BoardForger
 from forging import Forger, forged_folder
 
@@ -15,8 +16,8 @@ def forger(tmp_path_factory: pytest.TempPathFactory) -> Forger:
 
 
 @pytest.fixture(scope="module")
-def boards(tmp_path_factory: pytest.TempPathFactory) -> BoardForger:
-    return BoardForger(tmp_path_factory.mktemp("boards"))
+def boards(tmp_path_factory: pytest.TempPathFactory, forger: Forger, folders: Folders) -> BoardForger:
+    return BoardForger(tmp_path_factory.mktemp("boards"), forger, folders)
 
 
 def test_the_judge_agrees_with_an_honest_folder(forger: Forger) -> None:
