@@ -229,8 +229,9 @@ class Plugins:
                     staged = stage(plugin, self.hook, kind)
                     for offer in staged.offers:
                         if offer.name in core_names:
-                            clash = f"benchrunner has a {kind.name} '{offer.name}' itself"
-                            raise PluginError(f"{clash}: choose another name")
+                            raise PluginError(
+                                f"benchrunner has a {kind.name} '{offer.name}' itself: choose another name"
+                            )
                     parts.append(staged)
                     for fault in staged.faults:
                         self.fail(plugin.name, fault, where)

@@ -105,8 +105,9 @@ class Staged:
                 self.faults.append(value)
             elif not self.kind.has(value):
                 name = self.kind.home.rpartition(".")[2]
-                advice = f"yield only values of {name}"
-                raise PluginError(f"the hook gave {value_text(value)}, which is not a {name}: {advice}")
+                raise PluginError(
+                    f"the hook gave {value_text(value)}, which is not a {name}: yield only values of {name}"
+                )
             elif self.kind is BACKBONE:
                 self.add_family(value)
             else:
@@ -117,8 +118,10 @@ class Staged:
         kind = self.kind
         name = getattr(value, "name", None)
         if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.strip()) == len(name) <= NAME_LENGTH:
-            needs = "needs a short name without control characters"
-            raise PluginError(f"the {kind.name} {value_text(value)} {needs}, not {value_text(name)}")
+            raise PluginError(
+                f"the {kind.name} {value_text(value)} needs a short name without control characters, not "
+                f"{value_text(name)}"
+            )
         for field_name, field_type in kind.fields.items():
             given = getattr(value, field_name, None)
             if not isinstance(given, field_type):

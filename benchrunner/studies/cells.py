@@ -62,8 +62,12 @@ class Selection:
         return self.metric
 
     def splits_of(self, task: Task) -> tuple[str, ...]:
-        """Name the dev splits of a task that select."""
-        return task.selection_splits if self.split is None else (self.split,)
+        """Name the dev splits of a task that select; raise a `RequestError` for a split that is none of them."""
+        if self.split is None:
+            return task.selection_splits
+        if self.split not in (dev := task.named("dev")):
+            raise RequestError(f"{task.name} cannot select on '{self.split}'; its dev splits are {', '.join(dev)}.")
+        return (self.split,)
 
     def note(self, task: Task) -> str | None:
         """Say what selected, for a task with several dev splits or where the selection is not the default."""

@@ -96,6 +96,8 @@ class Scored:
     """The figures as text for people."""
     notes: tuple[str, ...] = ()
     """Remarks about the file that no figure shows; one sentence each, which names the file."""
+    answers: Sequence[str] = ()
+    """The answers of the file as texts, to flag a file that answers alike everywhere."""
 
 
 class Scorer(ABC):
@@ -178,11 +180,10 @@ class Task:
     """The folds of a task that is cross-validated, which `TASK@5` makes of another task; `load` reads all rows."""
 
     def __post_init__(self) -> None:
-        is_text = isinstance(self.name, str)
-        if not is_text or not self.name or "/" not in self.name or self.name != self.name.lower():
+        if not isinstance(self.name, str) or "/" not in self.name or self.name != self.name.lower():
             raise PluginError(f"A task's name is 'suite/task' in lower case, not '{self.name}'.")
         self._check_types()
-        if [split.role for split in self.splits.values()].count("train") != 1:
+        if len(self.named("train")) != 1:
             raise PluginError(f"{self.name} needs exactly one split of the role 'train'.")
         if not self.metrics:
             raise PluginError(f"{self.name} needs at least one metric.")

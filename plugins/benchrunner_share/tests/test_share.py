@@ -124,10 +124,10 @@ def test_a_folder_has_the_date_of_its_newest_answers(tmp_path: Path) -> None:
     result = study(made, seeds=(0, 1))
     newest = selected_fit(result.cells[0]).id
     for path in made.workspace.runs.glob("*/predictions/*/record.json"):
-        date = 1_800_000_000 if path.parts[-4] == newest else 1_700_000_000
+        date = 1_736_928_000 if path.parts[-4] == newest else 1_700_000_000
         os.utime(path, (date, date))
     share(result, tmp_path / "shared", made)
-    assert json.loads(texts(tmp_path / "shared")["study.json"])["answered"] == "2027-01-15T08:00:00+00:00"
+    assert json.loads(texts(tmp_path / "shared")["study.json"])["answered"] == "2025-01-15T08:00:00+00:00"
 
 
 def test_other_contents_are_replaced_only_by_force(tmp_path: Path) -> None:
