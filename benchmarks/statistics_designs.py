@@ -50,6 +50,8 @@ ONE_SIDED = ((0.03, 0.0), (0.05, 0.0), (0.1, 0.0), (0.06, 0.01), (0.1, 0.05))
 """Shares of rows that only the first fit, and only the second, answers rightly."""
 
 
+SHARE_OF_COLLAPSES = 0.1
+COLLAPSED_RESTARTS = ("3", "5", "10", "20")
 ARMS = ((2, 2), (2, 3), (3, 2), (3, 3), (5, 2), (5, 3))
 """Numbers of pre-trainings of each arm, and of restarts of each pre-training."""
 RESTART_EFFECT = 0.06
@@ -237,7 +239,7 @@ def print_table(title: str, columns: Sequence[str]) -> None:
     print(f"\n{title}\n\n| |", " | ".join(columns), "|\n| --- |", " | ".join("---:" for _ in columns), "|")
 
 
-def print_row(name: str, rates: Iterable[Rate]) -> None:
+def print_row(name: str, rates: Iterable[object]) -> None:
     """Print a row of a table."""
     print(f"| {name} |", " | ".join(map(str, rates)), "|", flush=True)
 
@@ -250,6 +252,40 @@ def print_clustered(title: str, measure: Callable[..., Rate], restarts: int, cou
         for given, what in ((False, "rows"), (True, "clusters")):
             rates = (measure(kind, design, count=count, given=given) for design in designs)
             print_row(f"{kind.metric.name}, {what}", rates)
+
+
+def collapsing(fall: float, restarts: int, count: int) -> tuple[Rate, Rate]:
+    """Count the studies that find a difference of equal expected accuracies, and those in which no fit collapsed.
+
+    One in ten fits of the second system falls by `fall`; the first one errs as much more in every fit.
+    """
+    draws = np.random.default_rng([restarts, round(1000 * fall)])
+    gold = [1] * ROWS
+    found = unseen = unseen_found = 0
+    for _ in range(count):
+        hardness = draws.normal(0, ROW, ROWS)
+        right = []
+        for _ in range(2):
+            rows = hardness + draws.normal(0, BACKBONE, ROWS) + draws.normal(0, NOISE, (restarts, ROWS))
+            right.append(rows > -0.8)
+        is_kept = draws.random((restarts, ROWS)) >= fall / 0.79  # of 79 % right answers
+        has_collapsed = draws.random(restarts) < SHARE_OF_COLLAPSES
+        right[1] = np.where(has_collapsed[:, None], right[1] & is_kept, right[1])
+        right[0] &= draws.random((restarts, ROWS)) >= SHARE_OF_COLLAPSES * fall / 0.79
+        is_found = paired_test("accuracy", gold, *(side.astype(int).tolist() for side in right)).p < LEVEL
+        found += is_found
+        if not has_collapsed.any():
+            unseen += 1
+            unseen_found += is_found
+    return Rate(found, count), Rate(unseen_found, unseen)
+
+
+def print_collapsing(count: int) -> None:
+    """Print how often equal expected scores are reported to differ where fits collapse."""
+    print_table("One fit in ten collapses: differences found (where none collapsed)", COLLAPSED_RESTARTS)
+    for fall in (0.1, 0.21, 0.47):
+        cells = [collapsing(fall, int(restarts), count) for restarts in COLLAPSED_RESTARTS]
+        print_row(f"by {100 * fall:.0f} points", (f"{every} ({unseen})" for every, unseen in cells))
 
 
 def print_choices(count: int) -> None:
@@ -268,7 +304,7 @@ def main() -> None:
     """Print the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=STUDIES, help="simulated studies of each cell")
-    tables = ("clusters", "coverage", "unequal", "margin", "arms", "points")
+    tables = ("clusters", "collapses", "coverage", "unequal", "margin", "arms", "points")
     parser.add_argument("--only", choices=tables, help="only these tables")
     arguments = parser.parse_args()
     count: int = arguments.studies
@@ -277,6 +313,8 @@ def main() -> None:
             print_clustered(f"No difference, {restarts} restart(s), rows in clusters", rejections, restarts, count)
     if arguments.only in (None, "coverage"):
         print_clustered("True scores in the interval over examples, 3 restarts", coverage, 3, count)
+    if arguments.only in (None, "collapses"):
+        print_collapsing(count)
     if arguments.only in (None, "points"):
         print_choices(count)
     if arguments.only in (None, "unequal"):

@@ -27,6 +27,8 @@ SHOWN_ROWS = 5
 DESCRIBED_WIDTH = 1_000
 """The most characters of an error that is described in one line, for example in a record."""
 
+UNPRINTABLE = "its message cannot be printed"
+
 
 class BenchrunnerError(Exception):
     """Base class of all errors that benchrunner raises itself."""
@@ -111,19 +113,26 @@ class Undefined(BenchrunnerError):
     """A metric has no value for some predictions; the message says why and is shown in place of the score."""
 
 
+def message_of(error: object) -> str:
+    """Return the message of an error. An error of a plugin or a library may fail at it."""
+    try:
+        return str(error)
+    except BaseException:
+        return UNPRINTABLE
+
+
 def described(error: BaseException) -> str:
     """Describe any error in one line: its type and its message, escaped and shortened."""
-    text = " ".join(str(error).split())
-    return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__, DESCRIBED_WIDTH)
+    text = " ".join(message_of(error).split())
+    return printable(f"{type(error).__name__}: {text}".removesuffix(": "), DESCRIBED_WIDTH)
 
 
 def first_line(error: BaseException) -> str:
     """Give the first line of an error's message, or the error's type where the message is empty."""
-    return printable((str(error).strip().splitlines() or [type(error).__name__])[0])
+    return printable((message_of(error).strip().splitlines() or [type(error).__name__])[0])
 
 
 def last_line(text: BaseException | str) -> str:
     """Give the last line of a message or traceback that is not empty, without its full stop."""
-    message = str(text) if isinstance(text, BaseException) else text
-    last = (message.strip() or "no reason is given").splitlines()[-1]
+    last = (message_of(text).strip() or "no reason is given").splitlines()[-1]
     return printable(last.strip().rstrip("."))

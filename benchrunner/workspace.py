@@ -29,8 +29,6 @@ class Settings:
     """Note row counts that differ from the official ones. False for generated data, which has no official counts."""
     limit_dev: int | None = None
     """Largest number of rows of each dev split that is read; None reads all."""
-    sample_dev: str = "first"
-    """Which rows of a dev split are read if not all are: see `Recipe.sample`."""
     trusted_code: tuple[str, ...] = ()
     """Code that checkpoints may run: that of these folders, and of OWNER/NAME@COMMIT on the hub."""
     may_run_code: bool = False

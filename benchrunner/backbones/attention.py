@@ -40,15 +40,14 @@ def attend(
         context = batch.kernels.attend(qkv, batch.starts, layer.sides, *batch.drawn(rate, site))
         if context is not None:
             return context.flatten(1)
-    kernel = implementation(
+    return implementation(
         qkv.device,
         qkv.dtype,
         qkv.shape[-1],
         dropping=rate > 0 and batch.dropping,
         learning=qkv.requires_grad and torch.is_grad_enabled(),
         window=window,
-    )
-    return kernel(qkv, batch, layer).flatten(1)
+    )(qkv, batch, layer).flatten(1)
 
 
 def implementation(
@@ -63,10 +62,16 @@ def implementation(
     """Choose the kernel: a fused one on a GPU, `explicit` for dropout and for gradients on a CPU, else `grouped`.
 
     Flash attention needs half precision and compute capability 8.0. The memory-efficient kernel computes fp32 and fp16
-    on any GPU, without a window. If neither of them can be used, a GPU uses `explicit` or `grouped`, too.
+    on any GPU, without a window. Both have heads of at most 256 numbers, in multiples of 16 bytes. On GPUs of
+    capability 8.6 and 8.9, flash attention has no gradient with dropout for heads of more than 192 numbers. If neither
+    of them can be used, a GPU uses `explicit` or `grouped`, too.
     """
-    if fused := _fused(device, dtype, size, window):
-        return fused
+    version = capability(device)
+    if version is not None and size <= 256 and size * dtype.itemsize % 16 == 0:
+        if dtype in (torch.float16, torch.bfloat16) and version >= (8, 0) and size <= 192:
+            return flash
+        if dtype in (torch.float16, torch.float32) and window is None:
+            return efficient
     return explicit if dropping or (learning and device.type == "cpu") else grouped
 
 
@@ -78,26 +83,6 @@ def capability(device: torch.device) -> tuple[int, int] | None:
     if device.type == "cuda" and torch.version.hip is None:
         return torch.cuda.get_device_capability(device)
     return (8, 0) if device.type == "meta" else None
-
-
-def _fused(
-    device: torch.device,
-    dtype: torch.dtype,
-    size: int,
-    window: int | None,
-) -> Kernel | None:
-    """Choose the fused kernel for a device, or None. Heads have at most 256 numbers, in multiples of 16 bytes.
-
-    On GPUs of capability 8.6 and 8.9, flash attention has no gradient with dropout for heads of more than 192 numbers.
-    """
-    version = capability(device)
-    if version is None or size > 256 or size * dtype.itemsize % 16:
-        return None
-    if dtype in (torch.float16, torch.bfloat16) and version >= (8, 0) and size <= 192:
-        return flash
-    if dtype in (torch.float16, torch.float32) and window is None:
-        return efficient
-    return None
 
 
 def grouped(qkv: Tensor, batch: FlatBatch, layer: AttentionLayer) -> Tensor:
@@ -138,8 +123,7 @@ def _gathered(x: Tensor, rows: PaddedRows, kind: torch.dtype) -> Tensor:
         tokens = x.index_select(0, rows.sources % len(x))
     by_row = tokens.view(rows.count, rows.length, *x.shape[1:])
     states = by_row.permute(2, 0, 3, 1, 4)  # (k, count, heads, length, size)
-    gathered = torch.empty(states.shape, dtype=kind, device=x.device)
-    return gathered.copy_(states).flatten(1, 2)
+    return torch.empty(states.shape, dtype=kind, device=x.device).copy_(states).flatten(1, 2)
 
 
 def _scatter(values: Tensor, rows: PaddedRows, target: Tensor) -> None:
@@ -151,8 +135,7 @@ def _scatter(values: Tensor, rows: PaddedRows, target: Tensor) -> None:
     if not rows.padded:
         part.view(states.shape).copy_(states)
         return
-    padded = torch.empty(states.shape, dtype=target.dtype, device=target.device)
-    padded.copy_(states)
+    padded = torch.empty(states.shape, dtype=target.dtype, device=target.device).copy_(states)
     torch.index_select(padded.flatten(0, 1), 0, rows.places, out=part)
 
 
@@ -165,9 +148,7 @@ def _hidden(length: int, layer: AttentionLayer, device: torch.device) -> Tensor:
     """Mask of the tokens that each token must not see: bool (length, length)."""
     before, after = [length if side == -1 else side for side in layer.sides]
     everything = torch.ones(length, length, dtype=torch.bool, device=device)
-    later = everything.triu(after + 1)
-    earlier = everything.tril(-before - 1)
-    return later | earlier
+    return everything.triu(after + 1) | everything.tril(-before - 1)
 
 
 class _Explicit(torch.autograd.Function):
@@ -201,17 +182,14 @@ class _Explicit(torch.autograd.Function):
             query, key, value = flat  # each (count * heads, length, size)
             scores = torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=ctx.scale)
             if rows.bias is not None:
-                by_row = scores.view(rows.count, heads, rows.length, rows.length)
-                by_row.add_(rows.bias)
+                scores.view(rows.count, heads, rows.length, rows.length).add_(rows.bias)
             if layer.direction != "both" or _is_narrow(layer, rows.length):
-                hidden = _hidden(rows.length, layer, qkv.device)
-                scores.masked_fill_(hidden, -torch.inf)
+                scores.masked_fill_(_hidden(rows.length, layer, qkv.device), -torch.inf)
             probabilities = torch.softmax(scores, -1)
             dropped = probabilities
             if dropping:
                 dropped = drawn[number].view_as(probabilities).mul_(probabilities)
-            context = torch.bmm(dropped, value)
-            _scatter(context[None], rows, output)
+            _scatter(torch.bmm(dropped, value)[None], rows, output)
             kept += [flat, probabilities, dropped]
         ctx.save_for_backward(*kept)
         if dropping:  # the output is smaller than the probabilities, so it is scaled in their place

@@ -149,8 +149,7 @@ class Encoder(nn.Module, ABC):
 
         Of a pair that is too long, the longer text is cut first. The default makes sequences of `pieces` and `frame`.
         """
-        seconds = None if second is None else self.pieces(second)
-        return self.frame.fitted(self.pieces(first), seconds, max_length)
+        return self.frame.fitted(self.pieces(first), None if second is None else self.pieces(second), max_length)
 
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Tokenize whole texts, however long, without special tokens; pieces know their characters in the text."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from benchrunner.errors import Diverged
+from benchrunner.io.file_faults import first_names
 
 if TYPE_CHECKING:
     import numpy as np
     import torch
-
-_SHOWN = 3
-"""Number of weights that an error names."""
 
 
 def not_finite(tensors: Iterable[tuple[str, torch.Tensor]]) -> list[str]:
@@ -26,18 +23,16 @@ def not_finite(tensors: Iterable[tuple[str, torch.Tensor]]) -> list[str]:
     # A sum with a NaN or an infinity is not finite either, and is nine times as fast as looking at each value. A sum
     # of large finite values may overflow, so a suspicious tensor is looked at value by value.
     sums = torch.stack([tensor.sum().float() for _, tensor in named])
-    bad = []
-    for (name, tensor), has_finite_sum in zip(named, sums.isfinite().tolist(), strict=True):
-        if not has_finite_sum and not tensor.isfinite().all():
-            bad.append(name)
-    return bad
+    are_finite = sums.isfinite().tolist()
+    return [
+        name for (name, tensor), ok in zip(named, are_finite, strict=True) if not ok and not tensor.isfinite().all()
+    ]
 
 
 def check_weights(tensors: Iterable[tuple[str, torch.Tensor]], owner: str) -> None:
     """Raise `Diverged` if a weight is not finite. `owner` says whose weights these are, for the message."""
     if names := not_finite(tensors):
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        raise Diverged(f"{owner} hold values that are not finite numbers: {', '.join(islice(names, _SHOWN))}{more}")
+        raise Diverged(f"{owner} hold values that are not finite numbers: {first_names(names)}")
 
 
 def check_outputs(outputs: np.ndarray, origin: str) -> None:
@@ -51,5 +46,7 @@ def check_outputs(outputs: np.ndarray, origin: str) -> None:
         return
     bad = ~(outputs < np.inf)  # a NaN is not smaller than any number
     if bad.any():
-        count = int(bad.reshape(len(outputs), -1).any(axis=1).sum())
-        raise Diverged(f"{count:,} of {len(outputs):,} outputs for {origin} are not finite numbers")
+        raise Diverged(
+            f"{bad.reshape(len(outputs), -1).any(axis=1).sum():,} of {len(outputs):,} outputs for {origin} are not "
+            "finite numbers"
+        )

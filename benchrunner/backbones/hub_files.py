@@ -12,8 +12,12 @@ from pathlib import Path
 from benchrunner.errors import CheckpointError, UnknownName, first_line
 from benchrunner.io.hub_access import cache_only
 from benchrunner.io.json_files import read_json_object
+from benchrunner.process.platform_facts import memory_size
 from benchrunner.workspace import Workspace
 
+_TEXTS = (".jinja", ".json", ".model", ".py", ".tiktoken", ".txt", ".vocab")
+_LARGEST_TEXT = 1 << 28
+"""Bytes; the largest published tokenizers have some ten million. Other files may be as large as the memory."""
 _SHARDS = ".index.json"
 """End of the name of a file that says which tensor is in which of several files of weights."""
 
@@ -96,8 +100,9 @@ def _no_revision(repository: str, revision: str, *, only_local: bool) -> Checkpo
         with contextlib.suppress(Exception):  # the hub may refuse to list them, for reasons of many kinds
             listed = HfApi().list_repo_refs(repository)
             known = [ref.name for ref in listed.branches + listed.tags]
-    advice = f"See {constants.ENDPOINT}/{repository}."
-    return CheckpointError(str(UnknownName("revision", revision, known, advice, where=where)))
+    return CheckpointError(
+        str(UnknownName("revision", revision, known, f"See {constants.ENDPOINT}/{repository}.", where=where))
+    )
 
 
 def download_checkpoint(
@@ -124,6 +129,20 @@ def download_checkpoint(
     for name in shard_files(path):
         download_hub_file(repository, name, workspace, commit)
     return folder
+
+
+def check_folder(folder: Path) -> None:
+    """Raise a `CheckpointError` if a file in a checkpoint's folder cannot be read whole, before any is opened.
+
+    A pipe may never end. A file with holes takes no room on the disk, and all of its size in memory.
+    """
+    for path in sorted(folder.iterdir()):
+        limit = _LARGEST_TEXT if path.suffix in _TEXTS else memory_size()
+        if path.exists() and not path.is_dir() and not (path.is_file() and path.stat().st_size <= limit):
+            raise CheckpointError(
+                f"{path}: not a regular file of at most {limit:,} bytes, the most that is read of such a file. Get it "
+                "again from its source, or move it out of the folder."
+            )
 
 
 def shard_files(index: Path) -> list[str]:

@@ -36,30 +36,23 @@ def read_one_way(
     last = lengths - 1
     steps = np.minimum(steps, last)
     places = starts + (last - steps if backward else steps)
-    arrays = {
-        "read": places.ravel(),
-        "present": np.flatnonzero(present),
-        "written": places[present],
-    }
-    indices = on_device(arrays, states.device)
+    indices = on_device(
+        {"read": places.ravel(), "present": np.flatnonzero(present), "written": places[present]}, states.device
+    )
     # Not every device has an LSTM in half precision.
     with torch.autocast(states.device.type, enabled=False), _without_onednn(lstm.proj_size):
         inputs = states.float().index_select(0, indices["read"])
         read, _ = lstm(inputs.view(*places.shape, -1))
         outputs: Tensor = read.flatten(0, 1).index_select(0, indices["present"])
-    result = outputs.new_zeros(len(states), outputs.shape[1])
-    return result.index_copy(0, indices["written"], outputs)
+    return outputs.new_zeros(len(states), outputs.shape[1]).index_copy(0, indices["written"], outputs)
 
 
 @contextlib.contextmanager
 def _without_onednn(projection: int) -> Iterator[None]:
     """Switch oneDNN off for a layer with a projection, which it cannot compute: torch would warn and do the same."""
-    if not projection:
-        yield
-        return
     switch: Any = torch.backends.mkldnn
     before = switch.enabled
-    switch.enabled = False
+    switch.enabled = before and not projection
     try:
         yield
     finally:

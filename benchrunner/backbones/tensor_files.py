@@ -40,22 +40,31 @@ def read_shapes(path: Path) -> dict[str, Tensor]:
 def _read(path: Path, device: str) -> dict[str, Tensor]:
     try:
         if not path.is_file():
-            raise ValueError("there is no such file" if not path.exists() else "it is not a regular file")
+            raise ValueError("it is not a regular file")
         return _safetensors(path, device) if path.suffix == ".safetensors" else _pickle(path, device)
     except Exception as error:  # both loaders raise many kinds of errors for a damaged or foreign file
         raise CheckpointError(f"{path}: the weights cannot be read: {first_line(error)}") from None
 
 
-def _safetensors(path: Path, device: str) -> dict[str, Tensor]:
-    import torch
-    from safetensors import safe_open
-    from safetensors.torch import load_file
+def check_header(path: Path) -> None:
+    """Raise a `CheckpointError` if the header of a safetensors file contradicts its size, before it is read whole."""
+    if path.suffix == ".safetensors":
+        _read(path, "header")
 
-    if device != "meta":
-        return load_file(path)
-    kinds = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
-    shapes = {}
-    with safe_open(path, framework="pt") as content:
+
+def _safetensors(path: Path, device: str) -> dict[str, Tensor]:
+    from safetensors import safe_open
+
+    shapes: dict[str, Tensor] = {}
+    with safe_open(path, framework="np") as content:
+        if device == "header":
+            return shapes
+        import torch
+        from safetensors.torch import load_file
+
+        if device != "meta":
+            return load_file(path)
+        kinds = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
         for name in content.keys():  # noqa: SIM118
             part = content.get_slice(name)
             kind = kinds.get(part.get_dtype(), torch.uint8)
@@ -84,8 +93,10 @@ def check_types(origin: Path, tensors: Mapping[str, Tensor]) -> None:
     import torch
 
     floats = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
-    faults = [f"{name} ({_type(tensor)})" for name, tensor in tensors.items() if tensor.dtype not in floats]
-    refuse(f"{origin} holds weights that are not floating-point numbers of 16, 32 or 64 bits", faults)
+    refuse(
+        f"{origin} holds weights that are not floating-point numbers of 16, 32 or 64 bits",
+        (f"{name} ({_type(tensor)})" for name, tensor in tensors.items() if tensor.dtype not in floats),
+    )
 
 
 def _type(tensor: Tensor) -> str:

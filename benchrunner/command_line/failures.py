@@ -10,8 +10,7 @@ from typing import Any
 from benchrunner.command_line.output import DONE, FAILED
 from benchrunner.console.printing import print_note, value_text
 from benchrunner.errors import PluginError
-from benchrunner.plugin_code import passes, reason
-from benchrunner.plugins.distributions import Plugin, top_package
+from benchrunner.plugin_code import foreign_places, passes, reason
 from benchrunner.plugins.registry import Plugins
 
 TRACEBACK = "BENCHRUNNER_TRACEBACK"
@@ -80,8 +79,8 @@ def _is_of_command(error: BaseException, arguments: argparse.Namespace) -> bool:
     """
     plugins = arguments.plugins
     owner = arguments.plugin_of_command
-    culprit = _culprit(error, plugins)
-    return owner != plugins.core.name and (culprit is None or culprit.name == owner)
+    name = _culprit(error, plugins)
+    return owner != plugins.core.name and name in ("", owner)
 
 
 def _name(arguments: argparse.Namespace) -> str:
@@ -90,21 +89,18 @@ def _name(arguments: argparse.Namespace) -> str:
 
 def _explained(error: BaseException, plugins: Plugins) -> str:
     """Name the plugin whose code raised an error that nothing expected, or benchrunner."""
-    plugin = _culprit(error, plugins)
-    if plugin is not None:
-        return f"The plugin '{plugin.name}' failed: {reason(error)}."
-    return f"An unexpected error, a fault of benchrunner or of a plugin: {reason(error)}. {TRACEBACK}=1 shows where."
+    text = plugins.explained(error)
+    if _culprit(error, plugins):
+        return f"{text}."
+    return f"An unexpected error, a fault of benchrunner or of a plugin: {text}. {TRACEBACK}=1 shows where."
 
 
-def _culprit(error: BaseException, plugins: Plugins) -> Plugin | None:
-    """Return the plugin whose code is the innermost among that which an error went through; None if there is none."""
-    culprit = None
-    trace = error.__traceback__
-    while trace is not None:
-        package = top_package(str(trace.tb_frame.f_globals.get("__name__")))
-        culprit = plugins.packages.get(package, culprit)
-        trace = trace.tb_next
-    return culprit
+def _culprit(error: BaseException, plugins: Plugins) -> str:
+    """Return the name of the plugin whose code is the innermost that an error went through; empty if there is none."""
+    for package, _, _ in reversed(foreign_places(error)):
+        if package in plugins.packages:
+            return plugins.packages[package].name
+    return ""
 
 
 def print_traceback(error: BaseException) -> None:

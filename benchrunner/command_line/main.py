@@ -84,7 +84,12 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
     if not words:
         command_line.print_help()
         return DONE
-    arguments = parsed(command_line, words, plugins)
+    try:
+        arguments = parsed(command_line, words, plugins)
+    except SystemExit:  # a command that is not known may be of a plugin that is set aside
+        for part in plugins.known_set_aside:
+            _print_set_aside(part)
+        raise
     if arguments.parse_only:
         return DONE
     arguments.words = list(words)

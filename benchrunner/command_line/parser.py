@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn, final
 
 from benchrunner.console.printing import printable
-from benchrunner.plugin_code import PluginCode
+from benchrunner.plugin_code import guarded
 from benchrunner.plugins.entry_points import note_on_choice
 
 CLOSE = 0.7
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
             return
         name = self.module
         self.module = ""
-        with PluginCode(f"The module {name} of '{self.prog}'"):
+        with guarded(f"The module {name} of '{self.prog}'"):
             module = import_module(name)
             self.set_defaults(run=module.run, estimate=getattr(module, "estimate", None))
             module.add_options(self)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchrunner.command_line.parser import Parser
 from benchrunner.console.printing import value_text
-from benchrunner.errors import BenchrunnerError, PluginError
+from benchrunner.errors import PluginError
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
 
@@ -18,25 +18,22 @@ def add_commands(commands: argparse._SubParsersAction[Any], plugins: Plugins, *,
     """Add the commands of all plugins; commands of a plugin that fails are left out, and `doctor` says why."""
     with Loading() as loading:
         for hook in plugins.hook.register_commands.get_hookimpls():
-            try:
-                with loading.plugin(hook.plugin_name):
-                    own = Parser(prog=prog).add_subparsers(prog=prog)  # others' are out of the plugin's reach
-                    hook.function(*([own] if hook.argnames else []))
-                    for name, parser in own.choices.items():
-                        _check(name, parser, commands.choices)
-                    summaries = [_checked_summary(action) for action in own._choices_actions]
-            except BenchrunnerError as error:
-                plugins.fail(hook.plugin_name, error, "register_commands: ")
-                continue
-            for name, parser in own.choices.items():
-                parser.set_defaults(plugin_of_command=hook.plugin_name, name_of_command=name)
-                parser.set_defaults(plugins=plugins, commands=commands.choices)
-                commands.choices[name] = parser
-            commands._choices_actions += summaries
+            owner, where = hook.plugin_name, "register_commands: "
+            with plugins.setting_aside(owner, where), loading.plugin(owner):
+                own = Parser(prog=prog).add_subparsers(prog=prog)  # others' are out of the plugin's reach
+                hook.function(*([own] if hook.argnames else []))
+                for name, parser in own.choices.items():
+                    with plugins.setting_aside(owner, where):
+                        summary = [action for action in own._choices_actions if action.dest == name]
+                        _check(name, parser, commands.choices, summary)
+                        parser.set_defaults(plugin_of_command=owner, name_of_command=name)
+                        parser.set_defaults(plugins=plugins, commands=commands.choices)
+                        commands.choices[name] = parser
+                        commands._choices_actions += summary
 
 
-def _check(name: Any, parser: Any, known: Mapping[str, Any]) -> None:
-    """Raise a `PluginError` if a command cannot be used."""
+def _check(name: Any, parser: Any, known: Mapping[str, Any], summary: Sequence[argparse.Action]) -> None:
+    """Raise a `PluginError` if a command cannot be used; `summary` has its line of `--help`, if there is one."""
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
         raise PluginError(f"{value_text(name)} is not a name of a command: it must be of letters, digits and hyphens")
     if name in known:
@@ -50,10 +47,6 @@ def _check(name: Any, parser: Any, known: Mapping[str, Any]) -> None:
         value = parser.get_default(default)
         if value is not None and not callable(value):
             raise PluginError(f"the command '{name}' has {value_text(value)} as its {default}, not a function")
-
-
-def _checked_summary(action: argparse.Action) -> argparse.Action:
-    """Return the line of `--help` about a command; raise a `PluginError` if its text is none."""
-    if action.help is not None and not isinstance(action.help, str):
-        raise PluginError(f"the command '{action.dest}' has {value_text(action.help)} as its help, not a text")
-    return action
+    for action in summary:
+        if not isinstance(action.help, str | None):
+            raise PluginError(f"the command '{name}' has {value_text(action.help)} as its help, not a text")

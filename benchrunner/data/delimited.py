@@ -72,19 +72,18 @@ class _Records:
         self.notes = list[str]()
         text = self._text()
         self._records = self._csv(text) if source.quoted else self._lines(text)
-        self.names = self._header()
+        self.names = source.names or tuple(next(self._records)[1])
         self.positions = {name: self._position(column) for name, column in source.columns.items()}
         self.counter = None if source.counted is None else self._position(source.counted)
 
     def _text(self) -> str:
         text = read_text(self.path, encoding=self.source.encoding)
         if not text.strip():
-            wanted = "rows were" if self.source.names else "a header line was"
-            raise DataError(f"{self.path}:1: the file is empty; {wanted} expected.")
+            raise DataError(
+                f"{self.path}:1: the file is empty; "
+                f"{'rows were' if self.source.names else 'a header line was'} expected."
+            )
         return text
-
-    def _header(self) -> tuple[str, ...]:
-        return self.source.names or tuple(next(self._records)[1])
 
     def _position(self, column: str) -> int:
         if column not in self.names:
@@ -110,20 +109,20 @@ class _Records:
         if pieces:
             raise self._ragged(*pieces[0])
         if broken:
-            lines = ", ".join(str(line) for line in broken)
             self.notes.append(
-                f"dropped {len(broken)} broken record(s), as the official file is known to hold (line {lines})"
+                f"dropped {len(broken)} broken record(s), as the official file is known to hold "
+                f"(line {', '.join(map(str, broken))})"
             )
 
     def _ragged(self, line: int, fields: list[str]) -> DataError:
-        count = "an empty line" if fields == [""] else str(len(fields))
-        return DataError(f"{self.path}:{line}: expected {len(self.names)} columns, found {count}.")
+        return DataError(
+            f"{self.path}:{line}: expected {len(self.names)} columns, "
+            f"found {'an empty line' if fields == [''] else len(fields)}."
+        )
 
     def _lines(self, text: str) -> Iterator[tuple[int, list[str]]]:
-        separator = self.source.separator
-        lines = text.removesuffix("\n").split("\n")
-        for number, line in enumerate(lines, start=1):
-            yield number, line.removesuffix("\r").split(separator)
+        for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+            yield number, line.removesuffix("\r").split(self.source.separator)
 
     def _csv(self, text: str) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.source.separator, strict=True)
@@ -133,8 +132,10 @@ class _Records:
                 fields = next(reader, None)
             except csv.Error as error:
                 if "field limit" in str(error):  # usually an unclosed quote: the field is then the rest of the file
-                    limit = f"{csv.field_size_limit():,} characters"
-                    raise DataError(f"{self.path}:{line}: a field of over {limit}; is a quote left open?") from None
+                    raise DataError(
+                        f"{self.path}:{line}: a field of over {csv.field_size_limit():,} characters; is a quote left "
+                        "open?"
+                    ) from None
                 raise DataError(f"{self.path}:{line}: not valid CSV: {error}.") from None
             if fields is None:
                 return

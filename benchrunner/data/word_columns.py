@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from benchrunner.data.iob_tags import as_iob2, first_evidence
 from benchrunner.data.rows import Rows, arrow_array, arrow_table
@@ -74,10 +74,8 @@ class WordColumns(FileSource):
             raise PluginError("WordColumns needs one column or more, and an encoding.")
         for encoding in self._encodings:
             check_encoding(encoding)
-        try:
-            re.compile(self.ignored)
-        except re.error as error:
-            raise PluginError(f"ignored is no regular expression: {quoted(self.ignored)}: {error}.") from None
+        if self.ignored:
+            self._ignores([""])
 
     def unlabelled(self, label_columns: Collection[str]) -> Self:
         return replace(super().unlabelled(label_columns), one_document=bool(self.border))
@@ -139,14 +137,15 @@ class WordColumns(FileSource):
 
     def _lines(self, path: Path) -> Iterator[Word]:
         """Yield every line that is not ignored; a blank line has no fields."""
-        ignored = re.compile(self.ignored) if self.ignored else None
         text, encoding = self._text(path)
         is_utf8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
         control = _CONTROL_IN_UTF8 if is_utf8 else _CONTROL
-        for number, line in enumerate(text.split("\n"), start=1):
-            stripped = line.strip(" \t\r") if self.separator is None else line.rstrip("\r")
-            if ignored is not None and ignored.match(stripped):
+        lines = text.split("\n")
+        ignored = self._ignores(lines) if self.ignored else [False] * len(lines)
+        for number, line in enumerate(lines, start=1):
+            if ignored[number - 1]:
                 continue
+            stripped = line.strip(" \t\r") if self.separator is None else line.rstrip("\r")
             if character := control.search(line):
                 raise DataError(
                     f"{path}:{number}: the control character {character[0]!r}, which no word has; remove it from the "
@@ -162,6 +161,17 @@ class WordColumns(FileSource):
                 yield number, _GAP.split(stripped)
             else:
                 yield number, stripped.split(self.separator)
+
+    def _ignores(self, lines: Sequence[str]) -> Any:
+        """Return whether each line is ignored; the time grows with the lines alone, whatever the pattern."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            pattern = rf"^[ \t]*({self.ignored})" if self.separator is None else f"^({self.ignored})"
+            return pc.match_substring_regex(pa.array([line.rstrip(" \t\r") for line in lines]), pattern).to_pylist()
+        except pa.ArrowInvalid as error:
+            raise PluginError(f"ignored is no regular expression: {quoted(self.ignored)}: {error}.") from None
 
     def _text(self, path: Path) -> tuple[str, str]:
         """Return the text of a file and its encoding."""
@@ -211,8 +221,10 @@ class WordColumns(FileSource):
                 line, _ = sentences[row][at]
                 lines.append(line)
                 evidence.append(f"{tags[row][at]} begins a phrase on line {line}, as in {scheme}")
-            both = "; ".join(evidence)
-            raise DataError(f"{path}:{max(lines)}: two tag schemes in one file: {both}. Write all tags in one scheme.")
+            raise DataError(
+                f"{path}:{max(lines)}: two tag schemes in one file: {'; '.join(evidence)}. Write all tags in one "
+                "scheme."
+            )
         return _NOTES[tuple(sorted(places))]
 
 

@@ -67,7 +67,7 @@ class Computing(Declared):
             return
         present, what = 1, f"device of the kind {self.device}"
         if self.device == "cpu":
-            present, what = available_cores(), "cores"
+            present, what = available_cores(), "core(s) for this process, whose number OMP_NUM_THREADS may set"
         elif self.device.startswith("cuda"):
             present, what = _gpus_from(self.device), f"GPU(s) from {self.device} on"
         if jobs * self.devices > present:

@@ -118,16 +118,16 @@ class Watch:
         if self._bar is None and self._notebook_bar is None and not is_due:
             return
         text, seconds, share = printable(text, EVENT_WIDTH), self._left.seconds, self._left.share
-        is_known = seconds is not None and (round(seconds) > 0 or share == 1)
-        left = f"about {_duration(seconds)} left" if seconds is not None and is_known else ""
+        comma = "  "
+        if seconds is not None and (round(seconds) > 0 or share == 1):
+            text, comma = f"about {_duration(seconds)} left  {text}", ", "
         if self._bar is not None and self._row is not None:
-            words = f"{left}  {text}" if left else text
-            self._bar.update(self._row, completed=share, description=words)
+            self._bar.update(self._row, completed=share, description=text)
         elif self._notebook_bar is not None:
-            self._notebook_bar.update(share, f"{left}  {text}" if left else text)
+            self._notebook_bar.update(share, text)
         else:
             self._last_line = time.monotonic()
-            print_note(f"{share:4.0%}{', ' if left else ''}{left}  {text}")
+            print_note(f"{share:4.0%}{comma}{text}")
 
 
 @contextlib.contextmanager
@@ -148,7 +148,9 @@ def watched(
 
 
 def silent(fit: Fit, event: Event) -> None:
-    """Ignore an event: the default `report` of a runner."""
+    """Say only that a fit waits for another process: the default `report` of a runner."""
+    if event.kind == "waiting":
+        print_note(f"benchrunner: {event.text}")
 
 
 def _cell(fit: Fit) -> tuple[str, ...]:

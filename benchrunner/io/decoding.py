@@ -14,7 +14,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, final
@@ -75,8 +75,8 @@ class Table:
         self._data, self._decoder = _mapping(data), decoder
         self._known = set[str]()
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._data
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
 
     def value(self, key: str, kind: Any) -> Any:
         """Read the value of a key as a type."""

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchrunner.errors import DataError, PluginError, RequestError
+from benchrunner.errors import DataError, PluginError, RequestError, message_of
 from benchrunner.io.file_faults import quoted
 from benchrunner.io.json_form import as_json
 from benchrunner.io.output_places import followed
@@ -36,7 +36,7 @@ def is_disk_full(error: BaseException) -> bool:
     """Return whether an error says that a file system has no space left; other libraries have errors of their own."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return True
-    return "No space left on device" in str(error)
+    return "No space left on device" in message_of(error)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -173,7 +173,7 @@ def _text_bytes(path: Path) -> bytes | bytearray:
 
 def decode_text(content: bytes | bytearray, path: Path | str, advice: str, *, encoding: str = "utf-8") -> str:
     """Decode a text without its byte order mark; raise a `DataError` that names the path and the line."""
-    is_utf8 = encoding == "utf-8" or codecs.lookup(encoding).name == "utf-8"
+    is_utf8 = codecs.lookup(encoding).name == "utf-8"
     try:
         text = content.decode().removeprefix("\ufeff") if is_utf8 else content.decode(encoding)
     except UnicodeDecodeError as error:

@@ -62,9 +62,8 @@ class ExpectedRows:
     def check_count(self, count: int, unit: str, faults: Faults) -> None:
         """Add a fault if the count is not the expected one."""
         if count != self.count:
-            units = unit if count == 1 else f"{unit}s"
             hint = f" ({self.other_counts[count]})" if count in self.other_counts else ""
-            faults.say(f"{count:,} {units}{hint}, expected {self.count:,}")
+            faults.say(f"{count:,} {unit}{'s' * (count != 1)}{hint}, expected {self.count:,}")
 
     def check_ids(self, file_ids: Collection[object], columns: Sequence[str], faults: Faults) -> None:
         """Add a fault for ids of the rows that the file lacks, and for ids that no row has.
@@ -123,9 +122,9 @@ class FileKind(ABC):
         """Columns of the rows that the file holds, such as ids. Writing needs them; checking compares with them."""
         return ()
 
-    def same_answer(self, content: bytes) -> str | None:
-        """Return the answer that every row of a file without faults has; None if rows differ or it cannot be told."""
-        return None
+    def answer_texts(self, content: bytes) -> Sequence[str]:
+        """List the answers of a file without faults, to flag a file that answers alike everywhere; empty by default."""
+        return ()
 
     @property
     def labels_by_text(self) -> Mapping[str, str]:

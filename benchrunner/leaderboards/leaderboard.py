@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.io.json_form import key_of
-from benchrunner.leaderboards.file_kind import Answers, FileKind
+from benchrunner.leaderboards.file_kind import FileKind
 from benchrunner.leaderboards.published import (
     PublishedColumn,
     PublishedFigure,
@@ -65,37 +65,16 @@ class BoardFile:
             return None
         return table if columns.issubset(table.column_names) else None
 
-    def content(self, answers: Answers, rows: int) -> bytes:
-        """Write the file with the answers to so many rows, and check it; a `RequestError` if answers are wrong."""
-        answers = self._held_answers(answers)
-        if len(answers.values) != rows:
-            count = f"{len(answers.values):,} answers to {self.task}, split {self.split}"
-            raise RequestError(f"{self.name}: {count}; expected {rows:,}.")
-        table = self.rows_to_compare(answers.table)
-        if self.kind.row_columns and (table is None or table.num_rows != rows):
-            columns = ", ".join(self.kind.row_columns)
-            raise RequestError(
-                f"{self.name} holds columns of the rows of {self.task}, split {self.split}: give {rows:,} rows with "
-                f"{columns} as the table of the answers. A task keeps columns that `Task.columns`, in a task file "
-                "`keep`, names."
-            )
-        content = self.kind.write(self.name, answers)
-        faults = self.kind.check(self.name, content, rows, table=table)
-        if faults:  # an upload must not be wasted on a kind of file that writes what its own check refuses
-            raise PluginError(f"{self.name} was written and does not pass its own check: {faults[0]}")
-        return content
-
-    def _held_answers(self, answers: Answers) -> Answers:
-        """Replace the values by the extra figure that the file holds, if it holds one."""
-        if not self.extra_figure:
-            return answers
-        if self.extra_figure not in answers.extra_figures:
-            known = ", ".join(answers.extra_figures) or "none"
-            raise RequestError(
-                f"{self.name}: needs the extra figure '{self.extra_figure}'; the extra figures of {self.task} are "
-                f"{known}."
-            )
-        return replace(answers, values=answers.extra_figures[self.extra_figure])
+    def check_task(self, place: str, task: Task) -> None:
+        """Raise a `PluginError` if the file's task lacks its split, or has other labels than the file."""
+        check_known(f"{place}.split", f"split of {task.name}", self.split, task.splits)
+        own = set(map(str, self.kind.labels_by_text.values()))
+        labels = set(map(str, getattr(task.problem, "labels", ())))
+        if own and labels and not self.extra_figure:
+            for label in sorted(own):
+                check_known(f"{place}.labels", f"label of {task.name}", label, labels)
+            for label in sorted(labels - own):
+                raise PluginError(f"{place}.labels: give a text for the label '{label}' of {task.name}.")
 
 
 @final
@@ -135,24 +114,26 @@ class Leaderboard:
             raise PluginError(f"{self.name}: several files have the same name: {', '.join(sorted(repeated))}.")
         check_rows(self.columns, self.published)
 
-    def check_columns(self, tasks: Mapping[str, Task], offered: Collection[str]) -> None:
-        """Raise a `PluginError` that names column and key if columns of published results do not agree with the tasks.
+    def check_tasks(self, tasks: Mapping[str, Task], offered: Collection[str]) -> None:
+        """Raise a `PluginError` that names file or column, and key, if they do not agree with the tasks.
 
-        `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used. Columns of tasks
-        whose whole suite is offered by no plugin are left alone: its plugin is not installed.
+        `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used. Files and columns of
+        tasks whose whole suite is offered by no plugin are left alone: its plugin is not installed.
         """
         averages_of = dict[str, list[str]]()
         for task in tasks.values():
             if task.suite is not None:
                 averages_of[task.suite.name] = [average.name for average in task.suite.averages]
         offered_suites = {name.partition("/")[0] for name in offered}
-        for name, column in self.columns.items():
-            if column.suite in averages_of:
-                column.check_average(name, averages_of[column.suite])
-            elif column.task in tasks:
-                column.check_task(name, tasks[column.task])
-            elif column.task not in offered and column.task.partition("/")[0] in offered_suites:
-                check_known(name, "task", "task", column.task, offered)
+        parts: dict[str, BoardFile | PublishedColumn] = {file.name: file for file in self.files}
+        parts |= {f"columns.{name}": column for name, column in self.columns.items()}
+        for place, part in parts.items():
+            if part.task in tasks:
+                part.check_task(place, tasks[part.task])
+            elif part.task.partition("/")[0] in offered_suites and part.task not in offered:
+                check_known(f"{place}.task", "task", part.task, offered)
+            elif isinstance(part, PublishedColumn) and part.suite in averages_of:
+                part.check_average(place, averages_of[part.suite])
 
     @property
     def wanted(self) -> tuple[Pair, ...]:

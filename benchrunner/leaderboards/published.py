@@ -54,26 +54,26 @@ class PublishedColumn:
         """Return whether the column measures this metric of the task and stands beside this dev split."""
         return (self.task, self.metric) == (task.name, metric) and self.dev_split(task) == split
 
-    def check_average(self, column: str, averages: Collection[str]) -> None:
+    def check_average(self, place: str, averages: Collection[str]) -> None:
         """Raise a `PluginError` if the column's suite, which has these averages, lacks the average of the column."""
-        check_known(column, "average", f"average of {self.suite}", self.metric, averages)
+        check_known(f"{place}.average", f"average of {self.suite}", self.metric, averages)
 
-    def check_task(self, column: str, task: Task) -> None:
+    def check_task(self, place: str, task: Task) -> None:
         """Raise a `PluginError` if the column's task lacks its metric or one of its splits."""
         dev = list(task.named("dev"))
         metrics = [metric.name for metric in task.metrics]
         splits = [split for split, value in task.splits.items() if value.role == self.kind]
-        check_known(column, "metric", f"metric of {task.name}", self.metric, metrics)
+        check_known(f"{place}.metric", f"metric of {task.name}", self.metric, metrics)
         if self.split:
-            check_known(column, "split", f"{self.kind} split of {task.name}", self.split, splits)
+            check_known(f"{place}.split", f"{self.kind} split of {task.name}", self.split, splits)
         if self.beside:
             shown = [*dev, *task.named("test")]
-            check_known(column, "beside", f"dev or test split of {task.name}", self.beside, shown)
+            check_known(f"{place}.beside", f"dev or test split of {task.name}", self.beside, shown)
             return
         is_clear = self.kind == "dev" and self.split
         if len(dev) > 1 and not is_clear:
             names = ", ".join(dev)
-            raise PluginError(f"columns.{column}.beside: is missing; {task.name} has the dev splits {names}.")
+            raise PluginError(f"{place}.beside: is missing; {task.name} has the dev splits {names}.")
 
 
 @final
@@ -165,9 +165,9 @@ def check_rows(columns: Collection[str], rows: Collection[PublishedRow]) -> None
             given.add(key)
 
 
-def check_known(column: str, key: str, kind: str, name: str, known: Collection[str]) -> None:
-    """Raise a `PluginError` that names column and key if there is no such name."""
+def check_known(place: str, kind: str, name: str, known: Collection[str]) -> None:
+    """Raise a `PluginError` that names the place, with its key, if there is no such name."""
     if name not in known:
         close = closest_names(name, known)
         hint = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(sorted(known)) or 'none'}."
-        raise PluginError(f"columns.{column}.{key}: there is no {kind} '{name}'. {hint}")
+        raise PluginError(f"{place}: there is no {kind} '{name}'. {hint}")

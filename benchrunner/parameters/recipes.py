@@ -226,19 +226,12 @@ class Recipe(Declared):
     )
     limit_train: int | None = parameter(
         None,
-        "learn from this number of rows only: see sample",
+        "learn from this number of rows only, drawn by the seed with the shares of the labels",
         int,
         at_least=1,
         at_most=10**12,
         in_grid=False,
         none="all",
-    )
-    sample: str = parameter(
-        "first",
-        "rows of limit-train: the first, or a stratified random sample that keeps the shares of the labels, another "
-        "one for each seed (limit-dev: the same one for all)",
-        choices=("first", "stratified"),
-        in_grid=False,
     )
     parameters: Mapping[str, Value] = NamedValues()
     """Values of methods' own parameters, by `METHOD.NAME` such as `lora.rank`. A parameter that is not here has its
@@ -250,8 +243,6 @@ class Recipe(Declared):
             raise RequestError(
                 f"A recipe's bilstm_width must be even, not {self.bilstm_width}: each direction has half of it."
             )
-        if self.sample != "first" and self.limit_train is None:
-            raise RequestError(f"A {self.sample} sample needs limit_train, the number of rows to draw.")
         self._settle_parameters()
 
     def _settle_parameters(self) -> None:

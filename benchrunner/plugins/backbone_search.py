@@ -11,7 +11,7 @@ from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
 from benchrunner.errors import BenchrunnerError, CheckpointError, PluginError, RequestError, UnknownName, closest_names
 from benchrunner.io.file_faults import either
-from benchrunner.plugin_code import PluginCode, PluginFailure
+from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offers import Offer, Offers, unknown_name
 from benchrunner.workspace import Workspace
@@ -43,8 +43,13 @@ class BackboneSearch:
     def check_family(self, plugin: str) -> None:
         """Raise an `UnknownName` if there is no plugin of that name that offers backbones."""
         if plugin not in self.plugins:
-            advice = "'benchrunner list plugins' shows all plugins."
-            raise UnknownName("plugin", plugin, self.plugins, advice, where="with backbones")
+            raise UnknownName(
+                "plugin",
+                plugin,
+                self.plugins,
+                "'benchrunner list plugins' shows all plugins.",
+                where="with backbones",
+            )
 
     def combining(self, reference: str) -> BackboneFamily | None:
         """Return the family that combines the backbones which `PREFIX:A,B` names; None for other references."""
@@ -94,7 +99,7 @@ class BackboneSearch:
         refusals = list[BenchrunnerError]()
         for family in self.families:
             try:
-                with PluginCode(f"Reading {source} with the plugin '{family.plugin.name}'"):
+                with guarded(f"Reading {source} with the plugin '{family.plugin.name}'"):
                     if family.value.convert(source, target):
                         return
             except (RequestError, PluginFailure) as refusal:  # another family may know the folder
@@ -129,7 +134,7 @@ class BackboneSearch:
 def ask(family: BackboneFamily, plugin: Plugin, reference: str, workspace: Workspace) -> Backbone | None:
     """Return the backbone that a family of a plugin finds, or None; a `RequestError` if the family refuses or fails."""
     try:
-        with PluginCode():
+        with guarded():
             backbone = family.find(reference, workspace)
             if backbone is not None and not isinstance(backbone, Backbone):
                 raise PluginError(f"its family gave {value_text(backbone)}, not a Backbone")

@@ -65,37 +65,22 @@ class Diagnosis:
 
 def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
     """Collect the versions, the devices, the plugins and the folders of this installation."""
+    import torch
+
+    gpus = [f"cuda:{number} ({torch.cuda.get_device_name(number)})" for number in range(torch.cuda.device_count())]
+    apple = ["mps"] if torch.backends.mps.is_available() else []
+    versions = {}
+    for name in DISTRIBUTIONS:
+        versions[name] = next((found.version for found in metadata.distributions(name=name)), "not installed")
     return Diagnosis(
         python=platform.python_version(),
-        versions={name: _version(name) for name in DISTRIBUTIONS},
-        devices=_devices(),
+        versions=versions,
+        devices=(f"cpu ({torch.get_num_threads()} threads)", *gpus, *apple),
         plugins=tuple(plugins.loaded),
         set_aside=tuple(plugins.set_aside),
         contests=tuple(plugins.contests),
         absent=f"{note_on_choice()} {note_on_libraries()}".strip(),
         workspace=workspace,
         kernels=plugins.kernels,
-        capability=_capability(),
+        capability=torch.backends.cpu.get_cpu_capability(),
     )
-
-
-def _version(distribution: str) -> str:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def _capability() -> str:
-    import torch
-
-    return torch.backends.cpu.get_cpu_capability()
-
-
-def _devices() -> tuple[str, ...]:
-    import torch
-
-    cpu = f"cpu ({torch.get_num_threads()} threads)"
-    gpus = [f"cuda:{number} ({torch.cuda.get_device_name(number)})" for number in range(torch.cuda.device_count())]
-    apple = ("mps",) if torch.backends.mps.is_available() else ()
-    return (cpu, *gpus, *apple)

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from functools import lru_cache, partial
 from importlib import metadata
 
-from benchrunner.errors import BenchrunnerError
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version
 from benchrunner.plugins.entry_points import (
     check_choice,
@@ -27,7 +26,7 @@ def discover(*, extra: Collection[tuple[str, object]] = (), installed: bool = Tr
     """
     core = core_entry_point().load()
     plugins = Plugins(Plugin("core", DISTRIBUTION, partial(installed_version, DISTRIBUTION, core)))
-    plugins.add_core(core)
+    plugins.manager.register(core, name=plugins.core.name)
     with Loading() as loading:
         if installed:
             _add_installed(plugins, loading)
@@ -44,11 +43,8 @@ def _add_installed(plugins: Plugins, loading: Loading) -> None:
     check_choice([point.name for point in points])
     for point in points:
         if is_wanted(point.name) and not missing_libraries(point):
-            try:
-                with loading.plugin(point.name):
-                    _add(plugins, point)
-            except BenchrunnerError as error:
-                plugins.fail(point.name, error)
+            with plugins.setting_aside(point.name), loading.plugin(point.name):
+                _add(plugins, point)
 
 
 def _add(plugins: Plugins, point: metadata.EntryPoint) -> None:

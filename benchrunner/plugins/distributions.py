@@ -6,7 +6,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
@@ -46,16 +46,16 @@ class Plugin:
 
 
 def installed_version(distribution: str, plugin: object) -> str:
-    """Return the installed version, with a hash of the source where an edit would not change the version.
+    """Return the installed version with a hash of the source, which an edit changes, wherever it is installed.
 
-    Each plugin in this project's distribution has a hash of its own wherever it is installed.
+    A library, which is given by its name, has the version alone unless a local folder was installed.
     """
     # A checkout on `sys.path` can hold a second description of a distribution, which does not say where it comes from.
     installed = list(metadata.distributions(name=distribution))
     if not installed:
         return f"0+source.{source_hash(plugin)}"
     version = installed[0].version
-    if distribution != DISTRIBUTION and not any(map(_may_change, installed)):
+    if isinstance(plugin, str) and not any(map(_may_change, installed)):
         return version
     return f"{version}+source.{source_hash(plugin, _top_names(installed) - {DISTRIBUTION})}"
 
@@ -63,18 +63,12 @@ def installed_version(distribution: str, plugin: object) -> str:
 def _may_change(installed: metadata.Distribution) -> bool:
     """Return whether the code of a distribution may change under one version, because a local folder was installed.
 
-    Editable or not, `dir_info` says so. Where the file that has it is damaged, the code is taken to change.
+    Editable or not, `dir_info` says so. Where the file that has it cannot be read, the code is taken to change.
     """
     try:
-        text = installed.read_text("direct_url.json")
-        if not text:
-            return False
-        import json
-
-        origin = json.loads(text)
-    except (OSError, ValueError, RecursionError):
+        return "dir_info" in (installed.read_text("direct_url.json") or "")
+    except (OSError, ValueError):
         return True
-    return not isinstance(origin, dict) or "dir_info" in origin
 
 
 def _top_names(installed: Iterable[metadata.Distribution]) -> set[str]:
@@ -90,14 +84,13 @@ def source_hash(plugin: object, own: Collection[str] = ()) -> str:
 
     These are the files of its module or package, and of all modules that these import, directly or not, if they are
     part of no installation: beside the plugin, on `sys.path`, in a folder that is installed editable, or among `own`,
-    the names that the plugin's distribution installs.
+    the names that the plugin's distribution installs. Files near these that their texts name are hashed as well.
     """
     import hashlib
 
     from benchrunner.io.seals import file_checksum
 
-    digest, homes, seen = hashlib.sha256(), _homes(plugin), set[str]()
-    is_known = False
+    homes, seen, lines = _homes(plugin), set[str](), list[str]()
     pending = list(homes)
     for name in pending:  # grows by what the files import
         unit = None if top_package(name) in seen else _unit(name)
@@ -108,12 +101,10 @@ def source_hash(plugin: object, own: Collection[str] = ()) -> str:
         if has_version and name not in homes and unit.name not in own:
             continue
         for file in unit.files():
-            is_known = True
-            digest.update(os.fsencode(f"{unit.name} {file.relative_to(unit.file.parent).as_posix()}") + b"\0")
-            digest.update(file_checksum(file).encode() + b"\0")
+            lines.append(f"{unit.name} {os.path.relpath(file, unit.file.parent)}\0{file_checksum(file)}\0")
             if file.suffix == ".py" and unit.name != DISTRIBUTION:
                 pending += sorted(imported(file))
-    return digest.hexdigest()[:12] if is_known else "none"
+    return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()[:12] if lines else "none"
 
 
 def _homes(plugin: object) -> list[str]:
@@ -137,7 +128,11 @@ class _Unit:
 
     name: str
     file: Path
-    is_package: bool
+
+    @property
+    def is_package(self) -> bool:
+        """Whether its folder is its own."""
+        return self.file.stem == "__init__"
 
     @property
     def folder(self) -> Path:
@@ -148,14 +143,41 @@ class _Unit:
         """Return the files that its code can come from, or read."""
         home = self.file.parent
         files = sorted(home.rglob("*")) if self.is_package else [self.file]
-        return [file for file in files if file.is_file() and not _is_left_out(file.relative_to(home))]
+        own = [file for file in files if file.is_file() and not _is_left_out(file.relative_to(home))]
+        return own if self.name == DISTRIBUTION else [*own, *self._named_in(own)]
+
+    def _named_in(self, files: Collection[Path]) -> Iterator[Path]:
+        """Yield further files that the code names, whole or by their suffix: ".json" in mood.py means mood.json.
+
+        They are looked for beside the module or in the package, in the folder above unless that holds installed code,
+        and in folders that the code names.
+        """
+        names = set[str]()
+        for file in files:
+            if file.suffix == ".py":
+                for text in map(os.fsdecode, _TEXT.findall(file.read_bytes())):
+                    names |= {*text.split("/"), file.stem + text}
+        places = list(self.file.parents[: 1 if _is_installed_file(self.file) else 2])
+        for place in places:  # grows by the folders that the code names
+            for path in sorted(place.iterdir()):
+                if path.name not in names or path.name in _NO_CODE or path in files:
+                    continue
+                if path.is_file():
+                    yield path
+                elif path.is_dir() and not path.is_symlink() and not (path / "__init__.py").exists():
+                    places.append(path)
+
+
+_NO_CODE = ("tests", "README.md")
+_TEXT = re.compile(rb"[\"'](?=([^\"'\n]{1,200})[\"'])")
+"""A quote with a text behind it. What stands between two texts counts too."""
 
 
 def _is_left_out(file: Path) -> bool:
     """Return whether no fit depends on a file of a package: compiled and hidden ones, tests, a read-me and studies."""
     is_study = file.parts[0] == "studies" and file.suffix == ".toml"
     is_hidden = any(part.startswith(".") or part == "__pycache__" for part in file.parts)
-    return is_study or is_hidden or file.parts[0] in ("tests", "README.md") or file.suffix == ".pyc"
+    return is_study or is_hidden or file.parts[0] in _NO_CODE or file.suffix == ".pyc"
 
 
 def _unit(name: str) -> _Unit | None:
@@ -165,17 +187,15 @@ def _unit(name: str) -> _Unit | None:
         package = f"{package}.{part}".lstrip(".")
         module = sys.modules.get(package)
         if module:
-            file, is_package = getattr(module, "__file__", None), hasattr(module, "__path__")
+            file = getattr(module, "__file__", None)
         else:
             try:
                 spec = importlib.util.find_spec(package)
             except (ImportError, ValueError, AttributeError):
                 return None
-            if spec is None:
-                return None
-            file, is_package = spec.origin if spec.has_location else None, spec.submodule_search_locations is not None
+            file = spec.origin if spec and spec.has_location else None
         if file:
-            return _Unit(package, Path(file), is_package)
+            return _Unit(package, Path(file))
     return None
 
 
@@ -198,8 +218,8 @@ def imported(file: Path) -> set[str]:
 
 def _is_installed_file(file: Path) -> bool:
     """Return whether a file is one of Python's own or was installed, so that its distribution has a version."""
-    is_pythons = file.is_relative_to(Path(os.__file__).parent)
-    return is_pythons or "site-packages" in file.parts or "dist-packages" in file.parts
+    parts = file.parts
+    return file.is_relative_to(Path(os.__file__).parent) or "site-packages" in parts or "dist-packages" in parts
 
 
 @cache
@@ -209,8 +229,7 @@ def _recorded_in(folder: Path) -> frozenset[str]:
     Distributions whose code may change under one version are left out.
     """
     installed = metadata.distributions(path=[str(folder)])
-    lasting = [each for each in installed if each.read_text("RECORD") and not _may_change(each)]
-    return frozenset(_top_names(lasting))
+    return frozenset(_top_names(each for each in installed if each.read_text("RECORD") and not _may_change(each)))
 
 
 def top_package(module: str) -> str:

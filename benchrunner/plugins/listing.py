@@ -81,13 +81,18 @@ class Listed:
 
 def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, list[Listed]]:
     """List what the plugins offer: kind -> values. Only the hooks of these kinds are called."""
-    return {kind: list(_LISTS[kind](plugins)) for kind in kinds}
+    listed = {}
+    for kind in kinds:
+        lister = _LISTS.get(kind)
+        listed[kind] = list(lister(plugins) if lister else _about(getattr(plugins, kind)))
+    return listed
 
 
 def list_names(plugins: Plugins) -> dict[str, list[str]]:
     """List the names of everything that the plugins offer: kind -> names. What the values are is not looked at."""
-    names: dict[str, list[str]] = {kind: list(getattr(plugins, kind)) for kind in KINDS if kind != "plugins"}
-    return {**names, "plugins": [plugin.name for plugin in (plugins.core, *plugins.loaded)]}
+    names = {kind: list(getattr(plugins, kind)) for kind in KINDS if kind != "plugins"}
+    names["plugins"] = [plugin.name for plugin in (plugins.core, *plugins.loaded)]
+    return names
 
 
 def _tasks(plugins: Plugins) -> Iterator[Listed]:
@@ -114,42 +119,25 @@ def _about(offers: Mapping[str, Any]) -> Iterator[Listed]:
 
 def _methods(plugins: Plugins) -> Iterator[Listed]:
     for method in plugins.methods.values():
-        parameters = []
-        for own in method.parameters:
-            parameters.append(ListedParameter(f"{method.name}.{own.name}", own.about, own.default, own.values_text))
-        yield Listed(method.name, method.about, parameters=tuple(parameters))
-
-
-def _leaderboards(plugins: Plugins) -> Iterator[Listed]:
-    for name, board in plugins.leaderboards.items():
-        yield Listed(name, board.title, url=board.url, published=tuple(board.figures))
-
-
-def _recipes(plugins: Plugins) -> Iterator[Listed]:
-    for name, recipe in plugins.recipes.items():
-        yield Listed(name, recipe.about, recipe=recipe)
-
-
-def _studies(plugins: Plugins) -> Iterator[Listed]:
-    for name, path in plugins.studies.items():
-        yield Listed(name, _study_title(path))
-
-
-def _plugins(plugins: Plugins) -> Iterator[Listed]:
-    for plugin in (plugins.core, *plugins.loaded):
-        yield Listed(plugin.name, f"{plugin.distribution} {plugin.version}")
+        parameters = tuple(
+            ListedParameter(f"{method.name}.{own.name}", own.about, own.default, own.values_text)
+            for own in method.parameters
+        )
+        yield Listed(method.name, method.about, parameters=parameters)
 
 
 _LISTS: Mapping[str, Callable[[Plugins], Iterator[Listed]]] = {
     "tasks": _tasks,
-    "backbones": lambda plugins: _about(plugins.backbones),
     "methods": _methods,
-    "leaderboards": _leaderboards,
-    "executors": lambda plugins: _about(plugins.executors),
-    "searches": lambda plugins: _about(plugins.searches),
-    "recipes": _recipes,
-    "studies": _studies,
-    "plugins": _plugins,
+    "leaderboards": lambda plugins: (
+        Listed(name, board.title, url=board.url, published=tuple(board.figures))
+        for name, board in plugins.leaderboards.items()
+    ),
+    "recipes": lambda plugins: (Listed(name, recipe.about, recipe=recipe) for name, recipe in plugins.recipes.items()),
+    "studies": lambda plugins: (Listed(name, _study_title(path)) for name, path in plugins.studies.items()),
+    "plugins": lambda plugins: (
+        Listed(plugin.name, f"{plugin.distribution} {plugin.version}") for plugin in (plugins.core, *plugins.loaded)
+    ),
 }
 
 

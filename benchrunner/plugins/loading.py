@@ -14,7 +14,6 @@ from typing import Self, final
 
 from benchrunner.console.printing import print_note
 from benchrunner.console.standard_streams import ReservedOutput, is_reserved
-from benchrunner.plugin_code import PluginCode
 from benchrunner.process.torch_settings import reset_torch, torch_settings
 
 PATIENCE_SECONDS = 5.0
@@ -35,6 +34,13 @@ def end_beside_threads(code: int) -> None:
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
         os._exit(code)
+
+
+def _working_folder() -> str:
+    """Return the working folder; an empty text if it was removed."""
+    with contextlib.suppress(FileNotFoundError):
+        return os.getcwd()  # noqa: PTH109
+    return ""
 
 
 @final
@@ -60,18 +66,18 @@ class Loading:
 
     @contextlib.contextmanager
     def plugin(self, name: str) -> Iterator[None]:
-        """Run code of a plugin; any error of the plugin is raised as a `PluginError`.
-
-        Settings of torch that the plugin changes are set back, with a note.
-        """
+        """Run code of a plugin. Settings of torch and the working folder are set back, with a note."""
         self._plugin = (name, time.monotonic())
         before = torch_settings()
         running = threading.enumerate()
+        folder = _working_folder()
         try:
-            with PluginCode():
-                yield
+            yield
         finally:
             self._plugin = None
+            if folder and _working_folder() != folder:
+                os.chdir(folder)
+                print_note(f"benchrunner: the plugin '{name}' left the working folder. It is {folder} again.")
             for setting, value in reset_torch(before).items():
                 print_note(
                     f"benchrunner: the plugin '{name}' set torch's {setting} to {value}, for all fits of this process. "
@@ -82,11 +88,10 @@ class Loading:
                     setattr(thread, _STARTED_BY, name)
 
     def _watch(self) -> None:
-        named = None
         while not self._ended.wait(PATIENCE_SECONDS / 4):
             plugin = self._plugin
-            if plugin is not None and plugin != named and time.monotonic() - plugin[1] >= PATIENCE_SECONDS:
-                named = plugin
+            if plugin is not None and time.monotonic() - plugin[1] >= PATIENCE_SECONDS:
+                self._plugin = None  # named once
                 print_note(
                     f"benchrunner: still loading the plugin '{plugin[0]}'. If it never ends, stop with Ctrl-C and "
                     "uninstall the plugin."

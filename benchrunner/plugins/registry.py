@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import pluggy
-
-from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
-from benchrunner.plugin_code import PluginCode, reason
+from benchrunner.errors import BenchrunnerError, PluginError, UnknownName, described, message_of
+from benchrunner.plugin_code import foreign_places, guarded, reason
 from benchrunner.plugins.code_behind import code_behind, library
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, top_package
 from benchrunner.plugins.loading import Loading
-from benchrunner.plugins.offers import Offer, Offers, meant, unknown_name
+from benchrunner.plugins.offers import Offer, Offers, unknown_name
 from benchrunner.plugins.staging import (
     BACKBONE,
     EXECUTOR,
@@ -68,6 +67,7 @@ class Plugins:
     def __init__(self, core: Plugin) -> None:
         self.core = core
         self.manager = new_manager()
+        self.hook = self.manager.hook
         self.loaded: list[Plugin] = []
         """Every plugin in use except the core's own."""
         self.are_installed = False
@@ -82,10 +82,6 @@ class Plugins:
         self.packages: dict[str, Plugin] = {}
         """Package -> the plugin whose code is in it."""
         self._library = cache(library)  # every fit of a grid asks
-
-    @property
-    def hook(self) -> pluggy.HookRelay:
-        return self.manager.hook
 
     @property
     def tasks(self) -> Offers[Task]:
@@ -132,11 +128,8 @@ class Plugins:
     def _offered(self, hook: str) -> Any:
         """Return what a hook offers that takes no arguments: of several plugins, the one that was registered last."""
         for offering in getattr(self.hook, hook).get_hookimpls()[-1:]:
-            try:
-                with PluginCode():
-                    return offering.function()
-            except BenchrunnerError as error:
-                self.fail(offering.plugin_name, error, f"{hook}: ")
+            with self.setting_aside(offering.plugin_name, f"{hook}: "):
+                return offering.function()
         return None
 
     @property
@@ -155,15 +148,12 @@ class Plugins:
     @property
     def contests(self) -> list[str]:
         """Say of each name that several plugins offer how a user chooses; names of kinds that were asked for."""
-        contests = []
-        for offers in self._offers.values():
-            contests += offers.contests
-        return contests
+        return [contest for offers in self._offers.values() for contest in offers.contests]
 
     @property
     def studies(self) -> dict[str, Path]:
         """Study files in the folders `studies` of the plugins' packages, by `plugin/file`."""
-        studies: dict[str, Path] = {}
+        studies = dict[str, Path]()
         for package, plugin in self.packages.items():
             for folder in getattr(sys.modules.get(package), "__path__", ()):
                 for file in Path(folder, "studies").glob("*.toml"):
@@ -179,10 +169,25 @@ class Plugins:
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
         """Set a plugin, or a part of it, aside because of an error."""
-        text = " ".join(str(error).split()) if isinstance(error, BenchrunnerError) else reason(error)
-        part = SetAside(plugin, f"{where}{text}")
+        part = SetAside(plugin, where + " ".join(message_of(error).split()))
         self.known_set_aside.append(part)
         self.tell(part)
+
+    @contextlib.contextmanager
+    def setting_aside(self, plugin: str, where: str = "") -> Iterator[None]:
+        """Set a plugin, or a part of it, aside if its code fails within the `with` block."""
+        try:
+            with guarded():
+                yield
+        except BenchrunnerError as error:
+            self.fail(plugin, error, where)
+
+    def explained(self, error: BaseException) -> str:
+        """Describe an error that nothing expected, with the plugin whose code raised it, file and line."""
+        for package, file, line in reversed(foreign_places(error)):
+            if package in self.packages:
+                return f"The plugin '{self.packages[package].name}' failed: {described(error)} ({file}:{line})"
+        return reason(error)
 
     def add(self, plugin: Plugin, module: object) -> None:
         """Take a plugin, or set it aside if its hooks cannot be called."""
@@ -192,30 +197,20 @@ class Plugins:
                 self.fail(plugin.name, PluginError(f"{text} is not used"))
                 return
         self.are_installed = False
-        try:
-            with PluginCode():
-                register(plugin, module, self.manager)
-        except BenchrunnerError as error:
-            self.fail(plugin.name, error)
-            return
-        self.loaded.append(plugin)
-        if isinstance(module, ModuleType):
-            self.packages[top_package(module.__name__)] = plugin
-
-    def add_core(self, module: object) -> None:
-        """Take benchrunner's own plugin."""
-        self.manager.register(module, name=self.core.name)
+        with self.setting_aside(plugin.name):
+            register(plugin, module, self.manager)
+            self.loaded.append(plugin)
+            if isinstance(module, ModuleType):
+                self.packages[top_package(module.__name__)] = plugin
 
     def _of(self, kind: Kind) -> Offers[Any]:
         """Return the values of a kind that the plugins offer."""
         if kind.name not in self._offers:
-            offers, families = list[Offer[Any]](), list[Offer[Any]]()
+            offers = list[Offer[Any]]()
             for staged in self._staged(kind):
                 offers += staged.offers
-                families += staged.families
-            if kind is BACKBONE:
-                self._families = families
-            else:
+                self._families += staged.families
+            if kind is not BACKBONE:
                 offers.sort(key=lambda offer: offer.name)
             if kind is LEADERBOARD:
                 offers = list(filter(self._is_usable, offers))
@@ -229,19 +224,17 @@ class Plugins:
         parts = [own]
         with Loading() as loading:
             for plugin in self.loaded:
-                try:
-                    with loading.plugin(plugin.name):
-                        staged = stage(plugin, self.hook, kind)
-                        for offer in staged.offers:
-                            if offer.name in core_names:
-                                clash = f"benchrunner has a {kind.name} '{offer.name}' itself"
-                                raise PluginError(f"{clash}: choose another name")
-                except BenchrunnerError as error:
-                    self.fail(plugin.name, error, f"{kind.hook}: ")
-                else:
+                where = f"{kind.hook}: "
+                with self.setting_aside(plugin.name, where), loading.plugin(plugin.name):
+                    staged = stage(plugin, self.hook, kind)
+                    for offer in staged.offers:
+                        if offer.name in core_names:
+                            raise PluginError(
+                                f"benchrunner has a {kind.name} '{offer.name}' itself: choose another name"
+                            )
                     parts.append(staged)
                     for fault in staged.faults:
-                        self.fail(plugin.name, fault, f"{kind.hook}: ")
+                        self.fail(plugin.name, fault, where)
         return parts
 
     def _read(self, kind: Kind, name: str) -> Offer[Any] | None:
@@ -255,7 +248,7 @@ class Plugins:
             return replace(whole, value=in_folds(whole.value, folds))
         for reader in self.hook.read_value.get_hookimpls():
             staged = Staged(plugins[reader.plugin_name], kind)
-            with PluginCode(f"The plugin '{reader.plugin_name}'"):
+            with guarded(f"The plugin '{reader.plugin_name}'"):
                 value: Any = reader.function(kind.name, name, self)
             if value is not None:
                 staged.take([value])
@@ -267,15 +260,12 @@ class Plugins:
         return None
 
     def _is_usable(self, board: Offer[Leaderboard]) -> bool:
-        """Return whether a leaderboard's columns name what the tasks of all plugins have, or set it aside."""
-        try:
-            with PluginCode():
-                board.value.check_columns(self.tasks, self.tasks.names)
-        except BenchrunnerError as error:
-            place = board.value.origin or f"leaderboard {board.name}"
-            self.fail(board.plugin.name, error, f"{place}: ")
-            return False
-        return True
+        """Return whether a leaderboard names what the tasks of all plugins have, or set it aside."""
+        place = board.value.origin or f"leaderboard {board.name}"
+        with self.setting_aside(board.plugin.name, f"{place}: "):
+            board.value.check_tasks(self.tasks, self.tasks.names)
+            return True
+        return False
 
     def supplier(self, value: object) -> Plugin:
         """Return the plugin that offers a value, for example a task or a family.
@@ -337,16 +327,6 @@ class Plugins:
         from benchrunner.parameters.grids import GRIDS
 
         return {**GRIDS, **{name: recipe.grid for name, recipe in self.recipes.items() if recipe.grid}}
-
-    def study(self, name: str) -> tuple[str, Path]:
-        """Return the name and the path of a study file, by its name, the last part of the name, or its path."""
-        if name.endswith(".toml"):
-            return name, Path(name)
-        known = self.studies
-        full = meant(name, known)
-        if full is None:
-            raise UnknownName("study", name, known, "The path of a .toml file is understood as well.")
-        return full, known[full]
 
 
 def _suite(task: str) -> str:

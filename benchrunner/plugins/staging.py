@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import pluggy
 
 from benchrunner.console.printing import value_text
-from benchrunner.errors import PluginError, closest_names
+from benchrunner.errors import PluginError, UnknownName
 from benchrunner.plugins import hookspecs, observer_specs
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offers import Offer
@@ -23,7 +23,7 @@ NAME_LENGTH = 200
 """The most characters of a name."""
 
 
-TEXT, CLAIM, TEXTS = (str, "a text"), (bool, "True or False"), (tuple, "a tuple of texts")
+DESCRIBED = {str: "a text", bool: "True or False", tuple: "a tuple of texts", Mapping: "a mapping"}
 """Types of fields, and how a message names them."""
 
 
@@ -33,58 +33,52 @@ class Kind:
 
     name: str
     hook: str
-    module: str
-    """Module of the class of what the hook gives."""
-    class_name: str
-    fields: Mapping[str, tuple[type, str]]
+    home: str
+    """Module and name of the class of what the hook gives."""
+    fields: Mapping[str, type]
     """The fields that every command may show or read."""
 
     def has(self, value: object) -> bool:
         """Return whether a hook of this kind may give a value. No class of a kind that nobody uses is imported."""
-        home = (self.module, self.class_name)
-        return any((base.__module__, base.__name__) == home for base in type(value).__mro__)
+        return any(f"{base.__module__}.{base.__name__}" == self.home for base in type(value).__mro__)
 
 
 METHOD_FIELDS = {
-    "about": TEXT,
-    "needs_backbone": CLAIM,
-    "trains_encoder": CLAIM,
-    "trains_in_steps": CLAIM,
-    "exports": CLAIM,
-    "recipe_fields": TEXTS,
-    "training_fields": TEXTS,
-    "recipe_defaults": (Mapping, "a mapping"),
+    "about": str,
+    "needs_backbone": bool,
+    "trains_encoder": bool,
+    "trains_in_steps": bool,
+    "exports": bool,
+    "recipe_fields": tuple,
+    "training_fields": tuple,
+    "recipe_defaults": Mapping,
 }
 TASK = Kind(
     "task",
     "register_tasks",
-    "benchrunner.tasks.task",
-    "Task",
-    {"about": TEXT, "method": TEXT, "method_reason": TEXT},
+    "benchrunner.tasks.task.Task",
+    {"about": str, "method": str, "method_reason": str},
 )
-METHOD = Kind("method", "register_methods", "benchrunner.methods.method", "Method", METHOD_FIELDS)
+METHOD = Kind("method", "register_methods", "benchrunner.methods.method.Method", METHOD_FIELDS)
 RECIPE = Kind(
     "recipe",
     "register_recipes",
-    "benchrunner.parameters.grids",
-    "NamedRecipe",
-    {"about": TEXT, "source": TEXT, "notes": TEXT},
+    "benchrunner.parameters.grids.NamedRecipe",
+    {"about": str, "source": str, "notes": str},
 )
 LEADERBOARD = Kind(
     "leaderboard",
     "register_leaderboards",
-    "benchrunner.leaderboards.leaderboard",
-    "Leaderboard",
-    {"title": TEXT, "url": TEXT, "note": TEXT},
+    "benchrunner.leaderboards.leaderboard.Leaderboard",
+    {"title": str, "url": str, "note": str},
 )
-EXECUTOR = Kind("executor", "register_executors", "benchrunner.fits.executor", "Executor", {"about": TEXT})
-SEARCH = Kind("search", "register_searches", "benchrunner.fits.search", "Search", {"about": TEXT, "has_trials": CLAIM})
+EXECUTOR = Kind("executor", "register_executors", "benchrunner.fits.executor.Executor", {"about": str})
+SEARCH = Kind("search", "register_searches", "benchrunner.fits.search.Search", {"about": str, "has_trials": bool})
 BACKBONE = Kind(
     "backbone",
     "register_backbones",
-    "benchrunner.backbones.backbone",
-    "BackboneFamily",
-    {"about": TEXT},
+    "benchrunner.backbones.backbone.BackboneFamily",
+    {"about": str},
 )
 """Families of backbones; the backbones that they list are the values."""
 
@@ -110,9 +104,10 @@ class Staged:
             if isinstance(value, PluginError):
                 self.faults.append(value)
             elif not self.kind.has(value):
-                name = self.kind.class_name
-                wrong = f"the hook gave {value_text(value)}, which is not a {name}"
-                raise PluginError(f"{wrong}: yield only values of {name}")
+                name = self.kind.home.rpartition(".")[2]
+                raise PluginError(
+                    f"the hook gave {value_text(value)}, which is not a {name}: yield only values of {name}"
+                )
             elif self.kind is BACKBONE:
                 self.add_family(value)
             else:
@@ -122,17 +117,17 @@ class Staged:
         """Stage a value; a `PluginError` if it cannot be used or a staged value has its name."""
         kind = self.kind
         name = getattr(value, "name", None)
-        if not isinstance(name, str) or not name:
-            raise PluginError(f"the {kind.name} {value_text(value)} has no name")
-        if not name.isprintable() or name != name.strip() or len(name) > NAME_LENGTH:
+        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.strip()) == len(name) <= NAME_LENGTH:
             raise PluginError(
-                f"the name of the {kind.name} {value_text(name)} must be short, without control characters"
+                f"the {kind.name} {value_text(value)} needs a short name without control characters, not "
+                f"{value_text(name)}"
             )
-        for field_name, (field_type, described) in kind.fields.items():
+        for field_name, field_type in kind.fields.items():
             given = getattr(value, field_name, None)
             if not isinstance(given, field_type):
                 raise PluginError(
-                    f"the {kind.name} '{name}' needs {described} as its {field_name}, not {value_text(given)}"
+                    f"the {kind.name} '{name}' needs {DESCRIBED[field_type]} as its {field_name}, "
+                    f"not {value_text(given)}"
                 )
         if kind is METHOD:
             value.check_declared()
@@ -164,15 +159,13 @@ def register(plugin: Plugin, module: object, manager: pluggy.PluginManager) -> N
     Raises an error, also one of pluggy, for unknown hooks, other arguments, and a hook without `@hookimpl`. A plugin
     may have no hooks: files name its classes and metrics.
     """
-    known = sorted(name for name, caller in vars(manager.hook).items() if caller.has_spec())
+    known = [name for name, caller in vars(manager.hook).items() if caller.has_spec()]
     try:
         manager.register(module, name=plugin.name)
         callers = manager.get_hookcallers(module) or []
         for caller in callers:
             if not caller.has_spec():
-                close = closest_names(caller.name, known)
-                advice = f"Did you mean {' or '.join(close)}?" if close else f"The hooks are {', '.join(known)}."
-                raise PluginError(f"there is no hook '{caller.name}'. {advice}")
+                raise UnknownName("hook", caller.name, known)
         if not callers and any(name in known or name.startswith("register_") for name in dir(module)):
             raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
     except BaseException:
@@ -183,12 +176,23 @@ def register(plugin: Plugin, module: object, manager: pluggy.PluginManager) -> N
 
 @final
 class _Manager(pluggy.PluginManager):
-    """A plugin manager that looks for hooks only among the functions of a module: pluggy looks at every name."""
+    """A plugin manager that looks for hooks only among the functions of a module: pluggy looks at every name.
+
+    It names an argument that a hook does not have.
+    """
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         if isinstance(plugin, ModuleType) and not inspect.isroutine(vars(plugin).get(name)):
             return None
         return super().parse_hookimpl_opts(plugin, name)
+
+    def _verify_hook(self, hook: pluggy.HookCaller, hookimpl: pluggy.HookImpl) -> None:
+        known = hook.spec.argnames if hook.spec else hookimpl.argnames
+        for name in hookimpl.argnames:
+            if name not in known:
+                takes = f"it takes {', '.join(known) or 'no arguments'}"
+                raise PluginError(f"the hook {hook.name} has no argument '{name}': {takes}")
+        super()._verify_hook(hook, hookimpl)
 
 
 def new_manager() -> pluggy.PluginManager:

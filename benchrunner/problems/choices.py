@@ -155,8 +155,9 @@ class Choose(OneOf, TextChoice):
 
     def parse(self, text: str) -> int:
         if text not in map(str, self.possible):
-            last = self.choices - 1
-            raise ValueError(f"a whole number from 0 to {last} (there are {self.choices} choices, counted from 0)")
+            raise ValueError(
+                f"a whole number from 0 to {self.choices - 1} (there are {self.choices} choices, counted from 0)"
+            )
         return int(text)
 
 

@@ -48,7 +48,7 @@ def majority_scores(labels: Sequence[Any], values: Iterable[Any]) -> np.ndarray:
     import numpy as np
 
     counts = Counter(values)
-    majority = max(labels, key=lambda label: counts[label])
+    majority = max(labels, key=counts.__getitem__)
     return np.array([label == majority for label in labels], dtype=np.float32)
 
 

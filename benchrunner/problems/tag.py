@@ -104,7 +104,7 @@ class Tag(Problem):
 
     def output_count(self, table: pa.Table) -> int:
         """Return the number of words of all rows."""
-        return int(_starts(table)[-1])
+        return int(list_starts(table.column("words"))[-1])
 
     def decode(
         self,
@@ -114,7 +114,7 @@ class Tag(Problem):
     ) -> list[Any]:
         numbers = outputs.argmax(axis=-1)
         labels = [self.labels[number] for number in numbers]  # of all words
-        starts = _starts(table).tolist()
+        starts = list_starts(table.column("words")).tolist()
         return [labels[start:end] for start, end in pairwise(starts)]
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
@@ -135,13 +135,7 @@ class Tag(Problem):
 
     def is_constant(self, answers: Sequence[Any]) -> bool:
         """Say whether all words of all sentences have the same label."""
-        labels = set(chain.from_iterable(answers))
-        return len(answers) > 1 and len(labels) == 1
-
-
-def _starts(table: pa.Table) -> np.ndarray:
-    """Return each row's first word, counted over all rows, then the number of words: int64 (rows + 1,)."""
-    return list_starts(table.column("words"))
+        return len(answers) > 1 and len(set(chain.from_iterable(answers))) == 1
 
 
 def _checked_rows(rows: Rows, labels: Sequence[str], *, labelled: bool) -> pa.Table:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
+from benchrunner.errors import DamagedFile, RequestError, UnknownName
 from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import from_json
 from benchrunner.io.files import remove, remove_whole, write_folder_atomically
@@ -128,13 +128,13 @@ class RunFolder:
         if record.status == "done":
             (self.path / _TRACEBACK).unlink(missing_ok=True)
 
-    def keep_traceback(self, error: BaseException) -> str:
-        """Write the traceback of an error to the folder, and return the error in one line."""
+    def keep_traceback(self, error: BaseException, text: str) -> str:
+        """Write the traceback of an error to the folder; return the text, which explains the error, with its path."""
         if self.is_read_only:
-            return described(error)
+            return text
         path = self.path / _TRACEBACK
         path.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="backslashreplace")
-        return f"{described(error)} (see {path})"
+        return f"{text} (see {path})"
 
     @property
     def is_read_only(self) -> bool:

@@ -12,7 +12,7 @@ from benchrunner.fits.executor import Executor, FitRunner
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import silent
 from benchrunner.parameters.parameter import Parameter
-from benchrunner.plugin_code import PluginCode
+from benchrunner.plugin_code import guarded
 from benchrunner.runs.core_shares import CoreShares, automatic_shares, torch_threads
 from benchrunner.runs.folder import RunFolder
 
@@ -90,9 +90,9 @@ def executed(executor: Executor, fits: Sequence[Fit], runner: Runner) -> Iterato
     """Yield what an executor yields; raise a `PluginError` if it fails, or yields what was not asked for."""
     what = f"The executor '{executor.name}'"
     asked = {fit.id for fit in fits}
-    guard = contextlib.nullcontext if isinstance(executor, Local) else PluginCode
+    guard = contextlib.nullcontext if isinstance(executor, Local) else guarded
     with guard(what):
-        pairs = iter(executor.run(list(fits), runner.fit_runner))
+        pairs = iter(executor.run(list(fits), runner.fit_runner) or ())
     while True:
         with guard(what):
             pair = next(pairs, None)

@@ -17,11 +17,11 @@ from benchrunner.io.json_form import as_json
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
-from benchrunner.plugin_code import PluginCode
+from benchrunner.plugin_code import guarded
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.references import find_backbone
 from benchrunner.tasks.folds import rows_in_folds
-from benchrunner.tasks.row_sample import training_rows
+from benchrunner.tasks.row_sample import limited_rows
 from benchrunner.tasks.task import Task
 from benchrunner.training.feature_cache import files_read_whole
 from benchrunner.workspace import Workspace
@@ -62,7 +62,7 @@ class Planner:
         """
         chosen = self.plugins.methods.find(method or task.method)
         what = f"Planning a fit of {backbone or 'no backbone'} to {task.name} with the method '{chosen.name}'"
-        with PluginCode(what):
+        with guarded(what):
             return self._plan(task, backbone, chosen, recipe, seed)
 
     def _plan(self, task: Task, backbone: str, method: Method, recipe: Recipe | None, seed: int) -> Fit:
@@ -153,7 +153,7 @@ class Planner:
     def _weight_count(self, reference: str) -> int | None:
         """Return the number of weights of a backbone, or None if it is not known before the backbone is loaded."""
         if reference not in self._weight_counts:
-            with PluginCode(f"The number of weights of {reference}"):
+            with guarded(f"The number of weights of {reference}"):
                 backbone, _ = find_backbone(reference, self.plugins, self.workspace)
                 self._weight_counts[reference] = backbone.weight_count(self.workspace)
         return self._weight_counts[reference]
@@ -180,9 +180,8 @@ class Planner:
             if task.folds:
                 rows = rows_in_folds(rows, task.folds, split)
             self._check_columns(task, rows)
-            settings = self.workspace.settings
             if split in task.named("dev"):
-                rows = task.scored(rows, settings.limit_dev, settings.sample_dev)
+                rows = task.scored(rows, self.workspace.settings.limit_dev)
             self._rows[key] = rows
         return self._rows[key]
 
@@ -200,7 +199,7 @@ class Planner:
 
     def training_rows(self, task: Task, recipe: Recipe, seed: int) -> Rows:
         """Load the rows that a fit with this recipe and seed learns from."""
-        return training_rows(self.rows(task, task.train), task.problem, recipe, seed=seed)
+        return limited_rows(self.rows(task, task.train), task.problem, recipe.limit_train, seed=seed)
 
     def suppliers(self, task: Task, method: Method, family: BackboneFamily | None) -> dict[str, str]:
         """Return the plugins whose code has a part in a fit, the core included, with their versions."""

@@ -24,7 +24,7 @@ from benchrunner.io.identity import identity
 from benchrunner.io.json_files import JSON_LIMIT
 from benchrunner.io.seals import check_seal, read_sealed, seal_files
 from benchrunner.metrics import Metric, Score
-from benchrunner.plugin_code import PluginCode, PluginFailure
+from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.problems.problem import Problem, are_equal
 from benchrunner.runs.folder import RunFolder, answer_lines, parse_answers, read_answers, write_prediction
 from benchrunner.runs.runner import Runner
@@ -96,7 +96,7 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
     task = runner.plugins.tasks.find(fit.task)
     started = time.monotonic()
     outputs = kept_outputs(fit, rows, runner)
-    with _plugin_errors(folder):
+    with _plugin_errors(folder, runner):
         answers = task.problem.decode(np.array(outputs), rows.table, deepcopy(prediction.settings))
         if not hasattr(answers, "__len__") or len(answers) != len(rows):
             given = f"{len(answers):,} answers" if hasattr(answers, "__len__") else value_text(answers)
@@ -213,7 +213,7 @@ def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]
     tuned = folder.tuned(key)
     if not tuned:
         split_outputs = [np.array(outputs(rows)) for rows in parts]
-        with _plugin_errors(folder):
+        with _plugin_errors(folder, runner):
             tuned = dict(task.problem.tune(*_joined(split_outputs, parts), task.metrics[0]))
             if not folder.is_read_only:
                 with folder.locked(lambda: None):  # the process with the lock removes all temporary files
@@ -303,7 +303,7 @@ def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
 
     folder = runner.folder(fit)
     if fit.folds:
-        with _plugin_errors(folder):
+        with _plugin_errors(folder, runner):
             return _outputs_of_folds(fit, rows, runner)
     job = runner.prediction_job(fit, folder)
     method = runner.plugins.methods.find(fit.method)
@@ -313,7 +313,7 @@ def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
         tables = [rows.table.slice(start, ROWS_AT_ONCE) for start in range(0, len(rows), ROWS_AT_ONCE)]
     blocks = []
     for table in tables:
-        with _plugin_errors(folder):
+        with _plugin_errors(folder, runner):
             blocks.append(_outputs_of_block(method, job, table, rows.origin))
     width = job.problem.head.width
     # Raw outputs are those of a head, unless the problem changes them.
@@ -335,13 +335,14 @@ def _outputs_of_block(method: Method, job: Job, table: pa.Table, origin: str) ->
 
 
 @contextlib.contextmanager
-def _plugin_errors(folder: RunFolder) -> Iterator[None]:
+def _plugin_errors(folder: RunFolder, runner: Runner) -> Iterator[None]:
     """Turn any error of a plugin's method, problem or metric into a `FitError`, so that a study goes on."""
     try:
-        with PluginCode():
+        with guarded():
             yield
     except PluginFailure as failure:
-        raise FitError(folder.keep_traceback(failure.raised)) from failure.raised
+        error = failure.raised
+        raise FitError(folder.keep_traceback(error, runner.plugins.explained(error))) from error
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, Diverged, FitError, RequestError, described
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
-from benchrunner.fits.fit import Fit, Record, Status
+from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import Event, silent
 from benchrunner.io.decoding import from_json
 from benchrunner.io.files import is_disk_full, remove_leftovers, remove_whole
@@ -31,7 +31,7 @@ from benchrunner.io.json_form import as_json
 from benchrunner.io.locks import held_if_free, is_read_only
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job, Method, Outcome, Team
-from benchrunner.plugin_code import PluginCode, PluginFailure
+from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.planner import Planner
@@ -75,7 +75,7 @@ class Observers:
         """
         for observer in getattr(self._plugins.hook, hook).get_hookimpls():
             try:
-                with PluginCode():
+                with guarded():
                     observer.function(*[_copied(arguments[name]) for name in observer.argnames])
             except (BenchrunnerError, OSError) as error:
                 if hook in MAY_REFUSE and isinstance(error, RequestError):
@@ -149,10 +149,7 @@ class Runner:
 
     def folder(self, fit: Fit) -> RunFolder:
         """Return the folder of a fit; it need not exist."""
-        return self._folder(fit.id)
-
-    def _folder(self, fit: str) -> RunFolder:
-        return RunFolder(self.workspace.runs, fit)
+        return RunFolder(self.workspace.runs, fit.id)
 
     @contextlib.contextmanager
     def locked(self, fit: Fit) -> Iterator[RunFolder]:
@@ -176,9 +173,9 @@ class Runner:
         if record is None:
             raise RequestError(f"The fit {folder.path.name} is not finished. Repeat the command that started it.")
         if record.status != "done":
-            reason = record.reason.rstrip(".")
             raise RequestError(
-                f"The fit {folder.path.name} {record.status}: {reason}. Choose another of 'benchrunner runs list'."
+                f"The fit {folder.path.name} {record.status}: {record.reason.rstrip('.')}. Choose another of "
+                "'benchrunner runs list'."
             )
         if not folder.model.exists() and not self.workspace.settings.needs_workers:  # workers fit again themselves
             self.run(fit, weights=True)
@@ -230,7 +227,12 @@ class Runner:
                 seconds.append(record.timings["seconds"])
                 if record.status != "done":
                     break
-        record = replace(record, id=fit.id, timings={"seconds": sum(seconds)}, work={}, checksums={})
+        notes = (
+            *record.notes,
+            f"cross-validated: each row is answered by one of {fit.folds} fits, which has not seen it, and all answers "
+            "are scored together; no fit has learned from all rows, and none is kept",
+        )
+        record = replace(record, id=fit.id, timings={"seconds": sum(seconds)}, work={}, checksums={}, notes=notes)
         folder.keep_record(record)
         return record
 
@@ -240,7 +242,11 @@ class Runner:
         job = self._prepare(fit, folder, method)
         started = time.monotonic()
         try:
-            outcome = _learned(method, job)
+            with guarded():
+                outcome = method.fit(job)
+                if not isinstance(outcome, Outcome):
+                    raise FitError(f"The method '{method.name}' returned {value_text(outcome)}, not an Outcome.")
+                outcome = from_json(Outcome, as_json(outcome), f"The outcome of the method '{method.name}'", FitError)
         except (BenchrunnerError, OSError) as failure:  # a plugin's method may fail in any way; the study goes on
             return self._failed(fit, folder, failure, seconds=time.monotonic() - started)
         assert job.train is not None
@@ -257,7 +263,7 @@ class Runner:
         folder.keep_record(record)
         shutil.rmtree(folder.checkpoint, ignore_errors=True)
         if fit.shorter:
-            self._folder(fit.shorter).forget_state()
+            RunFolder(self.workspace.runs, fit.shorter).forget_state()
         self.observers.call("after_fit", fit=fit, record=record)
         return record
 
@@ -267,9 +273,9 @@ class Runner:
         if is_disk_full(error):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.path)) from error
         is_ours = isinstance(error, BenchrunnerError)
-        reason = printable(str(error)) if is_ours else folder.keep_traceback(error)
-        status: Status = "diverged" if isinstance(error, Diverged) else "failed"
-        record = Record(fit.id, status, reason, timings={"seconds": seconds})
+        reason = printable(str(error)) if is_ours else folder.keep_traceback(error, self.plugins.explained(error))
+        is_diverged = isinstance(error, Diverged)
+        record = Record(fit.id, "diverged" if is_diverged else "failed", reason, timings={"seconds": seconds})
         folder.keep_record(record)
         self.observers.call("on_fit_error", fit=fit, error=error)
         return record
@@ -286,7 +292,7 @@ class Runner:
         folder.sweep()
         folder.keep_fit(fit)
         if fit.shorter:
-            folder.take_over(self._folder(fit.shorter))
+            folder.take_over(RunFolder(self.workspace.runs, fit.shorter))
         if family is not None:
             folder.keep_family(maker(family, self.plugins))
         return job
@@ -358,15 +364,6 @@ class Runner:
             kernels=kernels,
             team=self.plugins.team if computing.has_team else None,
         )
-
-
-def _learned(method: Method, job: Job) -> Outcome:
-    """Let a method learn; raise a `PluginFailure` for any error of its code."""
-    with PluginCode():
-        outcome = method.fit(job)
-        if not isinstance(outcome, Outcome):
-            raise FitError(f"The method '{method.name}' returned {value_text(outcome)}, not an Outcome.")
-        return from_json(Outcome, as_json(outcome), f"The outcome of the method '{method.name}'", FitError)
 
 
 def make_current(device: str) -> None:

@@ -236,11 +236,11 @@ def _note_silence(worker: Worker) -> None:
     """Say on standard error that a busy worker has sent nothing for a long time."""
     if worker.fit is not None and time.monotonic() - worker.heard > SILENT_SECONDS:
         worker.heard = time.monotonic()
-        fit, process = worker.fit, worker.process.pid
+        fit = worker.fit
         print_note(
-            f"benchrunner: the worker process {process} has reported nothing for {SILENT_SECONDS:.0f} s (fit {fit.id}: "
-            f"{fit.backbone} on {fit.task}). If it hangs, stop with Ctrl-C: finished fits are kept, and the same "
-            "command goes on from here."
+            f"benchrunner: the worker process {worker.process.pid} has reported nothing for {SILENT_SECONDS:.0f} s "
+            f"(fit {fit.id}: {fit.backbone} on {fit.task}). If it hangs, stop with Ctrl-C: finished fits are kept, and "
+            "the same command goes on from here."
         )
 
 

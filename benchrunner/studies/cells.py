@@ -62,8 +62,12 @@ class Selection:
         return self.metric
 
     def splits_of(self, task: Task) -> tuple[str, ...]:
-        """Name the dev splits of a task that select."""
-        return task.selection_splits if self.split is None else (self.split,)
+        """Name the dev splits of a task that select; raise a `RequestError` for a split that is none of them."""
+        if self.split is None:
+            return task.selection_splits
+        if self.split not in (dev := task.named("dev")):
+            raise RequestError(f"{task.name} cannot select on '{self.split}'; its dev splits are {', '.join(dev)}.")
+        return (self.split,)
 
     def note(self, task: Task) -> str | None:
         """Say what selected, for a task with several dev splits or where the selection is not the default."""
@@ -147,8 +151,7 @@ class Fitting:
 
     def reading(self, settings: Settings) -> Settings:
         """Return settings for reading data with the rows of dev on which these fits are selected and scored."""
-        sample = "first" if self.limit_dev is None else self.changes.get("sample", "first")
-        return replace(settings, limit_dev=self.limit_dev, sample_dev=sample)
+        return replace(settings, limit_dev=self.limit_dev)
 
 
 @final
@@ -362,7 +365,7 @@ class CellResult:
         """What a reader must know where rows were left out: how many rows the fits learned from or were scored on."""
         limits = []
         if self.chosen is not None and self.chosen.limit_train is not None:
-            limits.append(f"limited to {self.chosen.limit_train} training rows")
+            limits.append(f"limited to {self.chosen.limit_train} random training rows")
         if self.cell.fitting.limit_dev is not None:
             limits.append(f"scored on {self.cell.fitting.limit_dev} rows of dev")
         return tuple(limits)

@@ -6,15 +6,17 @@ import contextlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from benchrunner.console.printing import print_note
-from benchrunner.errors import DataError, RequestError
+from benchrunner.errors import DataError, RequestError, UnknownName
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.search import Search
 from benchrunner.methods.method import Method
 from benchrunner.parameters.grids import Grid
 from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
-from benchrunner.plugins.offers import Offers
+from benchrunner.plugins.offers import Offers, meant
+from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Fitting, LimitedRunners, different_fits
 from benchrunner.studies.searching.lines import is_searched, length_of, of_any_length
@@ -131,7 +133,7 @@ def grid_and_seeds(
     changes = dict(fitting.changes)
     limit = changes.get("limit_train", 0)
     if limit is None or limit >= rows:  # all rows: none are drawn
-        changes |= {"limit_train": None, "sample": "first"}
+        changes["limit_train"] = None
     base = base.changed(**changes)
     if method.needs_backbone and not method.trains_in_steps:
         unread = {name: getattr(Recipe(), name) for name in STEP_FIELDS}
@@ -216,3 +218,14 @@ def naming(where: str, advice: str = "") -> Iterator[None]:
             raise
         kind = DataError if isinstance(error, DataError) else RequestError
         raise kind(f"{where}: {error}\n{advice}".rstrip()) from None  # the error may end in a list
+
+
+def study_file(name: str, plugins: Plugins) -> tuple[str, Path]:
+    """Return the name and the path of a study file, by its name, the last part of the name, or its path."""
+    if name.endswith(".toml"):
+        return name, Path(name)
+    known = plugins.studies
+    full = meant(name, known)
+    if full is None:
+        raise UnknownName("study", name, known, "The path of a .toml file is understood as well.")
+    return full, known[full]

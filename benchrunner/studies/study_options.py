@@ -29,7 +29,7 @@ _PRECISION = dataclasses.replace(
 )
 _LIMIT_TRAIN = dataclasses.replace(
     RECIPE_FIELDS["limit_train"],
-    about="learn from this number of rows only: see sample; several, such as 16,64,all, make a learning curve",
+    about="learn from this number of rows only, drawn by the seed; several, such as 16,64,all, make a learning curve",
     in_grid=True,
 )
 RECIPE_OPTIONS: Mapping[str, Parameter] = {
@@ -280,7 +280,7 @@ class StudyOptions(Declared):
 
     def _after_start(self, study: Study, task: Task, runner: Runner) -> Study:
         """Let the fits of a study start from fits of another task."""
-        of_all_rows = {name: values for name, values in self.recipe.items() if name not in ("limit_train", "sample")}
+        of_all_rows = {name: values for name, values in self.recipe.items() if name != "limit_train"}
         once = dataclasses.replace(self.as_stage(), recipe=of_all_rows)
         systems = []
         stages = []
@@ -354,7 +354,7 @@ def _values(name: object, given: Any) -> tuple[Any, ...]:
         raise RequestError(f"The option {_written(name)} has one value for all fits, not {len(values)}.")
     if own is _PRECISION:
         return (own.checked(values[0], "The option precision"),)
-    recipes = [Recipe.from_json({"limit_train": 1, name: value}) for value in values]  # a sample needs limit_train
+    recipes = [Recipe.from_json({name: value}) for value in values]
     return tuple(getattr(recipe, name) for recipe in recipes)
 
 

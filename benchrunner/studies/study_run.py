@@ -12,7 +12,7 @@ from benchrunner.fits.executor import Executor
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import in_notebook, watched
 from benchrunner.metrics import Score
-from benchrunner.plugin_code import PluginCode
+from benchrunner.plugin_code import guarded
 from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
@@ -100,7 +100,7 @@ def _measured(result: Result, runner: Runner, *, show: bool) -> list[Cost]:
             if record is not None:
                 records[fit.id] = record
     measure = runner.plugins.hook.measure_costs
-    with PluginCode("Measuring costs"):
+    with guarded("Measuring costs"):
         parts = measure(
             fits=fits, records=records, workspace=runner.workspace, computing=runner.resolved, show_progress=show
         )
@@ -270,7 +270,7 @@ def _drop_beaten(cells: Iterable[Cell], ranking: Ranking, runner: Runner, needed
     kept = set(needed)
     for cell in cells:
         best = ranking.best(cell)
-        if cell.fitting.keep == "all":
+        if cell.fitting.keep == "all" or _may_choose_again(cell, runner):
             kept.update(fit.id for fit in cell.fits)
         elif best is not None:
             kept.update(fit.id for fit in best.fits)
@@ -284,13 +284,18 @@ def _prune(results: Iterable[CellResult], fits: Iterable[Fit], runner: Runner) -
     kept = set[str]()
     for result in results:
         keep = result.cell.fitting.keep
-        if keep == "all":
+        if keep == "all" or (keep == "selected" and _may_choose_again(result.cell, runner)):
             kept.update(fit.id for fit in result.cell.fits)
         elif keep == "selected" and result.selected is not None:
             kept.add(result.selected.id)
     for fit in fits:
         if fit.id not in kept:
             runner.forget_weights(fit)
+
+
+def _may_choose_again(cell: Cell, runner: Runner) -> bool:
+    """Return whether a fit failed: the same command fits it again, and may then select any other fit of its cell."""
+    return any(runner.folder(fit).finished_record() is None for fit in cell.fits)
 
 
 def _other_figures(study: Study, cells: Iterable[CellResult]) -> dict[Place, Figure]:

@@ -23,11 +23,7 @@ def rows_in_folds(rows: Rows, folds: Folds, split: str) -> Rows:
     """Return the rows of a split among the training rows of the whole task."""
     parts = divided_rows(rows, folds, folds.division)
     if not folds.held_out:
-        note = (
-            f"cross-validated: each of the {len(rows):,} rows is answered by one of {folds.number} fits, which has "
-            "not seen it, and all answers are scored together; no fit has learned from all rows, and none is kept"
-        )
-        return replace(rows, notes=(*rows.notes, note))
+        return rows
     held_out = parts.pop(folds.held_out - 1)
     return rows.taken(held_out if split == FOLDS else sorted(itertools.chain(*parts)))
 

@@ -1,4 +1,4 @@
-"""The rows of a split that are used: all rows, the first N, or a stratified sample of N."""
+"""The rows of a split that are used: all rows, or a random sample of N that keeps the shares of the labels."""
 
 from __future__ import annotations
 
@@ -11,62 +11,48 @@ from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
     from benchrunner.metrics import Metric
-    from benchrunner.parameters.recipes import Recipe
     from benchrunner.problems.problem import Problem
 
 
-def training_rows(rows: Rows, problem: Problem, recipe: Recipe, *, seed: int) -> Rows:
-    """Give the rows of a training split that a fit with this recipe and seed learns from, in the order of the split."""
-    return limited_rows(rows, problem, recipe.limit_train, recipe.sample, seed=seed)
+def limited_rows(rows: Rows, problem: Problem, limit: int | None, *, seed: int) -> Rows:
+    """Draw at most `limit` rows of a split at random, and give them in the order of the split. None is all rows.
 
-
-def whole_groups(chosen: Rows, rows: Rows, metric: Metric, sample: str) -> Rows:
-    """Leave out the rows of groups of which some rows were not chosen."""
-    if sample != "first":
-        raise RequestError(
-            f"A stratified sample parts the groups of rows of {metric.name}: leave --sample out, or --limit-dev."
-        )
-    sizes = Counter(rows.groups(metric.columns))
-    groups = chosen.groups(metric.columns)
-    counts = Counter(groups)
-    kept = [row for row, group in enumerate(groups) if counts[group] == sizes[group]]
-    if not kept:
-        raise RequestError(
-            f"The first {len(chosen):,} rows hold no whole group of rows that {metric.name} scores: use a larger "
-            "--limit-dev."
-        )
-    return chosen.taken(kept)
-
-
-def limited_rows(
-    rows: Rows, problem: Problem, limit: int | None, sample: str, *, seed: int, option: str = "--limit-train"
-) -> Rows:
-    """Give at most `limit` rows of a split, in the order of the split: see `Recipe.sample`. None is all rows.
-
-    `option` is the option of the command line that errors name.
+    Where rows have labels, the sample keeps their shares.
     """
     if limit is None or limit >= len(rows):
         return rows
-    if sample == "first":
-        return Rows(rows.table.slice(0, limit), rows.origin, rows.lines, rows.notes)
     strata = problem.strata(rows.table)
-    if strata is None:
+    return rows.taken(sample([None] * len(rows) if strata is None else strata, limit, seed=seed))
+
+
+def whole_groups(rows: Rows, limit: int, metric: Metric) -> Rows:
+    """Draw groups of rows that a metric scores together at random, as many as have `limit` rows at most."""
+    from benchrunner.features.randomness import permutation
+
+    groups = rows.groups(metric.columns)
+    sizes = Counter(groups)
+    names = list(sizes)
+    chosen = set[Hashable]()
+    for number in permutation(len(names), 0, "sample").tolist():
+        if sizes[names[number]] <= limit:
+            chosen.add(names[number])
+            limit -= sizes[names[number]]
+    if not chosen:
         raise RequestError(
-            f"A stratified sample groups rows by their label, which rows of the problem '{problem.name}' do not have. "
-            "Leave --sample out to take the first rows."
+            f"{limit:,} rows hold no whole group of rows that {metric.name} scores: use a larger --limit-dev."
         )
-    return rows.taken(stratified_sample(strata, limit, seed=seed, option=option))
+    return rows.taken([row for row, group in enumerate(groups) if group in chosen])
 
 
-def stratified_sample(strata: Sequence[Hashable], size: int, *, seed: int, option: str = "--limit-train") -> list[int]:
+def sample(strata: Sequence[Hashable], size: int, *, seed: int) -> list[int]:
     """Draw `size` rows at random, from each stratum as many as its share of all rows, and give their numbers in order.
 
-    Each stratum has at least one row in the sample. The rows of a smaller sample with the same seed are among those of
-    a larger one.
+    Each stratum has at least one row in the sample, if there is room. The rows of a smaller sample with the same seed
+    are among those of a larger one.
     """
     from benchrunner.features.randomness import permutation
 
-    missing = _shares(Counter(strata), size, option)
+    missing = _shares(Counter(strata), size)
     chosen = []
     for row in permutation(len(strata), seed, "sample").tolist():
         if missing[strata[row]]:
@@ -75,17 +61,14 @@ def stratified_sample(strata: Sequence[Hashable], size: int, *, seed: int, optio
     return sorted(chosen)
 
 
-def _shares(counts: Counter[Hashable], size: int, option: str) -> dict[Hashable, int]:
-    """Divide `size` among strata: one row for each, then others by the method of Webster.
+def _shares(counts: Counter[Hashable], size: int) -> dict[Hashable, int]:
+    """Divide `size` among strata: one row for each, the frequent ones first, then others by the method of Webster.
 
     A larger size takes no row from a stratum, which the method of the largest remainder may do for three strata.
     """
-    if size < len(counts):
-        raise RequestError(
-            f"A stratified sample needs a row of each of the {len(counts)} labels: use {option} {len(counts)} or "
-            f"more, not {size}."
-        )
-    shares = dict.fromkeys(counts, 1)
+    shares = dict.fromkeys(counts, 0)
+    for stratum, _ in counts.most_common(size):
+        shares[stratum] = 1
     for _ in range(size - len(counts)):
         shares[max(counts, key=lambda stratum: counts[stratum] / (2 * shares[stratum] + 1))] += 1
     return shares

@@ -16,7 +16,7 @@ from benchrunner.io.file_faults import some_names
 from benchrunner.io.identity import description_of
 from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.plugin_code import PluginCode
+from benchrunner.plugin_code import guarded
 from benchrunner.problems.problem import Problem
 from benchrunner.tasks.row_sample import limited_rows, whole_groups
 from benchrunner.workspace import Workspace
@@ -96,6 +96,8 @@ class Scored:
     """The figures as text for people."""
     notes: tuple[str, ...] = ()
     """Remarks about the file that no figure shows; one sentence each, which names the file."""
+    answers: Sequence[str] = ()
+    """The answers of the file as texts, to flag a file that answers alike everywhere."""
 
 
 class Scorer(ABC):
@@ -178,11 +180,10 @@ class Task:
     """The folds of a task that is cross-validated, which `TASK@5` makes of another task; `load` reads all rows."""
 
     def __post_init__(self) -> None:
-        is_text = isinstance(self.name, str)
-        if not is_text or not self.name or "/" not in self.name or self.name != self.name.lower():
+        if not isinstance(self.name, str) or "/" not in self.name or self.name != self.name.lower():
             raise PluginError(f"A task's name is 'suite/task' in lower case, not '{self.name}'.")
         self._check_types()
-        if [split.role for split in self.splits.values()].count("train") != 1:
+        if len(self.named("train")) != 1:
             raise PluginError(f"{self.name} needs exactly one split of the role 'train'.")
         if not self.metrics:
             raise PluginError(f"{self.name} needs at least one metric.")
@@ -253,38 +254,33 @@ class Task:
         for source in self.splits[split].sources:
             what = f"The source {type(source).__name__} of {self.name}, split '{split}',"
             try:
-                with PluginCode(what):
+                with guarded(what):
                     rows = source.read(workspace)
                     if not isinstance(rows, Rows):
                         raise PluginError(f"{what} returned {value_text(rows)}, not Rows.")
             except DataNotFound as reason:
                 reasons.append(f"  - {reason}")
                 continue
-            with PluginCode(f"The check of the rows of {self.name}, split '{split}',"):
+            with guarded(f"The check of the rows of {self.name}, split '{split}',"):
                 return self._checked(rows, self.splits[split], workspace)
         raise DataNotFound("\n".join([f"No data for {self.name}, split {split}:", *reasons]))
 
-    def scored(self, rows: Rows, limit: int | None, sample: str) -> Rows:
-        """Give the rows of a dev split that are scored, the same for every fit, with a note that says so.
+    def scored(self, rows: Rows, limit: int | None) -> Rows:
+        """Draw the rows of a dev split that are scored, the same for every fit, with a note that says so.
 
-        Groups of rows that a metric scores together, such as all answers to one question, are whole: the rows of a
-        group that the limit parts are left out.
+        Groups of rows that a metric scores together, such as all answers to one question, are whole.
         """
-        limited = limited_rows(rows, self.problem, limit, sample, seed=0, option="--limit-dev")
-        if len(limited) == len(rows):
+        if limit is None or limit >= len(rows):
             return rows
         if self.folds:
             raise RequestError(
                 f"{self.name}: every row is answered where fits are cross-validated: leave --limit-dev out."
             )
-        chosen = limited
+        chosen = limited_rows(rows, self.problem, limit, seed=0)
         for metric in self.metrics:
-            if metric.of_groups:
-                chosen = whole_groups(chosen, rows, metric, sample)
-        which = "the first" if sample == "first" else "a stratified sample of"
-        if len(chosen) < len(limited):
-            which = f"whole groups, {len(chosen):,} rows, among {which}"
-        note = f"scored on {which} {len(limited):,} of {len(rows):,} rows only (--limit-dev)"
+            if metric.of_groups and set(metric.columns) <= set(rows.table.column_names):
+                chosen = whole_groups(rows, limit, metric)
+        note = f"scored on {len(chosen):,} random rows of {len(rows):,} only (--limit-dev)"
         return replace(chosen, notes=(*chosen.notes, note), limit=len(chosen))
 
     def divided(self, rows: Rows, count: int, parts: str, *, seed: int = 0) -> list[list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import sys
-import time
+import timeit
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -99,8 +99,7 @@ def emulates_bf16(device: torch.device) -> bool:
     """Whether a device is a GPU that computes bf16 by way of fp32, which saves memory but no time."""
     if device.type != "cuda" or torch.version.hip is not None:  # all of AMD's GPUs that torch supports have bf16
         return False
-    major: int = torch.cuda.get_device_capability(device)[0]
-    return major < _NATIVE_BF16
+    return bool(torch.cuda.get_device_capability(device)[0] < _NATIVE_BF16)
 
 
 def emulation_note(device: torch.device) -> str:
@@ -113,18 +112,13 @@ def bf16_gain(device: torch.device) -> float:
 
     Takes some hundredths of a second.
     """
-    has_units = [getattr(torch.cpu, f"_is_{unit}_supported", bool)() for unit in _BF16_UNITS]
-    if device.type != "cpu" or not any(has_units):
+    if device.type != "cpu" or not any(getattr(torch.cpu, f"_is_{unit}_supported", bool)() for unit in _BF16_UNITS):
         return 0.0
     seconds = {}
     for kind in (torch.float32, torch.bfloat16):
         matrix = torch.ones(512, 512, dtype=kind)
-        runs = []
-        for _ in range(4):  # the first one makes the kernel
-            started = time.perf_counter()
-            matrix @ matrix
-            runs.append(time.perf_counter() - started)
-        seconds[kind] = min(runs)
+        # The first of four products makes the kernel.
+        seconds[kind] = min(timeit.repeat("matrix @ matrix", number=1, repeat=4, globals={"matrix": matrix}))
     return seconds[torch.float32] / seconds[torch.bfloat16]
 
 

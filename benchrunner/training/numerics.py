@@ -49,7 +49,7 @@ def of(training: Training) -> dict[str, Any]:
         # Pairs of a step and a budget if memory ran out after the first step: dropout is drawn for each micro-batch.
         "micro_tokens": training.micro_tokens if len(budgets) == 1 else budgets,
         "micro_tokens_asked": recipe.micro_tokens,
-        "versions": _versions(_libraries(training.modules.values())),
+        "versions": _versions(training.modules.values()),
     }
     if torch_draws_masks(device):  # on the CPU numpy draws them
         described["dropout_masks"] = "torch"
@@ -76,8 +76,17 @@ def of_frozen(
         "attention": {"predict": _kernel(device, recipe, kernels, dropping=False)},
         "micro_tokens": recipe.micro_tokens,
         "micro_tokens_asked": recipe.micro_tokens,
-        "versions": _versions([*_libraries([encoder]), *libraries]),
+        "versions": _versions([encoder], *libraries),
+        **({"blas": _blas()} if libraries else {}),
     }
+
+
+def _blas() -> list[str]:
+    """Describe the loaded libraries of linear algebra: each has kernels for a kind of processor, which users choose."""
+    from threadpoolctl import threadpool_info
+
+    libraries = (pool for pool in threadpool_info() if pool["user_api"] == "blas")
+    return sorted(f"{pool['prefix']} {pool['version']} {pool.get('architecture')}" for pool in libraries)
 
 
 def _machine(device: torch.device, recipe: Recipe) -> dict[str, Any]:
@@ -101,35 +110,29 @@ def _machine(device: torch.device, recipe: Recipe) -> dict[str, Any]:
 
 def _processor() -> dict[str, Any]:
     """Describe the processor and what chooses its kernels: torch, MKL and oneDNN have others for other vector units."""
-    units = [unit for unit in _VECTOR_UNITS if getattr(torch.cpu, f"_is_{unit}_supported", bool)()]
     chosen = {name: os.environ[name] for name in _KERNEL_CHOICES if name in os.environ}
     return {
         "device_name": platform.processor() or platform.machine(),
         "capability": torch.backends.cpu.get_cpu_capability(),
-        "vector_units": units,
+        "vector_units": [unit for unit in _VECTOR_UNITS if getattr(torch.cpu, f"_is_{unit}_supported", bool)()],
         **({"kernel_choices": chosen} if chosen else {}),
     }
-
-
-def _libraries(modules: Iterable[nn.Module]) -> list[str]:
-    """Return the names of the libraries that compute the encoder's states besides torch."""
-    libraries = set[str]()
-    for module in modules:
-        for part in module.modules():
-            libraries.update(getattr(part, "libraries", ()))
-    return sorted(libraries)
 
 
 _version = functools.cache(importlib.metadata.version)  # which reads half a millisecond for each library and fit
 
 
-def _versions(further: Sequence[str]) -> dict[str, str]:
-    return {name: _version(name) for name in ("torch", "numpy", "tokenizers", *further)}
+def _versions(modules: Iterable[nn.Module], *further: str) -> dict[str, str]:
+    """Return the versions of the libraries that compute the encoder's states, and of `further` ones."""
+    names = ["torch", "numpy", "tokenizers", *further]
+    for module in modules:
+        for part in module.modules():
+            names += getattr(part, "libraries", ())
+    return {name: _version(name) for name in names}
 
 
 def _kernel(device: torch.device, recipe: Recipe, kernels: Kernels | None, *, dropping: bool) -> str:
     if kernels is not None and "attend" in kernels.operators:
         return "compiled"
     kind = torch.bfloat16 if recipe.precision == "bf16" else torch.float32
-    kernel = implementation(device, kind, 64, dropping=dropping)
-    return str(getattr(kernel, "__name__", "?"))
+    return str(getattr(implementation(device, kind, 64, dropping=dropping), "__name__", "?"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, final
@@ -17,9 +17,10 @@ from benchrunner_submit import parse_answer, read_lines, score_file
 
 UNUSED = "label never used"
 OUTSIDE = "answers out of the label set"
-COPY = "copy"
 SAME = "same answers"
 """Flags of audits, beside those of `benchrunner.results.predicting`."""
+Seen = dict[bytes, Path]
+"""Hash of the answers of a file -> the first file that has them."""
 NAMES = ("*.tsv", "*.txt")
 """Names of the files that are read from folders."""
 
@@ -48,11 +49,6 @@ class AuditedFile:
     fault: str = ""
     """Why the file is invalid, in a sentence or two; empty for a valid file."""
 
-    @property
-    def flag_names(self) -> tuple[str, ...]:
-        """The names of the flags."""
-        return tuple(flag.name for flag in self.flags)
-
 
 @final
 @dataclass(frozen=True)
@@ -73,13 +69,13 @@ class Audit:
         """How many files have each flag, for the flags that occur."""
         counts = Counter[str]()
         for file in self.files:
-            counts.update(file.flag_names)
+            counts.update(flag.name for flag in file.flags)
         return dict(counts)
 
 
 def audit_files(paths: Sequence[Path], question: Question, runner: Runner, *, names: Sequence[str] = NAMES) -> Audit:
     """Audit files, and the files below folders whose names fit one of the patterns `names`."""
-    seen = _Seen()
+    seen: Seen = {}
     files = [_audited(path, question, runner, seen) for path in files_below(paths, names)]
     return Audit(tuple(files), question.notes)
 
@@ -110,32 +106,14 @@ def _fitting(folder: Path, names: Sequence[str]) -> list[Path]:
     return files
 
 
-@final
-class _Seen:
-    """The contents and the answers of the files so far, as hashes. Of equal files, the first is named."""
-
-    def __init__(self) -> None:
-        self._contents = dict[bytes, Path]()
-        self._answers = dict[bytes, Path]()
-
-    def contents(self, path: Path) -> tuple[Flag, ...]:
-        """Flag a file that is byte for byte another one."""
-        with path.open("rb") as file:
-            key = hashlib.file_digest(file, "sha256").digest()
-        return _flag_of_equal(COPY, self._contents, key, path)
-
-    def answers(self, path: Path, answers: Sequence[Any]) -> tuple[Flag, ...]:
-        """Flag a file with the answers of another one, however they are written."""
-        key = hashlib.sha256(repr(answers).encode("utf-8", "backslashreplace")).digest()
-        return _flag_of_equal(SAME, self._answers, key, path)
-
-
-def _flag_of_equal(name: str, seen: dict[bytes, Path], key: bytes, path: Path) -> tuple[Flag, ...]:
+def _flag_of_same(seen: Seen, answers: Sequence[Any], path: Path) -> tuple[Flag, ...]:
+    """Flag a file with the answers of an earlier one, however they are written."""
+    key = hashlib.sha256(repr(answers).encode("utf-8", "backslashreplace")).digest()
     first = seen.setdefault(key, path)
-    return () if first == path else (Flag(name, str(first)),)
+    return () if first == path else (Flag(SAME, str(first)),)
 
 
-def _audited(path: Path, question: Question, runner: Runner, seen: _Seen) -> AuditedFile:
+def _audited(path: Path, question: Question, runner: Runner, seen: Seen) -> AuditedFile:
     """Audit one file; a file that cannot be read has a fault."""
     try:
         task = question.task
@@ -148,17 +126,17 @@ def _audited(path: Path, question: Question, runner: Runner, seen: _Seen) -> Aud
         return AuditedFile(path, fault=f"{path}: cannot be read: {error.strerror}.")
 
 
-def _officially_scored(path: Path, question: Question, runner: Runner, seen: _Seen) -> AuditedFile:
+def _officially_scored(path: Path, question: Question, runner: Runner, seen: Seen) -> AuditedFile:
     """Audit a file in the layout of the task's official scorer, which reads it."""
     assert question.task is not None
-    file = AuditedFile(path, flags=seen.contents(path))
     if question.rows is None:
-        return file
+        return AuditedFile(path, flags=_flag_of_same(seen, [path.read_bytes()], path))
     scored = score_file(question.task, path, runner, split=question.split)
-    return replace(file, scores=scored.scores)
+    flags = tuple(map(Flag, predicting.flags_of(scored.answers, None, {}, dict)))
+    return AuditedFile(path, flags=flags or _flag_of_same(seen, scored.answers, path), scores=scored.scores)
 
 
-def _audited_answers(path: Path, question: Question, seen: _Seen) -> AuditedFile:
+def _audited_answers(path: Path, question: Question, seen: Seen) -> AuditedFile:
     """Audit a file that holds an answer for each row."""
     lines = read_lines(path, question.row_count)
     texts = [text for _, text in lines]
@@ -181,7 +159,7 @@ def _audited_answers(path: Path, question: Question, seen: _Seen) -> AuditedFile
     flags = [Flag(name) for name in names]
     if predicting.CONSTANT not in names:  # such files lack labels, and are equal, without being copied
         flags += _unused(answers, question.labels)
-        flags += seen.contents(path) or seen.answers(path, answers)
+        flags += _flag_of_same(seen, answers, path)
     return AuditedFile(path, len(texts), tuple(flags), scores)
 
 

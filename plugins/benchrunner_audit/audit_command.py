@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner import RequestError, print_line, print_note
-from benchrunner.results import command_line, predicting
+from benchrunner.results import command_line
 
 if TYPE_CHECKING:
     from benchrunner import Task
@@ -108,23 +108,10 @@ def _flag_text(file: AuditedFile) -> str:
 
 
 def _summary(audit: Audit) -> list[str]:
-    """Sum up in a sentence for each flag that occurs how many files have it."""
-    from benchrunner_audit import audit as flags
-
-    told = {
-        predicting.CONSTANT: ("answers alike in every row", "answer alike in every row"),
-        predicting.NO_BETTER: ("scores no better than the majority", "score no better than the majority"),
-        flags.UNUSED: ("never gives some label", "never give some label"),
-        flags.OUTSIDE: ("has answers out of the label set", "have answers out of the label set"),
-        flags.COPY: ("is a copy of another file", "are copies of another file"),
-        flags.SAME: ("has the same answers as another file", "have the same answers as another file"),
-    }
+    """Say for each flag that occurs, and for invalid files, how many files have it."""
     total = len(audit.files)
-    of_files = f"of {total:,} {'file' if total == 1 else 'files'}"
-    sentences = []
-    for name, (one, several) in told.items():
-        if count := audit.counts.get(name, 0):
-            sentences.append(f"{count:,} {of_files} {one if count == 1 else several}.")
+    counts = audit.counts
     if invalid := sum(bool(file.fault) for file in audit.files):
-        sentences.append(f"{invalid:,} {of_files} {'is' if invalid == 1 else 'are'} invalid.")
-    return sentences or [f"0 {of_files} have a flag."]
+        counts["invalid"] = invalid
+    of_files = f"of {total:,} {'file' if total == 1 else 'files'}"
+    return [f"{count:,} {of_files}: {name}." for name, count in counts.items()] or [f"0 {of_files} have a flag."]

@@ -55,9 +55,8 @@ class PredictionsFile(FileKind):
             self._check(row, prediction, faults)
         expected.check_count(len(predictions), "prediction", faults)
 
-    def same_answer(self, content: bytes) -> str | None:
-        answers = {prediction["pred"] for prediction in json.loads(content)[self.task]["predictions"]}
-        return str(answers.pop()) if len(answers) == 1 else None
+    def answer_texts(self, content: bytes) -> list[str]:
+        return [str(prediction["pred"]) for prediction in json.loads(content)[self.task]["predictions"]]
 
     def _check(self, row: int, prediction: Any, faults: Faults) -> None:
         """Add a fault if the prediction of a row is not as it must be."""

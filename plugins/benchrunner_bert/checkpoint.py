@@ -12,7 +12,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from benchrunner import CheckpointError
-from benchrunner.engine import randomness, tensor_files
+from benchrunner.engine import hub_files, randomness, tensor_files
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.memory import check_files
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
@@ -80,9 +80,11 @@ class _NoInitialisation(TorchFunctionMode):
 
 
 def weights_file(folder: Path) -> Path:
-    """Find the file of a checkpoint's weights."""
+    """Find the file of a checkpoint's weights, in a folder whose files can all be read."""
+    hub_files.check_folder(folder)
     for name in WEIGHTS:
         if (folder / name).is_file():
+            tensor_files.check_header(folder / name)
             return folder / name
     raise CheckpointError(f"{folder}: no weights; {' or '.join(WEIGHTS)} was expected.")
 

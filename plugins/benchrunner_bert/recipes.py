@@ -6,7 +6,7 @@ from benchrunner import NamedRecipe
 
 BERT = NamedRecipe(
     name="bert-paper",
-    about="the default: each task's own recipe, with the optimizer of the paper",
+    about="the default: each task's own recipe, with the optimizer of the paper but for bias correction",
     source="Devlin et al. 2019, Appendix A.3, and the released code",
     values={
         "warmup": 0.1,
@@ -18,7 +18,7 @@ BERT = NamedRecipe(
         "clip": 1.0,
     },
     grid={"lr": (5e-5, 4e-5, 3e-5, 2e-5)},
-    notes="the released code has no bias correction in Adam, which --no-bias-correction repeats",
+    notes="Adam has bias correction here; the paper's optimizer has none, which --no-bias-correction repeats",
 )
 
 MOSBACH = NamedRecipe(

@@ -52,7 +52,7 @@ class ConllEval(Scorer):
             _compare(path, sentences, gold)
         evaluation = evaluate(_column(tagged, -2), _column(tagged, -1))
         scores = {name: Score(value) for name, value in evaluation.figures.items()}
-        return Scored(scores, str(evaluation))
+        return Scored(scores, str(evaluation), answers=list(chain.from_iterable(_column(tagged, -1))))
 
     def _check(self, path: Path, tagged: list[list[Line]]) -> None:
         if not tagged:

@@ -29,6 +29,8 @@ SUFFIXES: Mapping[str, str] = {
     **{".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"},
     **dict.fromkeys((".conll", ".iob", ".iob2", ".bio"), "words"),
 }
+_MOST_ROWS, _MOST_BYTES, _ROWS_AT_ONCE = 1 << 26, 1 << 31, 1 << 10
+"""Limits of a Parquet file: a value that repeats takes no room in it, and all of its size in memory."""
 _LINE = 1 << 20
 """The most characters of a header line."""
 
@@ -108,9 +110,19 @@ class ParquetTable(Source):
         if not Path(self.path).is_file():
             raise DataNotFound(f"no file {self.path}")
         tops = {name: column.partition(".")[0] for name, column in self.columns.items()}
+        parts, size = list[pa.RecordBatch](), 0
         try:
-            table = pq.read_table(self.path, columns=sorted(set(tops.values())), partitioning=None)
-            arrays = {name: table.column(top) for name, top in tops.items()}
+            file = pq.ParquetFile(self.path)
+            for part in file.iter_batches(_ROWS_AT_ONCE, columns=sorted(set(tops.values()))):
+                parts.append(part)
+                size += part.nbytes
+                if size > _MOST_BYTES or file.metadata.num_rows > _MOST_ROWS:
+                    raise ValueError(
+                        f"it has {file.metadata.num_rows:,} rows; at most {_MOST_ROWS:,} are read, and {_MOST_BYTES:,} "
+                        "bytes in memory"
+                    )
+            table = pa.Table.from_batches(parts, None if parts else file.schema_arrow)
+            arrays = {name: table.column(top).combine_chunks() for name, top in tops.items()}
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             raise _no_parquet(self.path, error) from None
         return Rows(pa.table(arrays), self.path)

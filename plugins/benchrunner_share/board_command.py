@@ -31,7 +31,7 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         "--tasks",
         nargs="+",
         metavar="TASK",
-        help="the tasks of the board (default: those that more than half of the systems have)",
+        help="the tasks of the board (default: those of more than half of the folders)",
     )
     parser.add_argument(
         "--split",

@@ -120,7 +120,7 @@ class KeptAnswers:
         An update of a plugin changes the ids of fits. So a kept fit of the majority answer of the same training rows
         serves; if there is none, the majority answer is computed, which takes no training.
         """
-        key = (task.name, fit.recipe.limit_train, fit.recipe.sample, *splits)
+        key = (task.name, fit.recipe.limit_train, *splits)
         if key not in self._majority:
             planned = self._runner.planner.plan(task, "", method=predicting.MAJORITY, recipe=fit.recipe)
             self._majority[key] = self._found_majority(planned, task, splits)

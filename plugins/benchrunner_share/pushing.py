@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
@@ -79,4 +79,4 @@ def uploaded(push: Push) -> Push:
         raise RequestError(
             f"The hub could not be asked for {push.repository} ({type(error).__name__}): try again later."
         ) from None
-    return Push(push.folder, push.repository, push.fingerprint, push.files, push.bytes, str(commit.commit_url))
+    return replace(push, address=str(commit.commit_url))

@@ -36,18 +36,16 @@ def run(arguments: argparse.Namespace) -> int:
         print_line(f"Not scored, because there are no labels here: the answers to {', '.join(verified.sealed)}.")
     for score in verified.opened if verified.is_equal else ():
         place = f"{score.system} on {score.task} ({score.method}), {score.split} {score.metric}"
-        restarts = f"{len(score.restarts)} restart{'s' * (len(score.restarts) != 1)}"
-        print_line(f"{place}: {score.text} ({restarts}), by your labels, which the sender did not have.")
+        number = len(score.figure.values)
+        restarts = f"{number} restart{'s' * (number != 1)}"
+        print_line(f"{place}: {score.figure.mean_text} ({restarts}), by your labels, which the sender did not have.")
     counted = (
         f"{verified.scores:,} scores of predictions and {verified.figures:,} figures over restarts were computed again "
         f"from {verified.answers:,} answers"
     )
     if not verified.is_equal:
-        count = len(verified.differences)
-        absent = len(verified.unverified)
-        found = [f"{count:,} {'thing differs' if count == 1 else 'things differ'}"] if count or not absent else []
-        found += [f"{absent:,} {'thing' if absent == 1 else 'things'} could not be computed here"] if absent else []
-        print_line(f"{arguments.folder}: {'; '.join(found)}. {counted}.")
+        found = f"differences: {len(verified.differences):,}; not computed here: {len(verified.unverified):,}"
+        print_line(f"{arguments.folder}: {found}. {counted}.")
         return output.FAILED
     print_line(f"{arguments.folder}: everything is equal. {counted}.")
     print_line(f"Fingerprint: {verified.fingerprint}")

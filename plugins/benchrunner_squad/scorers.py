@@ -46,7 +46,7 @@ class AnsweredScorer(JsonScorer):
         exacts = _compared(exact, answered, answers)
         f1s = _compared(f1, answered, answers)
         figures = {"exact_match": percent(exacts.values(), len(right)), "f1": percent(f1s.values(), len(right))}
-        return _scored(figures, notes)
+        return _scored(figures, notes, answers)
 
 
 @final
@@ -64,7 +64,7 @@ class AnsweredOrNoneScorer(JsonScorer):
         f1s = _compared(F1_OR_NONE, right, answers)
         notes = list(_note_unknown(path, right, answers))
         if "na-prob" not in files:
-            return _scored(_figures(right, exacts, f1s), notes)
+            return _scored(_figures(right, exacts, f1s), notes, answers)
         file = files["na-prob"]
         probabilities = read_probabilities(file)
         _require_all(file, right, probabilities, "The official script would fail.")
@@ -84,7 +84,7 @@ class AnsweredOrNoneScorer(JsonScorer):
             best, threshold = best_cut(steps, sum(not texts for texts in right.values()))
             figures[f"best_{name}"] = 100.0 * best / len(right)
             figures[f"best_{name}_thresh"] = threshold
-        return _scored(figures, notes)
+        return _scored(figures, notes, answers)
 
 
 def _compared(compare: Comparison, right: Mapping[str, list[str]], answers: Mapping[str, str]) -> dict[str, float]:
@@ -129,14 +129,14 @@ def _figures(
     return figures
 
 
-def _scored(figures: Mapping[str, float | None], notes: Iterable[str]) -> Scored:
+def _scored(figures: Mapping[str, float | None], notes: Iterable[str], answers: Mapping[str, str]) -> Scored:
     scores = dict[str, Score]()
     lines = list[str]()
     for name, value in figures.items():
         score = Score(None, "there are no such questions") if value is None else Score(value)
         scores[name] = score
         lines.append(f"  {name:<17} {_shown(name, score)}")
-    return Scored(scores, "\n".join(lines), tuple(notes))
+    return Scored(scores, "\n".join(lines), tuple(notes), list(answers.values()))
 
 
 def _shown(name: str, score: Score) -> str:

@@ -32,7 +32,7 @@ def study_of_file(
     columns; None means all that are not extra. `options` override the options of the file.
     """
     options = options or StudyOptions()
-    full_name, path = runner.plugins.study(name)
+    full_name, path = planning.study_file(name, runner.plugins)
     file = read_study_file(path, parameters or {}, name=full_name, scale=scale, systems=systems)
     loaded = [_loaded(system, options, path, runner) for system in file.study.systems]
     study = replace(file.study, columns=columns_named(file.study, columns), systems=tuple(loaded))

@@ -21,6 +21,7 @@ from benchrunner_submit.prediction_files import (
     read_lines as read_lines,
 )
 from benchrunner_submit.submission_files.checking import find_faults as find_faults
+from benchrunner_submit.submission_files.content import file_content as file_content
 from benchrunner_submit.submission_files.manifests import Manifest as Manifest, read_manifest as read_manifest
 from benchrunner_submit.submission_files.writing import write_answers as write_answers
 from benchrunner_submit.submissions.submission import Submission as Submission, write_submission as write_submission

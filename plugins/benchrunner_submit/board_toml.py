@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,9 @@ def _spelling(table: decoding.Table) -> Spelling:
     kind = table.value("kind", str)
     may_be_text = kind in ("json", "jsonl") or ":" in kind
     if len(given) > 1 or not (given or may_be_text):
+        for key in () if given else table:
+            if close := get_close_matches(key, ["labels", "number"], cutoff=0.8):  # "name" is 0.6
+                raise decoding.Mistake(f"is not a key of this table. Did you mean {close[0]}?", key)
         raise decoding.Mistake("give either labels or number, to say how an answer is written.", "labels")
     if given == ["number"]:
         number: Number = table.value("number", Number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -27,6 +27,8 @@ class FileScores:
     """The scores as text, to be printed."""
     notes: tuple[str, ...] = ()
     """What is unusual about the file or the rows, a sentence each."""
+    answers: Sequence[str] = ()
+    """The answers as texts, if the official scorer read the file."""
 
 
 def score_file(
@@ -56,7 +58,7 @@ def score_file(
         rows = _rows(task, name, gold, runner) if task.scorer.needs_gold or named else None
         scored = task.scorer.score(path, rows, files)
         notes = (*_notes(rows), *scored.notes)
-        return FileScores(scored.figures, rows, True, scored.text.removesuffix("\n"), notes)
+        return FileScores(scored.figures, rows, True, scored.text.removesuffix("\n"), notes, scored.answers)
     if files:
         option = next(iter(files))
         raise RequestError(

@@ -13,7 +13,6 @@ from benchrunner.results import command_line
 if TYPE_CHECKING:
     from benchrunner import Leaderboard
     from benchrunner.results import Result, comparison
-    from benchrunner_submit.submission_files.manifests import Manifest
     from benchrunner_submit.submissions.submission import Submission
 
 
@@ -127,16 +126,18 @@ def _print(submission: Submission) -> None:
         print_line(fault)
     if not submission.faults:
         manifest = f"{manifest_path(submission.path)} says where each file came from"
-        for remark in submission.manifest.remarks:
+        for remark in submission.remarks:
             print_line(remark)
-        print_line(f"{submission.path} {_verdict(submission.manifest)} {board.name}; {manifest}.")
+        print_line(f"{submission.path} {_verdict(submission)} {board.name}; {manifest}.")
         print_line(f"The leaderboard: {board.url}")
     if board.note:
         print_line(board.note)
 
 
-def _verdict(manifest: Manifest) -> str:
+def _verdict(submission: Submission) -> str:
     """Say of a submission without faults whether all of it is there, and answered by models of all rows."""
-    if manifest.missing:
+    if submission.manifest.missing:
         return "holds what there is for"
-    return "has every file, but read the remarks above before you hand it in to" if manifest.remarks else "is ready for"
+    return (
+        "has every file, but read the remarks above before you hand it in to" if submission.remarks else "is ready for"
+    )

@@ -59,6 +59,12 @@ class MultiRcFile(FileKind):
         expected.check_count(len(line_of), "answer", faults)
         expected.check_ids(line_of, PLACE, faults)
 
+    def answer_texts(self, content: bytes) -> list[str]:
+        texts = list[str]()
+        for line in content.decode().splitlines():
+            texts += [str(label) for _, label in _answers(0, line, Faults("", self.unit))]
+        return texts
+
 
 def _answers(number: int, line: str, faults: Faults) -> list[tuple[tuple[int, int, int], Any]]:
     """List the place and the label of each answer in a line; none, with a fault, where the line has another form."""

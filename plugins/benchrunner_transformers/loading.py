@@ -39,13 +39,16 @@ _USUAL_LENGTH = 512
 
 def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
     """Load the model of a folder with its tokenizer. Weights of the summary that it lacks are drawn from the seed."""
-    checkpoint = check(folder, encoder_only=encoder_only)
-    tensors = read_tensors(checkpoint.files)
-    with quiet(), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(randomness.derived(seed, "missing weights"))
-        weights = renamed(tensors, checkpoint.model_class, checkpoint.config, checkpoint.encoder_only)
-        model, _ = from_weights(checkpoint.model_class, checkpoint.config, weights, torch.device("cpu"))
-    return _encoder(checkpoint, model, tensors, seed=seed)
+    try:
+        checkpoint = check(folder, encoder_only=encoder_only)
+        tensors = read_tensors(checkpoint.files)
+        with quiet(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(randomness.derived(seed, "missing weights"))
+            weights = renamed(tensors, checkpoint.model_class, checkpoint.config, checkpoint.encoder_only)
+            model, _ = from_weights(checkpoint.model_class, checkpoint.config, weights, torch.device("cpu"))
+        return _encoder(checkpoint, model, tensors, seed=seed)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # a value of another type
+        raise CheckpointError(f"{folder}: a setting cannot be used: {first_line(error)}.") from error
 
 
 def load_with_code(folder: Path, code: OwnCode, workspace: Workspace, *, seed: int) -> HubEncoder:

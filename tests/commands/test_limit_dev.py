@@ -9,12 +9,12 @@ import pytest
 from benchrunner import RequestError, Workspace
 from benchrunner.fits.computing import Computing
 from benchrunner.results import Runner, Study, StudyOptions, compared, read_study, run_study
-from benchrunner.tasks.row_sample import stratified_sample
+from benchrunner.tasks.row_sample import sample
 from command_line import Shell
 from inline import mood
 
 COMPARE = ("compare", "words", "--tasks", "mood", "--quiet", "--device", "cpu", "--max-length", "16")
-NOTE = "scored on the first 10 of 24 rows only (--limit-dev)"
+NOTE = "scored on 10 random rows of 24 only (--limit-dev)"
 
 
 def printed(shell: Shell, *words: str) -> Any:
@@ -35,7 +35,7 @@ def runner(shell: Shell) -> Runner:
     return Runner(shell.plugins, workspace, Computing("cpu"))
 
 
-def test_scores_are_those_of_the_first_rows(shell: Shell) -> None:
+def test_scores_are_those_of_the_drawn_rows(shell: Shell) -> None:
     methods = ("--method", "finetune,probe,majority")
     whole, few = printed(shell, *methods), printed(shell, *methods, "--limit-dev", "10")
     assert (whole["limit_dev"], few["limit_dev"]) == (None, 10)
@@ -47,7 +47,8 @@ def test_scores_are_those_of_the_first_rows(shell: Shell) -> None:
             answers = rows[f"{all_rows['system']} seed 0"]
             right = [answer == gold for answer, gold in zip(answers, rows["gold"], strict=True)]
             assert scores(all_rows)["accuracy"] == pytest.approx(sum(right) / 24)
-            assert scores(limited)["accuracy"] == pytest.approx(sum(right[:10]) / 10)
+            drawn = sample(rows["gold"].tolist(), 10, seed=0)
+            assert scores(limited)["accuracy"] == pytest.approx(sum(right[row] for row in drawn) / 10)
     majority = {row["metric"]: row["score"]["value"] for row in few["majority"]}
     assert majority["accuracy"] == pytest.approx(scores(few["cells"][2])["accuracy"])
     assert any(NOTE in note for note in few["notes"]) and not any("limit-dev" in note for note in whole["notes"])
@@ -92,18 +93,14 @@ def test_a_limit_above_the_rows_changes_nothing(shell: Shell) -> None:
     assert len(predictions) == 1
 
 
-def test_a_stratified_sample_is_the_same_for_all_seeds(shell: Shell) -> None:
-    words = ("--limit-train", "16", "--sample", "stratified", "--restarts", "2", "--limit-dev", "6")
-    few = printed(shell, *words)
+def test_the_rows_of_dev_are_the_same_for_all_seeds(shell: Shell) -> None:
+    few = printed(shell, "--restarts", "2", "--limit-dev", "6")
     made = runner(shell)
-    task = shell.plugins.tasks.find("mood")
-    rows = made.planner.rows(task, "dev").table
-    drawn = stratified_sample(rows.column("label").to_pylist(), 6, seed=0)
+    rows = made.planner.rows(shell.plugins.tasks.find("mood"), "dev").table
+    drawn = sample(rows.column("label").to_pylist(), 6, seed=0)
     seen = read_study(few["kept_as"], made).rows()
     assert seen["a"].tolist() == rows.take(drawn).column("a").to_pylist()
-    assert any("scored on a stratified sample of 6 of 24 rows only" in note for note in few["notes"])
-    error = shell.refused(*COMPARE, *shell.folders(), *words[:-1], "1")
-    assert "A stratified sample needs a row of each of the 2 labels: use --limit-dev 2 or more, not 1." in error
+    assert any("scored on 6 random rows of 24 only" in note for note in few["notes"])
 
 
 STUDY = """

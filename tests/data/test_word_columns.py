@@ -149,5 +149,13 @@ def test_sources_that_cannot_be_are_refused() -> None:
         WordColumns("t.txt", encoding=("utf-8", "latn"))
     with pytest.raises(PluginError, match="ignored is no regular expression: '\\['"):
         WordColumns("t.txt", ignored="[")
+
+
+@pytest.mark.timeout(20)
+def test_no_pattern_of_ignored_lines_takes_long(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("a" * 5_000 + "\tO\n# a remark\nb\tO\n")
+    source = WordColumns(str(tmp_path / "t.txt"), ignored="(a+)+b|(a|a)*c|#", separator="\t", is_in_data_folder=False)
+    rows = source.read(Workspace(tmp_path, tmp_path))
+    assert [len(words) for words in rows.table.column("words").to_pylist()] == [2]
     with pytest.raises(PluginError, match="one column or more"):
         WordColumns("t.txt", {})

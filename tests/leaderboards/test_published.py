@@ -1,11 +1,24 @@
 """Published figures: what they stand beside, and columns that do not agree with the tasks."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
-from benchrunner import Average, PluginError, PublishedColumn, PublishedRow, Suite, Term
+from benchrunner import (
+    Answers,
+    Average,
+    BoardFile,
+    ExpectedRows,
+    Faults,
+    FileKind,
+    PluginError,
+    PublishedColumn,
+    PublishedRow,
+    Suite,
+    Term,
+)
 from benchrunner.results import Plugins, discover
 from distributions import ROOT
 from documents import blocks
@@ -92,6 +105,39 @@ def test_a_wrong_column_sets_only_its_board_aside(column: PublishedColumn, reaso
     assert plugins.leaderboards == {} and "mine/mood" in plugins.tasks
     [part] = plugins.set_aside
     assert part.plugin == "own" and part.reason.startswith(f"moods.toml: columns.Mood.{reason}")
+
+
+@dataclass(frozen=True)
+class Spelled(FileKind):
+    """Files in which each label stands as it is."""
+
+    labels: tuple[str, ...]
+
+    def write(self, name: str, answers: Answers) -> bytes:
+        raise NotImplementedError
+
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+        raise NotImplementedError
+
+    @property
+    def labels_by_text(self) -> Mapping[str, str]:
+        return {label: label for label in self.labels}
+
+
+WRONG_FILES = {
+    "task": ({"task": "mine/mod"}, "task: there is no task 'mine/mod'. Did you mean mine/mood?"),
+    "split": ({"split": "tset"}, "split: there is no split of mine/mood 'tset'. Did you mean test?"),
+    "label": ({"kind": Spelled(("glat", "sad"))}, "labels: there is no label of mine/mood 'glat'. Did you mean glad?"),
+    "no label": ({"kind": Spelled(("sad",))}, "labels: give a text for the label 'glad' of mine/mood."),
+}
+
+
+@pytest.mark.parametrize(("changes", "reason"), WRONG_FILES.values(), ids=WRONG_FILES)
+def test_a_wrong_file_sets_only_its_board_aside(changes: dict[str, Any], reason: str) -> None:
+    file = replace(BoardFile("m.tsv", "mine/mood", "test", 3, Spelled(("sad", "glad"))), **changes)
+    plugins = discovered(columns(), archive="m.zip", files=(file,), origin="moods.toml")
+    assert plugins.leaderboards == {} and "mine/mood" in plugins.tasks
+    assert [part.reason for part in plugins.set_aside] == [f"moods.toml: m.tsv.{reason}"]
 
 
 def test_a_column_says_beside_which_of_several_dev_splits() -> None:

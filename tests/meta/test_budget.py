@@ -33,7 +33,7 @@ BUDGETS = {
     "runs": 16_627,
     "statistics": 7_709,
     "studies": 45_074,
-    "tasks": 3_367,
+    "tasks": 3_277,
     "training": 13_719,
     "(root)": 1_828,
 }

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import operator
 import re
 import textwrap
 from pathlib import Path
@@ -116,6 +117,17 @@ def test_every_error_is_in_the_tree_that_is_drawn() -> None:
 def test_every_module_says_what_it_is_for() -> None:
     for path in PACKAGE.rglob("*.py"):
         assert path.read_text().startswith('"""'), path
+
+
+def test_names_that_texts_advise_exist() -> None:
+    texts = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *(file for plugin in PLUGINS for file in modules_of(plugin)),
+    ]
+    for text in texts:
+        for surface, name in re.findall(r"`benchrunner\.(engine|results)\.([\w.]+)`", text.read_text(encoding="utf-8")):
+            operator.attrgetter(f"{surface}.{name}")(benchrunner)  # an AttributeError names it
 
 
 def test_the_core_knows_no_benchmark_and_no_model() -> None:

@@ -24,7 +24,6 @@ BAD: list[tuple[str, Any]] = [
     ("dropout", 1.0),
     ("precision", "auto"),
     ("limit_train", 0),
-    ("sample", "random"),
     ("batch_unit", "rows"),
     ("loss_divisor", "sentences"),
     ("micro_tokens", 0),
@@ -42,12 +41,6 @@ BAD: list[tuple[str, Any]] = [
 def test_a_value_that_makes_no_sense_is_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(RequestError, match=rf"(?i){name}"):
         Recipe(**{name: value})
-
-
-def test_a_stratified_sample_needs_its_size() -> None:
-    with pytest.raises(RequestError, match="A stratified sample needs limit_train, the number of rows to draw"):
-        Recipe(sample="stratified")
-    assert Recipe(sample="stratified", limit_train=8).limit_train == 8
 
 
 def test_the_defaults_are_the_papers() -> None:

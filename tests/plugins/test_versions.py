@@ -88,6 +88,43 @@ def test_tests_and_a_read_me_are_no_part_of_a_version(tmp_path: Path, monkeypatc
     assert source_hash(plugin) != before
 
 
+@pytest.mark.parametrize(
+    ("code", "text", "name"),
+    [
+        ("single_k", "x = __file__.replace('single_k.py', 'weights.json')", "weights.json"),
+        ("single_k", "Path(__file__).with_suffix('.json')", "single_k.json"),
+        ("single_k", "Path(__file__).parent / 'words_k' / 'few.txt'", "words_k/few.txt"),
+        ("whole_k/__init__", "x = '.hidden'", "whole_k/.hidden"),
+        ("whole_k/deep/inner", 'x = "../../above.json"', "above.json"),
+    ],
+)
+def test_a_file_that_the_code_names_is_part_of_its_version(
+    code: str, text: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "words_k").mkdir()
+    files = {"single_k": "", "whole_k/__init__": "", code: f"from pathlib import Path\n{text}"}
+    plugin = module_of(tmp_path, code.split("/")[0], monkeypatch, **files)
+    versions = {source_hash(plugin)}
+    for content in ("1.0", "0.5"):
+        (tmp_path / name).write_text(content)
+        (tmp_path / "another.json").write_text(content)
+        versions.add(source_hash(plugin))
+    assert len(versions) == 3
+    (tmp_path / "another.json").write_text("nobody names this")
+    assert source_hash(plugin) in versions
+
+
+def test_a_file_edited_in_an_installed_wheel_makes_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "site-packages"
+    plugin = module_of(site, "wheel_k", monkeypatch, wheel_k="half = 1.0")
+    (site / "wheel_k-1.0.dist-info").mkdir()
+    (site / "wheel_k-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: wheel_k\nVersion: 1.0\n")
+    (site / "wheel_k-1.0.dist-info" / "RECORD").write_text("wheel_k.py,,\n")
+    before = installed_version("wheel_k", plugin)
+    (site / "wheel_k.py").write_text("half = 0.5")
+    assert installed_version("wheel_k", plugin) != before
+
+
 def test_modules_of_one_local_installation_have_one_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = tmp_path / "site-packages"
     files = {"one_k": "import two_k, foreign_k", "two_k": "", "foreign_k": ""}

@@ -175,6 +175,7 @@ def test_constant_answers_are_recognised() -> None:
     assert MOOD.is_constant(["sad", "sad"])
     assert not MOOD.is_constant(["sad", "calm"])
     assert not MOOD.is_constant(["sad"])
+    assert MOOD.is_constant(["sad"] * 199 + ["calm"]) and not MOOD.is_constant(["sad"] * 198 + ["calm"])
 
 
 def test_labels_are_different_and_more_than_one() -> None:

@@ -77,8 +77,13 @@ def test_workers_with_several_gpus_each_share_none(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("device", "devices", "jobs", "reason"),
     [
-        ("cpu", 3, 1, "--devices-per-fit 3 needs 3 devices, and this machine has 2 cores."),
-        ("cpu", 2, 2, "--devices-per-fit 2 with --jobs 2 needs 4 devices, and this machine has 2 cores."),
+        ("cpu", 3, 1, "--devices-per-fit 3 needs 3 devices, and this machine has 2 core(s) for this process, whose"),
+        (
+            "cpu",
+            2,
+            2,
+            "--devices-per-fit 2 with --jobs 2 needs 4 devices, and this machine has 2 core(s)",
+        ),
         ("cuda:3", 2, 1, "--devices-per-fit 2 needs 2 devices, and this machine has 1 GPU(s) from cuda:3 on."),
         ("mps", 2, 1, "--devices-per-fit 2 needs 2 devices, and this machine has 1 device of the kind mps."),
     ],

@@ -136,7 +136,7 @@ def test_an_ensemble_is_submitted_without_any_fitting(tmp_path: Path, capsys: py
     before = sorted(one.name for one in (tmp_path / "runs").iterdir())
     common = ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data"), "--out", str(tmp_path)]
     assert main(["submit", "moods", "--ensemble", *ids, *common], plugins=plugins()) == 0
-    assert "is ready for moods" in capsys.readouterr().out
+    assert "moods.zip has every file" in capsys.readouterr().out
     (origin,) = read_manifest(tmp_path / "moods.zip").files
     assert (origin.fit, origin.method) == (answer(ids, made, split="test").by, "ensemble")
     assert sorted(one.name for one in (tmp_path / "runs").iterdir()) == before

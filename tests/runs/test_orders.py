@@ -123,8 +123,9 @@ def test_a_fit_that_fails_comes_back_as_a_record(tmp_path: Path, monkeypatch: py
     fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="broken")
     record = order_of(made, fit, files="returned").run(plugins=made.plugins).record_in(made.workspace.runs)
     trace = made.folder(fit).path / "traceback.txt"
-    assert (record.status, record.reason) == ("failed", f"ValueError: not today (see {trace})")
-    assert trace.is_file() and made.folder(fit).finished_record() is None
+    assert record.status == "failed" and record.reason.startswith("ValueError: not today (")
+    assert f" (see {trace})" in record.reason and trace.is_file()
+    assert made.folder(fit).finished_record() is None
 
 
 def test_other_errors_keep_their_kind_or_end_the_command(

@@ -124,7 +124,7 @@ def test_a_method_that_cannot_predict_leaves_a_traceback(tmp_path: Path) -> None
     trace = made.folder(fit).path / "traceback.txt"
     with pytest.raises(FitError) as raised:
         predict(fit, "dev", made)
-    assert str(raised.value) == f"ValueError: no idea (see {trace})" and "no idea" in trace.read_text()
+    assert str(raised.value).endswith(f" (see {trace})") and "no idea" in trace.read_text()
 
 
 def test_a_model_that_was_changed_predicts_nothing(tmp_path: Path) -> None:

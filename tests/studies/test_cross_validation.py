@@ -91,7 +91,7 @@ def test_a_study_scores_all_answers_and_is_read_again(tmp_path: Path) -> None:
     for fit, value in zip(cell.restarts, next(iter(cell.figures.values())).values, strict=True):
         answers = cell.predicted(fit, "folds").answers
         assert value == pytest.approx(np.mean([a == b for a, b in zip(answers, gold, strict=True)]))
-    assert any("each of the 48 rows is answered by one of 2 fits" in note for note in as_json(result)["notes"])
+    assert any("each row is answered by one of 2 fits" in note for note in as_json(result)["notes"])
     scored = scored_answers(cell, result.study.columns[0].term(cell.cell.task))
     assert [each.folds for each in scored] == [2, 2]
     again = read_study(result.name, made)
@@ -110,6 +110,14 @@ def test_the_majority_answer_of_folds_is_one_for_all_rows(kind: str, metric: Met
     else:
         labels = Counter(made.planner.rows(task, "train").table.column("label").to_pylist())
         assert score.value == max(labels.values()) / labels.total()
+
+
+def test_majority_answers_are_not_called_cross_validated(tmp_path: Path) -> None:
+    """A task and the same task in folds share the fit of the majority answer, which has learned from all rows."""
+    made = runner(tmp_path)
+    for name in ("mood@5", "mood"):
+        study = compared(("words",), (made.plugins.tasks.find(name),), methods=("majority",))
+        assert not any("cross-validated" in note for note in as_json(run_study(study, made))["notes"])
 
 
 def test_a_fold_that_fails_is_a_lost_restart(tmp_path: Path) -> None:

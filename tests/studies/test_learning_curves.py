@@ -15,7 +15,7 @@ from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
 from benchrunner.studies.significance.contrasts import with_contrasts
 from benchrunner.studies.study import Study
-from benchrunner.tasks.row_sample import stratified_sample
+from benchrunner.tasks.row_sample import sample
 from benchrunner_studies.settling import study_of_file
 from finished_studies import finish, task
 from inline import QUICK, mood, plugins
@@ -25,7 +25,7 @@ SKILLS = {"quick (8 rows)": 0.6, "quick (40 rows)": 0.7, "quick (all rows)": 0.7
           "slow (8 rows)": 0.4, "slow (40 rows)": 0.65, "slow (all rows)": 0.97}  # fmt: skip
 FILE = """title = "Rows"
 axis = "training rows"
-recipe = {sample = "stratified", restarts = "5"}
+recipe = {restarts = "5"}
 
 [[system]]
 each = {model = "quick,slow", rows = "8,40,all"}
@@ -44,9 +44,7 @@ task = "made/classify"
 def curve(limits: tuple[int | None, ...] = (8, 40, None), seeds: int = 5, names: tuple[str, ...] = ("quick", "slow"),
           **changes: Any) -> Study:  # fmt: skip
     made = task("made/classify", rows=120)
-    return compared(
-        names, (made,), seeds=tuple(range(seeds)), changes={"sample": "stratified", **changes}, limits=limits
-    )
+    return compared(names, (made,), seeds=tuple(range(seeds)), changes=changes, limits=limits)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +72,7 @@ def test_fits_of_all_rows_are_those_of_a_study_without_a_curve(tmp_path: Path, f
     """Fewer rows are sampled: the whole set has no sample in its identity, and a point has that of its own option."""
     result, made = finished
     plain = compared(("quick",), result.study.tasks, seeds=tuple(range(5)))
-    alone = compared(("quick",), result.study.tasks, seeds=(3,), changes={"limit_train": 8, "sample": "stratified"})
+    alone = compared(("quick",), result.study.tasks, seeds=(3,), changes={"limit_train": 8})
     finish(alone, finished_studies.runner(tmp_path, alone.tasks, ("quick",)), {"quick": 0.5})
     found = {cell.cell.system: [fit.id for fit in cell.cell.fits] for cell in result.cells}
     (whole,) = run_study(plain, made, keep_as="plain").cells
@@ -188,7 +186,7 @@ def test_a_wrong_curve_in_a_file_is_refused(
 
 def test_several_numbers_of_rows_are_a_curve_and_no_grid(tmp_path: Path) -> None:
     made = Runner(plugins(register_tasks=[mood()]), Workspace(tmp_path, tmp_path))
-    options = StudyOptions(recipe={"limit_train": (8, 16, None), "sample": "stratified", "lr": (1e-2, 2e-2)})
+    options = StudyOptions(recipe={"limit_train": (8, 16, None), "lr": (1e-2, 2e-2)})
     study = options.study(["words"], [mood()], made)
     assert list(study.lines["words"]) == [8, 16, None]
     assert {tuple(cell.fitting.grid.choices) for cell in study.cells} == {("lr",)}
@@ -201,6 +199,6 @@ def test_several_numbers_of_rows_are_a_curve_and_no_grid(tmp_path: Path) -> None
 def test_a_smaller_sample_is_part_of_a_larger_one(seed: int) -> None:
     """With the method of the largest remainder, 11 rows take one away from a label that has two of 10."""
     labels = [label for label, count in (("a", 6), ("b", 6), ("c", 2)) for _ in range(10 * count)]
-    samples = [set(stratified_sample(labels, size, seed=seed)) for size in range(3, 141)]
+    samples = [set(sample(labels, size, seed=seed)) for size in range(3, 141)]
     for smaller, larger in itertools.pairwise(samples):
         assert smaller < larger

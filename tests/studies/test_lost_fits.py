@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from benchrunner.studies.comparison.json_values import as_json
 from chancy import ACCURACY, Chancy, chancy, compare_rates
 from inline import mood, runner
 from made_results import lines
+from rate_methods import RestartDependent
 
 
 def test_a_flagged_restart_stays_in_the_mean_and_is_counted(tmp_path: Path) -> None:
@@ -66,6 +67,20 @@ def test_a_fit_that_cannot_predict_is_lost_and_the_others_go_on(tmp_path: Path) 
         "failed: max_length is too sho",
     ]
     assert len(cell.figures[ACCURACY].values) == 1
+
+
+def test_weights_stay_where_a_later_run_may_select_them(tmp_path: Path) -> None:
+    """The rate 8 is selected in place of 4 as soon as its restart that failed is fitted."""
+
+    class Other(RestartDependent):
+        RIGHT: ClassVar = {(4, 0): 2, (4, 1): 24, (8, 0): 16, (8, 1): 18}
+
+    for endings in ({0: FitError("out of memory")}, {}):
+        task = mood(method="chancy")
+        made = runner(tmp_path, register_methods=[Other(endings)], register_tasks=[task])
+        (cell,) = compare_rates(made, seeds=(0, 1)).cells
+    models = [path.parents[1].name for path in (tmp_path / "runs").glob("*/model/tiny.safetensors")]
+    assert models == [selected_fit(cell).id] and selected_fit(cell).recipe.lr == 8
 
 
 def test_an_executor_that_forgets_fits_is_an_error(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from benchrunner.command_line.main import main
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.results import discover
+from benchrunner.studies.planning import study_file
 from inline import mood, own
 from study_texts import HEAD
 
@@ -42,12 +43,12 @@ def test_study_files_in_a_plugin_package_are_named_after_it(
     (tmp_path / "there" / "studies" / "broken.toml").write_text("title = 3")
     plugins = discover(extra=[*modules, ("own", own())], installed=False)
     assert list(plugins.studies) == ["here/deep", "here/wide", "there/broken", "there/deep"]
-    assert plugins.study("wide") == ("here/wide", tmp_path / "here" / "studies" / "wide.toml")
-    assert plugins.study("some/where.toml") == ("some/where.toml", Path("some/where.toml"))
+    assert study_file("wide", plugins) == ("here/wide", tmp_path / "here" / "studies" / "wide.toml")
+    assert study_file("some/where.toml", plugins) == ("some/where.toml", Path("some/where.toml"))
     with pytest.raises(RequestError, match="'deep' could be here/deep or there/deep: say which"):
-        plugins.study("deep")
+        study_file("deep", plugins)
     with pytest.raises(UnknownName, match=r"no study 'wid'. Did you mean here/wide\? The path of a .toml file"):
-        plugins.study("wid")
+        study_file("wid", plugins)
     assert main(["list", "studies"], plugins=plugins) == 0
     out = capsys.readouterr().out
     assert "  here/wide     Which is better?\n" in out and "there/broken  cannot be used: " in out

@@ -1,8 +1,10 @@
 """Damages of checkpoints in the hub's layout, each with what the error must say. Used for every family."""
 
 import json
+import os
 import resource
 import shutil
+import time
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+import forked
 from benchrunner import RequestError, Workspace
 from benchrunner.engine import BackboneFamily
 from benchrunner.workspace import Settings
@@ -151,7 +154,10 @@ DAMAGES: dict[str, tuple[Damage, str | tuple[str, ...]]] = {
     "half a file": (file(lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])), UNREADABLE),
     "one byte": (file(lambda path: path.write_bytes(b"x")), (UNREADABLE, *SIZES)),
     "empty": (file(lambda path: path.write_bytes(b"")), (UNREADABLE, *SIZES)),
-    "a pipe": (file(pipe), "no weights"),
+    "a pipe": (file(pipe), "not a regular file"),
+    "a pipe for words": (lambda folder: pipe(folder / "tokenizer.json"), "tokenizer.json: not a regular file"),
+    "1 TB of nothing": (file(lambda path: os.truncate(path, 1 << 40)), "not a regular file of at most"),
+    "1 MB of nothing": (file(lambda path: os.truncate(path, path.stat().st_size + MEGABYTE)), UNREADABLE),
     "a folder": (file(as_folder), "no weights"),
     "no weights": (file(Path.unlink), "no weights"),
     "10^9 layers": (settings(num_hidden_layers=10**9), SIZES),
@@ -220,3 +226,24 @@ def check_refusal(message: str, folder: Path, parts: str | tuple[str, ...]) -> N
     assert str(folder) in message, message
     assert any(part in message for part in ((parts,) if isinstance(parts, str) else parts)), message
     assert all(line.isprintable() for line in message.splitlines()) and len(message) < 2000, message
+
+
+def check_hostile(plugin: str, original: Path, tmp_path: Path, *, at_least: int) -> None:
+    """Check that each hostile checkpoint ends within ten seconds, loaded or refused in a sentence that names it."""
+    asking = forked.Process(
+        [str(Path(__file__).with_name("hostile_checkpoints.py")), plugin, str(original), str(tmp_path)]
+    )
+    count, refused = 0, 0
+    ends = time.monotonic() + 60  # the first one imports the libraries
+    while asking.poll() is None:
+        assert time.monotonic() < ends, f"nothing came after {asking.output().splitlines()[-1:]}"
+        if (now := asking.output().count("\n")) > count:
+            count, ends = now, time.monotonic() + 10
+        time.sleep(0.1)
+    assert asking.communicate()[1] == "" and asking.returncode == 0
+    for case, _, message in map(json.loads, asking.output().splitlines()):
+        if message:
+            refused += 1
+            assert str(tmp_path / "checkpoint") in message and "Traceback" not in message, (case, message)
+            assert all(line.isprintable() for line in message.splitlines()) and len(message) < 2000, (case, message)
+    assert refused >= at_least

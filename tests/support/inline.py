@@ -25,6 +25,7 @@ from benchrunner import (
     BoardFile,
     Classify,
     Leaderboard,
+    PluginError,
     Recipe,
     Regress,
     Split,
@@ -117,13 +118,20 @@ def plugin(**hooks: Any) -> SimpleNamespace:
 
 
 def own(**hooks: Any) -> SimpleNamespace:
-    """The task, the backbone and the board as one plugin."""
-    offers: dict[str, Any] = {"register_tasks": [mood()], "register_leaderboards": [board()]}
+    """The task, the backbone and the board as one plugin; without the board if it does not fit other tasks."""
+    offers: dict[str, Any] = {"register_tasks": [mood()], "register_leaderboards": [board()]} | hooks
+    tasks = offers["register_tasks"]
+    if isinstance(tasks, list) and "register_leaderboards" not in hooks:
+        named = {task.name: task for task in tasks if isinstance(task, Task)}
+        try:
+            board().check_tasks(named, named)
+        except PluginError:
+            offers["register_leaderboards"] = []
     if "register_backbones" not in hooks:
         from benchrunner_kit.testing import tiny_family  # with torch, which takes its time
 
         offers["register_backbones"] = [tiny_family()]
-    return plugin(**(offers | hooks))
+    return plugin(**offers)
 
 
 def own_and(*others: tuple[str, object]) -> Plugins:

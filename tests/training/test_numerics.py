@@ -35,6 +35,14 @@ def test_the_numerics_of_a_cpu_name_what_chooses_its_kernels(monkeypatch: pytest
     assert "avx2" in facts["vector_units"] and "avx512" not in facts["vector_units"]
 
 
+def test_numerics_name_the_kernels_of_linear_algebra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OPENBLAS_CORETYPE chooses them, and changes the last bits of a head that scipy fits."""
+    pool = {"user_api": "blas", "prefix": "libscipy_openblas", "version": "0.3.30", "architecture": "Haswell"}
+    monkeypatch.setattr("threadpoolctl.threadpool_info", lambda: [{"user_api": "openmp"}, pool])
+    facts = numerics.of_frozen("cpu", Recipe(precision="fp32"), TinyEncoder(), libraries=("scipy",))
+    assert facts["blas"] == ["libscipy_openblas 0.3.30 Haswell"]
+
+
 def test_numerics_name_unusual_settings_of_torch_and_libraries() -> None:
     encoder = TinyEncoder()
     encoder.libraries = ("safetensors",)

@@ -139,7 +139,7 @@ _CAPTION_FIELDS = {
     "max_steps": "at most {} steps",
     "batch_size": "batch size {}",
     "max_length": "{} tokens",
-    "limit_train": "limited to {} training rows",
+    "limit_train": "limited to {} random training rows",
     "precision": "{}",
 }
 """Fields of recipes that a caption always shows, and how; it also names the fields that a grid varies."""

@@ -10,7 +10,7 @@ from typing import final
 from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.plugin_code import PluginCode
+from benchrunner.plugin_code import guarded
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellKey, different_fits
 from benchrunner.studies.planning import linked
@@ -91,7 +91,7 @@ class Rungs:
         points = _unstopped(cell, scores)
         if cell.fitting.search and cell.key not in self._earlier and len(points) > 1:
             search = self._runner.plugins.searches.find(cell.fitting.search)
-            with PluginCode(f"The search '{search.name}'"):
+            with guarded(f"The search '{search.name}'"):
                 asked = [point for point in search.next_points(points, scores) if point not in scores]
             return asked if cell.fitting.trials is None else asked[: cell.fitting.trials - len(scores)]
         if cell.fitting.early_stop or any(self._fits[fit.id].shorter for fit in cell.fits):

@@ -177,7 +177,7 @@ def test_the_board_names_splits_labels_and_metrics_of_the_tasks(glue: Leaderboar
         assert task.splits[file.split].rows == file.rows
         assert task.splits[file.split].role == "test"
         assert set(file.kind.labels_by_text.values()) == set(task.problem.identity().get("labels", []))
-    glue.check_columns(tasks, tasks)
+    glue.check_tasks(tasks, tasks)
     assert glue.columns["MNLI-m"].dev_split(tasks["glue/mnli"]) == "dev_matched"
     assert glue.columns["MNLI-mm"].dev_split(tasks["glue/mnli"]) == "dev_mismatched"
 

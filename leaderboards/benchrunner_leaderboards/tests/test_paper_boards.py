@@ -36,7 +36,7 @@ def test_the_board_names_splits_and_metrics_of_the_tasks(name: str) -> None:
         pytest.skip(f"no plugin offers {missing[0]}")
     for file in board.files:
         assert tasks[file.task].splits[file.split].rows == file.rows
-    board.check_columns(tasks, tasks)
+    board.check_tasks(tasks, tasks)
 
 
 def test_a_written_submission_is_checked_completely(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_equal_files_and_equal_answers_are_told_apart(shell: Shell) -> None:
     found = flags(shell.json("audit", "given", "--json"))
     first = str(Path("given/1.txt"))
     assert found["1.txt"] == found["4.txt"] == []
-    assert found["2.txt"] == [("copy", first)]
+    assert found["2.txt"] == [("same answers", first)]
     assert found["3.tsv"] == [("same answers", first)]
     assert found["5.txt"] == found["6.txt"] == [("constant predictions", "")]
 
@@ -82,7 +82,7 @@ def test_labels_never_used_and_unknown_answers_are_flagged(shell: Shell) -> None
     assert code == 1
     assert f"{Path('given/2.txt')}:2: found 'x'; expected one of a, b, c." in out
     assert "label never used (c)" in out and "invalid; answers out of the label set (1 of 3 rows)" in out
-    assert "1 of 2 files has answers out of the label set." in out and "1 of 2 files is invalid." in out
+    assert "1 of 2 files: answers out of the label set." in out and "1 of 2 files: invalid." in out
 
 
 def test_a_wrong_number_of_rows_is_invalid(shell: Shell) -> None:
@@ -121,7 +121,7 @@ def test_folders_are_read_recursively_and_files_once(shell: Shell) -> None:
     write("2.tsv", ["a", "b"])
     write("scores.json", ["{}"])
     out = shell.done("audit", "given", str(Path("given/2.tsv")))
-    assert "1 of 2 files answers alike in every row." in out and "scores.json" not in out
+    assert "1 of 2 files: constant predictions." in out and "scores.json" not in out
     assert "scores.json" in shell.done("audit", "given", "--name", "*.json", "--name", "*.tsv")
 
 
@@ -133,8 +133,8 @@ def test_the_table_has_a_line_for_each_file(shell: Shell) -> None:
     assert right.split() == [str(Path("given/right.txt")), "24", "100.00"]
     assert sad.endswith("constant predictions; no better than majority")
     assert summary == [
-        "1 of 2 files answers alike in every row.",
-        "1 of 2 files scores no better than the majority.",
+        "1 of 2 files: constant predictions.",
+        "1 of 2 files: no better than majority.",
     ]
 
 
@@ -165,7 +165,7 @@ class Stars(Scorer):
         return path.read_bytes().startswith(b"*")
 
     def score(self, path: Path, gold: Rows | None, files: Any) -> Scored:
-        return Scored({"stars": Score(50.0)}, "stars 50")
+        return Scored({"stars": Score(50.0)}, "stars 50", answers=path.read_text().split())
 
 
 def test_files_of_an_official_scorer_are_scored_by_it(shell: Shell) -> None:
@@ -173,4 +173,6 @@ def test_files_of_an_official_scorer_are_scored_by_it(shell: Shell) -> None:
     write("1.txt", ["*"])
     write("2.txt", ["*"])
     out = shell.done("audit", "given", "--task", "mood", "--data", "data")
-    assert "stars" in out and "50.00" in out and f"copy ({Path('given/1.txt')})" in out
+    assert "stars" in out and "50.00" in out and f"same answers ({Path('given/1.txt')})" in out
+    write("3.txt", ["* *"])
+    assert "1 of 3 files: constant predictions." in shell.done("audit", "given", "--task", "mood", "--data", "data")

@@ -49,8 +49,8 @@ def test_a_file_is_written_as_the_pipeline_writes_it() -> None:
     kind = PredictionsFile("boolq", 2)
     assert kind.write("x", Answers(["0", "1"], pa.table({"a": ["s", "t"]}))).decode() == GOOD
     assert kind.check("x", GOOD.encode(), 2) == []
-    assert kind.same_answer(GOOD.encode()) is None
-    assert kind.same_answer(GOOD.replace('"pred": 0', '"pred": 1').encode()) == "1"
+    assert len(set(kind.answer_texts(GOOD.encode()))) > 1
+    assert set(kind.answer_texts(GOOD.replace('"pred": 0', '"pred": 1').encode())) == {"1"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import torch
 from bert_samples import FIRST, fresh
 
-from bad_checkpoints import DAMAGES, Damage, check_damage, tokenizer
+from bad_checkpoints import DAMAGES, Damage, check_damage, check_hostile, tokenizer
 from benchrunner import RequestError, Workspace
 from benchrunner.results import discover
 from benchrunner.workspace import Settings
@@ -105,3 +105,8 @@ def test_every_floating_type_of_published_weights_is_read(original: Path, tmp_pa
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     assert read(folder, seed=0).assemble(FIRST, None, 16).tokens.size
     assert json.loads((folder / "config.json").read_text())["hidden_size"] == 8
+
+
+@pytest.mark.slow
+def test_hostile_checkpoints_end_in_one_sentence(original: Path, tmp_path: Path) -> None:
+    check_hostile("bert", original, tmp_path, at_least=200)

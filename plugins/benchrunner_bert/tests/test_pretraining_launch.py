@@ -90,6 +90,12 @@ def test_the_arguments_are_those_of_the_call(tmp_path: Path, monkeypatch: pytest
     assert found == [(asked, Path("hosts"))]
 
 
+def test_a_process_that_was_killed_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    assert launch._exit_code([subprocess.Popen([sys.executable, "-c", killed])]) == 1
+    assert "a process of the training was ended by SIGKILL, " in capsys.readouterr().err
+
+
 def test_where_one_process_fails_the_others_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "GRACE", 0.2)
     asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])

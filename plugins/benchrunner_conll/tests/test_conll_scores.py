@@ -64,7 +64,9 @@ def test_a_border_line_counts_as_a_token_and_ends_every_phrase(tmp_path: Path) -
 
 
 def test_tags_without_phrases_score_zero(tmp_path: Path) -> None:
-    assert SCORER.score(write(tmp_path, "a N O O\n"), None, {}).text == (
+    scored = SCORER.score(write(tmp_path, "a N O O\n"), None, {})
+    assert scored.answers == ["O"]
+    assert scored.text == (
         "processed 1 tokens with 0 phrases; found: 0 phrases; correct: 0.\n"
         "accuracy: 100.00%; precision:   0.00%; recall:   0.00%; FB1:   0.00\n"
     )

@@ -11,6 +11,7 @@ from mood_file import SHOP, TASK
 
 from benchrunner import RequestError, UnknownName, Workspace
 from benchrunner.results import Plugins
+from benchrunner_files import formats
 
 ROWS = "text,mood\n" + "sun,glad\n" * 15
 FILE_FAULTS = {
@@ -215,6 +216,21 @@ def test_a_hostile_file_is_refused_at_once(content: bytes, tmp_path: Path, plugi
     path.write_bytes(content)
     with pytest.raises(RequestError, match=r"mood\.toml"):
         plugins.tasks.find(str(path))
+
+
+@pytest.mark.parametrize(("limit", "value"), [("_MOST_ROWS", 14), ("_MOST_BYTES", 1 << 20)])
+def test_a_parquet_file_that_would_fill_the_memory_is_refused(
+    limit: str, value: int, task_file: Callable[..., Path], plugins: Plugins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value that repeats takes no room in the file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    monkeypatch.setattr(formats, limit, value)
+    task = plugins.tasks.find(str(path := task_file(TASK.replace("train.csv", "train.parquet"))))
+    pq.write_table(pa.table({"text": ["x" * 100_000] * 15, "mood": ["glad"] * 15}), path.parent / "train.parquet")
+    with pytest.raises(RequestError, match=r"train.parquet: .* it has 15 rows; at most .* are read"):
+        task.load("train", Workspace(path.parent, path.parent))
 
 
 @pytest.mark.parametrize("name", ["a b.toml", "\x1b[31m.toml", ".toml", "x@3.toml", f"{'x' * 70}.toml"])

@@ -11,7 +11,7 @@ import torch
 
 from benchrunner import Recipe, Workspace
 from benchrunner.engine import Backbone, BackboneFamily, Encoder, Finetune, Sequences
-from benchrunner_kit.testing.contract import Findings
+from benchrunner_kit.testing.contract import Findings, hashing_as_elsewhere
 from benchrunner_kit.testing.samples import MOOD, Loaded, fit_job, sentences
 from benchrunner_kit.testing.state_checks import (
     batch_of,
@@ -38,13 +38,24 @@ def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Worksp
     """
     findings = Findings(backbone.name)
     with findings.step("revision"):
-        if backbone.revision(workspace) != backbone.revision(workspace):
-            findings.add(
-                "revision differs from call to call: hash the weights, the configuration and the tokenizer only"
-            )
+        first = backbone.revision(workspace)
+        with hashing_as_elsewhere():
+            if first != backbone.revision(workspace):
+                findings.add(
+                    "revision differs from call to call, or from process to process: hash the weights, the "
+                    "configuration and the tokenizer only, and with hashlib"
+                )
     encoder = other = None
     with findings.step("to load the encoder"):
-        encoder, other = (backbone.load(workspace, seed=0).eval() for _ in range(2))
+        encoder = backbone.load(workspace, seed=0).eval()
+        fingerprint = encoder.tokenizer_fingerprint
+        with hashing_as_elsewhere():
+            other = backbone.load(workspace, seed=0).eval()
+            if other.tokenizer_fingerprint != fingerprint:
+                findings.add(
+                    "`tokenizer_fingerprint` differs from load to load, or from process to process: make it with "
+                    "hashlib, not with `hash`"
+                )
     if encoder is not None and other is not None:
         _check_loads(encoder, other, findings)
         check_tokenizer(encoder, findings)

@@ -14,7 +14,7 @@ from benchrunner_kit.testing.loss_checks import sample_outputs
 from benchrunner_kit.testing.problem_checks import answers_of
 from benchrunner_kit.testing.samples import with_data
 from benchrunner_kit.testing.tiny_encoder import TinyEncoder
-from benchrunner_submit import check_submission, write_answers
+from benchrunner_submit import check_submission, file_content, write_answers
 
 if TYPE_CHECKING:
     from benchrunner import Task
@@ -33,11 +33,11 @@ def check_leaderboard(
     known = {task.name: task for task in tasks}
     answered = dict.fromkeys(file.task for file in board.files)
     wanted = [known[name] for name in answered if name in known]
-    with findings.step("to compare the columns of published results with the tasks"):
+    with findings.step("to compare files and columns with the tasks"):
         try:
-            board.check_columns(known, list(known))
+            board.check_tasks(known, list(known))
         except PluginError as error:
-            findings.add(f"published results: {error}")
+            findings.add(str(error))
     workspace = with_data(wanted, folder, workspace, findings) if wanted else workspace
     answers = dict[tuple[str, str], Answers]()
     for file in board.files:
@@ -48,7 +48,6 @@ def check_leaderboard(
                 answers[file.pair] = _sample_answers(task, file.split, workspace)
             if file.pair in answers:
                 with findings.step(f"to write and check {file.name}"):
-                    _check_labels(file, task, answers[file.pair], findings)
                     _check_file(file, answers[file.pair], findings)
     if board.files and not findings.faults:
         with findings.step("to write a submission"):
@@ -57,17 +56,16 @@ def check_leaderboard(
 
 
 def _check_names(file: BoardFile, tasks: Mapping[str, Task], findings: Findings) -> None:
-    """Check that the file's task, split and extra figure exist, and that the numbers of rows agree."""
-    task = tasks.get(file.task)
-    if task is None:
+    """Check that the file's task is given, that no fit learns from its split, and that the numbers of rows agree."""
+    if file.task not in tasks:
         findings.add(
             f"{file.name} is for the task '{file.task}', which is not among the tasks given: mend the name, or give it"
         )
         return
-    split = task.splits.get(file.split)
+    split = tasks[file.task].splits.get(file.split)
     if split is None:
-        findings.add(f"{file.name} is for the split '{file.split}' of {file.task}, which has {', '.join(task.splits)}")
-    elif split.role == "train":
+        return
+    if split.role == "train":
         findings.add(
             f"{file.name} is for the split '{file.split}' of {file.task}, from which fits learn: name a test split"
         )
@@ -88,32 +86,15 @@ def _sample_answers(task: Task, split: str, workspace: Workspace) -> Answers:
     return Answers(answers_of(problem, raw, table), table, figures, fit="check", method="check")
 
 
-def _check_labels(file: BoardFile, task: Task, answers: Answers, findings: Findings) -> None:
-    """Check that each label of the task has a text in the file, and each text a label."""
-    texts = file.kind.labels_by_text
-    labels = {str(label) for label in getattr(task.problem, "labels", ())}
-    if not texts or not labels or file.extra_figure:
-        return
-    spelled = {str(label) for label in texts.values()}
-    lacking = sorted(labels - spelled)
-    if lacking:
-        findings.add(
-            f"{file.name} has no text for the label '{lacking[0]}' of {file.task}: add it to the file's labels"
-        )
-    unknown = sorted(spelled - labels)
-    if unknown:
-        findings.add(f"{file.name} has a text for the label '{unknown[0]}', which {file.task} lacks: leave it out")
-
-
 def _check_file(file: BoardFile, answers: Answers, findings: Findings) -> None:
     """Check that written answers pass the file's own check, are written alike twice, and that damage is found."""
     rows = len(answers.values)
     try:
-        content = file.content(answers, rows)
+        content = file_content(file, answers, rows)
     except BenchrunnerError as error:
         findings.add(f"sample answers to {file.task} cannot be written: {error}")
         return
-    if file.content(answers, rows) != content:
+    if file_content(file, answers, rows) != content:
         findings.add(f"{file.name} differs from call to call: write the same bytes for the same answers")
     table = file.rows_to_compare(answers.table)
     lines = content.rstrip().splitlines(keepends=True)

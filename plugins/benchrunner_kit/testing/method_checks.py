@@ -124,7 +124,7 @@ class _Trial:
                 outputs,
                 self._predict(second, self._table),
                 "two fits with the same seed give other outputs: draw "
-                "every random number from `job.fit.seed`, for example with `benchrunner.engine.generator`",
+                "every random number from `job.fit.seed`, for example with `benchrunner.engine.randomness.generator`",
             )
         self._check_parameters()
         self._check_seeds(outputs)

@@ -220,6 +220,12 @@ def check_decoding(problem: Problem, raw: np.ndarray, table: pa.Table, findings:
         findings.add("decode changes the outputs that it is given: work on a copy, the outputs are decoded again later")
     elif answers_of(problem, raw, table) != answers:
         findings.add("decode gives other answers in a second call: let answers depend on outputs and rows only")
+    names = ", ".join(problem.label_columns)
+    with findings.step(f"to decode outputs for rows without the label columns ({names})"):
+        if answers_of(problem, raw, unlabelled(problem, table)) != answers:
+            findings.add(
+                f"decode gives other answers for rows without the label columns ({names}): read no labels there"
+            )
     try:
         if json.loads(json.dumps(answers)) != answers:
             findings.add("an answer is different after it was written as JSON and read again: use lists, not tuples")

@@ -161,32 +161,39 @@ def _compare(before: States, after: States, what: str, advice: str, findings: Fi
 
 
 def _check_summary_place(encoder: Encoder, sequences: Sequences, findings: Findings) -> None:
-    """Check that the state at `summary_place` has read the token at the other end of its sequence.
+    """Check that the last state at `summary_place` reads the token at the other end, if that at the other end does.
 
-    The shortest sequence of four tokens or more is read, of those in which another token there has another embedding:
-    in a long one, a recurrent network or a window of attention may lose the far token.
+    Neither does in a convolution, which sees few tokens. The shortest sequence of four tokens or more is read, of those
+    in which another token there has another embedding: in a long one, a recurrent network or a window of attention may
+    lose the far token.
     """
+    own = encoder.summary_place
+    other = "last" if own == "first" else "first"
     lengths = sequences.starts[1:] - sequences.starts[:-1]
-    far = -2 if encoder.summary_place == "first" else 1  # a special token may be at the very end
-    place = 0 if encoder.summary_place == "first" else -1
     for chosen in np.argsort(lengths, kind="stable").tolist():
-        if lengths[chosen] < 4:
+        reads = _reads_far_token(encoder, sequences, chosen, own) if lengths[chosen] >= 4 else None
+        if reads is None:
             continue
-        tokens = sequences.tokens.copy()
-        row = tokens[sequences.starts[chosen] : sequences.starts[chosen + 1]]
-        row[far] = row[1] if row[far] != row[1] else row[2]
-        changed = Sequences(tokens, sequences.segments, sequences.starts)
-        before = states(encoder, batch_of(sequences, [chosen])).layers
-        after = states(encoder, batch_of(changed, [chosen])).layers
-        if torch.equal(before[0][0], after[0][0]):
-            continue
-        if torch.equal(before[-1][0][place], after[-1][0][place]):
-            other = "last" if encoder.summary_place == "first" else "first"
+        if not reads and _reads_far_token(encoder, sequences, chosen, other):
             findings.add(
-                f"`summary_place` is '{encoder.summary_place}', but the last layer's state there does not change with "
-                f"a token at the other end: set it to '{other}' if the layers read in one direction"
+                f"`summary_place` is '{own}', but the last layer's state there does not change with a token at the "
+                f"other end: set it to '{other}' if the layers read in one direction"
             )
         return
+
+
+def _reads_far_token(encoder: Encoder, sequences: Sequences, chosen: int, place: str) -> bool | None:
+    """Return whether the last state at an end of a sequence changes with the other end; None if no embedding does."""
+    near, far = (0, -2) if place == "first" else (-1, 1)  # a special token may be at the very end
+    tokens = sequences.tokens.copy()
+    row = tokens[sequences.starts[chosen] : sequences.starts[chosen + 1]]
+    row[far] = row[1] if row[far] != row[1] else row[2]
+    changed = Sequences(tokens, sequences.segments, sequences.starts)
+    before = states(encoder, batch_of(sequences, [chosen])).layers
+    after = states(encoder, batch_of(changed, [chosen])).layers
+    if torch.equal(before[0][0], after[0][0]):
+        return None
+    return not torch.equal(before[-1][0][near], after[-1][0][near])
 
 
 def check_dropout(encoder: Encoder, sequences: Sequences, findings: Findings) -> None:

@@ -128,12 +128,15 @@ def _check_metrics(
 def _check_right_answers(
     metric: Metric, rows: Rows, gold: Sequence[Any], answers: Sequence[Any], findings: Findings, *, is_headline: bool
 ) -> None:
-    """Check that right answers score above zero, and, for the headline metric, no worse than wrong ones.
+    """Check that right answers score above zero, and, for the headline metric, better than wrong ones.
 
     Right answers may have the value 0 of a metric of which lower values are better.
     """
-    right = metric.score(gold, answers, rows.table).value
+    score = metric.score(gold, answers, rows.table)
+    right = score.value
     if right is None:
+        if is_headline:
+            findings.add(f"{metric.name} of the right answers has no value ({score.reason}): fits are selected by it")
         return
     if not metric.lower_is_better and not right > 0:
         findings.add(
@@ -143,6 +146,8 @@ def _check_right_answers(
     if any(isinstance(answer, list) for answer in answers):  # a list may belong to its row by its length
         return
     wrong = metric.score(gold, [*answers[1:], answers[0]], rows.table).value
+    if is_headline and wrong == right:
+        findings.add(f"{metric.name} is {right:.4g} for the right answers and for wrong ones: fits are selected by it")
     if is_headline and wrong is not None and metric.gain(wrong) > metric.gain(right):
         place, chosen = ("below", "lowest") if metric.lower_is_better else ("above", "highest")
         findings.add(

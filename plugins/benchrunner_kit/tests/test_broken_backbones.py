@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -100,6 +101,19 @@ class Causal(TinyEncoder):
         yield torch.cat([sums[: batch.real] - before, embeddings[batch.real :]])
 
 
+class Convolution(TinyEncoder):
+    """Each token reads its neighbours in the sequence alone."""
+
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        embeddings = next(iter(super().hidden_states(batch)))
+        yield embeddings
+        inside = torch.zeros(len(embeddings), 1)
+        inside[1 : batch.real] = (batch.owner[1:] == batch.owner[:-1]).float()[:, None]
+        before = embeddings.roll(1, 0) * inside
+        after = (embeddings.roll(-1, 0)) * inside.roll(-1, 0)
+        yield self.norm(embeddings + before + after)
+
+
 class TableElsewhere(TinyEncoder):
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         for states in super().hidden_states(batch):
@@ -150,6 +164,12 @@ class NoFingerprint(TinyEncoder):
     def __init__(self) -> None:
         super().__init__()
         self.tokenizer_fingerprint = ""
+
+
+class HashedFingerprint(TinyEncoder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokenizer_fingerprint = f"{hash('words')}"
 
 
 class LosesAWeight(TinyEncoder):
@@ -208,7 +228,7 @@ def shorter(encoder: Any) -> None:
 
 
 def hash_of(weights: bytes, folder: Path | None) -> str:
-    return f"{hash(weights)}"
+    return f"{zlib.crc32(weights)}"
 
 
 def nothing(encoder: Any) -> None:
@@ -279,6 +299,11 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "a frame with another token": ({"kind": framed(before=(9,))}, "`frame` joins the pieces of single texts to other"),
     "a frame with one segment": ({"kind": framed(segments=(0, 0))}, "the pieces of pairs of texts to other segments"),
     "no frame": ({"kind": NoFrame}, "the encoder has pieces and no `frame`"),
+    "a fingerprint of a process": (
+        {"kind": HashedFingerprint},
+        "`tokenizer_fingerprint` differs from load",
+    ),
+    "a revision of a process": ({"revision": lambda weights, folder: hash(weights)}, "or from process to process"),
     "no fingerprint": ({"kind": NoFingerprint}, "`tokenizer_fingerprint` must be a text"),
     "loses a weight on saving": ({"kind": LosesAWeight}, "the weight 'dense.bias' is not the same; write every weight"),
     "finds nothing": ({"finds": lambda folder: False}, "the family does not find the folder that its own encoder"),
@@ -306,6 +331,11 @@ def test_a_broken_backbone_is_told_how(name: str, tmp_path: Path) -> None:
 
 def test_a_whole_backbone_passes(tmp_path: Path) -> None:
     check_backbone(Of({}), family({}), Workspace(tmp_path, tmp_path), tmp_path / "saved")
+
+
+def test_a_convolution_passes_although_it_sees_few_tokens(tmp_path: Path) -> None:
+    case = {"kind": Convolution}
+    check_backbone(Of(case), family(case), Workspace(tmp_path, tmp_path), tmp_path / "saved")
 
 
 def test_two_words_may_have_one_embedding(tmp_path: Path) -> None:

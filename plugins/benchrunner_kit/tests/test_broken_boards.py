@@ -22,7 +22,7 @@ from benchrunner import (
     RequestError,
 )
 from benchrunner_kit.testing import check_leaderboard
-from benchrunner_submit import Labels, Table
+from benchrunner_submit import Labels
 from benchrunner_submit.file_kinds.text_files import Lines
 from inline import board, mood
 
@@ -89,15 +89,14 @@ def published(column: PublishedColumn) -> Leaderboard:
 
 BROKEN: dict[str, tuple[Callable[[], Leaderboard], str]] = {
     "another task": (lambda: with_file(task="mine/moods"), "the task 'mine/moods', which is not among the tasks given"),
-    "another split": (lambda: with_file(split="tests"), "the split 'tests' of mine/mood, which has train, dev, test"),
-    "another number of rows": (lambda: with_file(rows=21), "has 21 rows, and the split 'test' of mine/mood has 20"),
-    "a label without a text": (
-        lambda: with_file(kind=Table(("id", "mood"), Labels({"glad": "1", "gloomy": "0"}))),
-        "moods.tsv has no text for the label 'sad' of mine/mood",
+    "another split": (
+        lambda: with_file(split="tests"),
+        "moods.tsv.split: there is no split of mine/mood 'tests'",
     ),
+    "another number of rows": (lambda: with_file(rows=21), "has 21 rows, and the split 'test' of mine/mood has 20"),
     "a label too many": (
         lambda: with_file(kind=Lines(Labels({"glad": "1", "sad": "0", "calm": "2"}))),
-        "moods.tsv has a text for the label 'calm', which mine/mood lacks",
+        "moods.tsv.labels: there is no label of mine/mood 'calm'",
     ),
     "an unknown figure": (lambda: with_file(extra_figure="odds"), "cannot be written: .*the extra figure 'odds'"),
     "a check that finds nothing": (lambda: with_file(kind=FindsNothing()), "passes its check where it is empty"),
@@ -108,7 +107,7 @@ BROKEN: dict[str, tuple[Callable[[], Leaderboard], str]] = {
     "a kind that cannot write": (lambda: with_file(kind=CannotWrite()), "cannot be written: no answer can be written"),
     "figures of an unknown metric": (
         lambda: published(PublishedColumn("dev", metric="f2", task="mine/mood", split="dev")),
-        "published results: .*f2",
+        "columns.mood.metric: .*f2",
     ),
 }
 

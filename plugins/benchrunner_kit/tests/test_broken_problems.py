@@ -45,6 +45,11 @@ def alternating(usual: Any, outputs: np.ndarray, *given: Any) -> list[str]:
     return [LABELS[(index + row) % 3] for row, index in enumerate(outputs.argmax(axis=1))]
 
 
+def from_labels(usual: Any, outputs: np.ndarray, table: pa.Table, *given: Any) -> list[Any]:
+    has_labels = "label" in table.column_names
+    return list(table["label"].to_pylist() if has_labels else usual(outputs, table, *given))
+
+
 def in_place(usual: Any, outputs: np.ndarray, *given: Any) -> list[Any]:
     outputs -= 1
     return list(usual(outputs, *given))
@@ -100,6 +105,14 @@ BROKEN: dict[str, tuple[type[Problem], str]] = {
     "outputs centred over rows": (decoded(lambda usual, raw, *more: usual(raw - raw.mean(0), *more)), "row 0 alone is"),
     "decodes in place": (decoded(in_place), "decode changes the outputs that it is given"),
     "decodes at random": (decoded(lambda usual, raw, *more: random.choices(LABELS, k=len(raw))), "in a second call"),
+    "answers of labels": (
+        decoded(from_labels),
+        "decode gives other answers for rows without the label columns .label.",
+    ),
+    "decode needs labels": (
+        decoded(lambda usual, raw, table, *more: table["label"].to_pylist()),
+        r"to decode outputs for rows without the label columns \(label\) ends in KeyError",
+    ),
     "answers of numpy": (decoded(lambda usual, raw, *more: list(raw.argmax(axis=1))), "cannot be written as JSON"),
     "an answer too few": (decoded(lambda usual, *given: usual(*given)[:-1]), "decode gives 5 answers for 6 rows"),
     "decode crashes": (decoded(raising(IndexError("no such"))), r"decode outputs ends in IndexError: no such \(.*:\d+"),

@@ -56,6 +56,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"metrics": (replace(ACCURACY, name="odd", lower_is_better=True),)},
         "odd of wrong answers, [0-9.]+, is below that of the right ones, 1: fits are selected by the lowest score",
     ),
+    "a headline metric without a value": (
+        {"metrics": (Metric("odd", lambda gold, answers: float("nan")),)},
+        "odd of the right answers has no value .odd came out as nan.: fits are selected by it",
+    ),
+    "a headline metric that is constant": (
+        {"metrics": (Metric("odd", lambda gold, answers: 0.5),)},
+        "odd is 0.5 for the right answers and for wrong ones",
+    ),
     "files that differ from call to call": ({"demo_files": wandering}, "different files for the same seed"),
     "a metric that crashes on one row": (
         {"metrics": (Metric("odd", lambda gold, answers: 1 / (len(gold) - 1)),)},

@@ -48,7 +48,7 @@ def fitted(samples: Samples, job: Job) -> Fitted:
         penalty = _best_penalty(samples.of(folds >= 0), folds[folds >= 0], job)
         value = penalty if samples.kind.parameter == "alpha" else 1 / penalty
         note = f"cross-validation chose {samples.kind.parameter} = {value:g}"
-        if job.fit.recipe.sample == "first":
+        if job.fit.recipe.limit_train is None:
             note = f"{note}; {SEED_NOTE}"
     steps = len(PENALTIES) + 1
     job.report(Event("step", steps - 1, steps))

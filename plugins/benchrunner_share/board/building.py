@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import contextlib
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
-from benchrunner import RequestError, Workspace
+from benchrunner import BenchrunnerError, RequestError, Workspace, quoted
 from benchrunner.engine import write_folder_atomically
 from benchrunner.results import Plugins, output_places
 from benchrunner_share.board.board import Board
@@ -27,7 +29,7 @@ class Wishes:
     url: str = ""
     """Where the site will be published; empty if that is not known."""
     tasks: tuple[str, ...] = ()
-    """Names of the tasks of the board; empty for those of more than half of the systems."""
+    """Names of the tasks of the board; empty for those of more than half of the folders."""
     splits: tuple[str, ...] = ()
     """Names of the test splits by which systems are ranked, in the tasks that have them; empty ranks by dev."""
     against: str | None = None
@@ -53,10 +55,6 @@ class Built:
     refused: tuple[Refused, ...]
     files: int
 
-    def as_json(self) -> dict[str, Any]:
-        """Return what was written as JSON values."""
-        return asdict(self) | {"site": str(self.site)}
-
 
 def build_board(
     results: Path, site: Path, plugins: Plugins, workspace: Workspace, *, wishes: Wishes | None = None
@@ -71,29 +69,55 @@ def build_board(
     private = Private(workspace)
     with own_runners(plugins, workspace, wishes.tasks) as runners:
         folders = list(received(results, runners, private))
-        accepted = [folder for folder in folders if isinstance(folder, Accepted)]
-        refused = tuple(folder for folder in folders if isinstance(folder, Refused))
-        if not accepted:
-            raise RequestError(_nothing_left(results, refused))
-        board = _board(accepted, refused, wishes, list(plugins.tasks))
-        count = 0
-
-        def write(part: Path) -> None:
-            nonlocal count
-            for name, text in site_files(board, private):
-                path = part / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(text.encode("utf-8", errors="replace"))
-                count += 1
-
-        write_folder_atomically(site, write)
-    return Built(site, len(board.entries), len(board.tasks), len(accepted), refused, count)
+        installed = list(plugins.tasks)
+        if all(isinstance(folder, Refused) for folder in folders):
+            raise RequestError(_nothing_left(results, folders))
+        try:
+            return _written(site, _board(folders, wishes, installed), private)
+        except BenchrunnerError:
+            raise
+        except Exception:  # whatever a folder causes, it alone is refused
+            folders = list(_sound(folders, wishes, installed, private))
+            return _written(site, _board(folders, wishes, installed), private)
 
 
-def _board(
-    accepted: Sequence[Accepted], refused: tuple[Refused, ...], wishes: Wishes, installed: Sequence[str]
-) -> Board:
+def _written(site: Path, board: Board, private: Private) -> Built:
+    """Write the site of a board."""
+    count = 0
+
+    def write(part: Path) -> None:
+        nonlocal count
+        for name, text in site_files(board, private):
+            path = part / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8", errors="replace"))
+            count += 1
+
+    write_folder_atomically(site, write)
+    return Built(site, len(board.entries), len(board.tasks), len(board.folders), board.refused, count)
+
+
+def _sound(
+    folders: Iterable[Accepted | Refused], wishes: Wishes, installed: Sequence[str], private: Private
+) -> Iterator[Accepted | Refused]:
+    """Refuse each folder whose own board fails, or with which the board of the folders before it fails."""
+    sound = list[Accepted | Refused]()
+    own = replace(wishes, tasks=(), splits=(), against=None)
+    for folder in folders:
+        try:
+            for together, asked in (([folder], own), ([*sound, folder], wishes)):
+                with contextlib.suppress(RequestError):  # wishes that only more folders fulfil are no fault
+                    deque(site_files(_board(together, asked, installed), private), maxlen=0)
+            sound.append(folder)
+            yield folder
+        except Exception as error:
+            yield Refused(folder.name, f"no page can be made of it: {quoted(f'{type(error).__name__}: {error}', 200)}.")
+
+
+def _board(folders: Iterable[Accepted | Refused], wishes: Wishes, installed: Sequence[str]) -> Board:
     """Join the systems of all folders; those without scores of every task are not ranked."""
+    accepted = [folder for folder in folders if isinstance(folder, Accepted)]
+    refused = tuple(folder for folder in folders if isinstance(folder, Refused))
     entries = entries_of(accepted)
     tasks = tasks_of(entries, wishes.tasks, installed)
     check_splits(tasks, wishes.splits)
@@ -116,8 +140,9 @@ def _board(
     )
 
 
-def _nothing_left(results: Path, refused: Sequence[Refused]) -> str:
+def _nothing_left(results: Path, folders: Sequence[Accepted | Refused]) -> str:
     """Say why there is no board."""
+    refused = [folder for folder in folders if isinstance(folder, Refused)]
     if not refused:
         return f"{results} holds no folders. Put folders there that 'benchrunner share' wrote."
     reasons = "\n".join(f"  - {folder.name}: {folder.reason}" for folder in refused[:10])

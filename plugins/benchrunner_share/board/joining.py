@@ -77,33 +77,34 @@ def entries_of(folders: Sequence[Accepted]) -> list[Entry]:
             systems.append((folder, name))
     count = Counter(name for _, name in systems)
     entries = []
+    used = set[str]()
     for folder, name in systems:
         shown = name if count[name] == 1 else f"{name} ({folder.name})"
+        while shown in used:  # a system may be called as if it stood in another folder
+            shown += f" ({folder.name})"
+        used.add(shown)
         cells = tuple(cell for cell in folder.study.cells if cell.cell.system == name)
         entries.append(Entry(shown, name, folder, cells))
-    known = set[str]()
-    for entry in entries:
-        if entry.name in known:
-            raise RequestError(f"Two systems are named {entry.name}: rename one of the folders.")
-        known.add(entry.name)
     return entries
 
 
 def tasks_of(entries: Sequence[Entry], asked: Sequence[str], installed: Sequence[str]) -> tuple[Task, ...]:
-    """Return the tasks of a board: those that were asked for, or those that more than half of the systems have.
+    """Return the tasks of a board: those that were asked for, or those of more than half of the folders.
 
-    So a single folder can neither add a task to a board nor take one away. The order is that of the installed tasks.
+    So a single folder can neither add a task to a board nor take one away, however many systems it has. The
+    order is that of the installed tasks.
     """
-    count = Counter[str]()
+    folders = dict[str, set[str]]()
     known = dict[str, Task]()
     for entry in entries:
-        count.update(entry.tasks.keys())
+        folders.setdefault(entry.folder.name, set()).update(entry.tasks)
         known |= entry.tasks
+    count = Counter(name for of_folder in folders.values() for name in of_folder)
     if missing := [name for name in asked if name not in known]:
         raise RequestError(f"No verified folder has scores of {missing[0]}. Leave it out of --tasks.")
-    names = asked or [name for name, number in count.items() if 2 * number > len(entries)]
+    names = asked or [name for name, number in count.items() if 2 * number > len(folders)]
     if not names:
-        raise RequestError("No task is that of more than half of the systems: name the tasks with --tasks.")
+        raise RequestError("No task is that of more than half of the folders: name the tasks with --tasks.")
     order = {name: number for number, name in enumerate(installed)}
     return tuple(known[name] for name in sorted(names, key=lambda name: order.get(name, len(order))))
 
@@ -171,20 +172,15 @@ def _cells(entry: Entry, study: Study) -> Iterator[CellResult]:
 
 def _baseline(entries: Sequence[Entry], cells: Sequence[CellResult]) -> Iterator[tuple[Term, Score]]:
     """Yield the scores of the majority answer, which the verification computed from the board's own rows."""
-    known = set[Term]()
     tasks = {cell.cell.task.name for cell in cells}
     for entry in entries:
         for cell in entry.folder.study.content["result"]["cells"]:
             for score in cell["scores"] if cell["task"] in tasks else ():
-                term = Term(cell["task"], score["split"], score["metric"])
-                if term not in known and score["majority"] is not None:
-                    known.add(term)
-                    yield term, Score(score["majority"])
+                if score["majority"] is not None:
+                    yield Term(cell["task"], score["split"], score["metric"]), Score(score["majority"])
         for opened in entry.folder.study.verification.opened:
-            term = Term(opened.task, opened.split, opened.metric)
-            if term not in known and opened.task in tasks and opened.majority is not None:
-                known.add(term)
-                yield term, Score(opened.majority)
+            if opened.task in tasks and opened.majority is not None:
+                yield Term(opened.task, opened.split, opened.metric), Score(opened.majority)
 
 
 def by_rank(result: Result) -> Result:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, final
 from urllib.parse import urlsplit
 
 from benchrunner import RequestError, quoted
+
+_FIRST_DAY = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 @final
@@ -35,11 +37,14 @@ class Claims:
             raise RequestError("left_out_bad_rows of a shared study is true or false.")
         try:
             date = datetime.datetime.fromisoformat(self.answered)
-            is_date = date.isoformat(timespec="seconds") == self.answered and date.tzinfo is not None
-        except ValueError:
+            is_date = date.isoformat(timespec="seconds") == self.answered
+            is_past = _FIRST_DAY <= date < datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+        except (ValueError, TypeError):  # a time without a zone cannot be compared
             is_date = False
-        if not is_date:
-            raise RequestError(f"{quoted(self.answered)} is no date and time of a shared study.")
+        if not is_date or not is_past:
+            raise RequestError(f"{quoted(self.answered)} is no date and time at which answers were given.")
+        if not self.name.strip():
+            raise RequestError("The name of a shared study is empty.")
         if self.url is not None:
             _check_url(self.url)
 
@@ -61,14 +66,9 @@ def _check_url(url: Any) -> None:
         raise RequestError(f"The address {quoted(url)} is not one of the web: it has no host, or blanks or quotes.")
 
 
-def unprintable_texts(value: Any) -> Iterator[str]:
-    """Yield every text of a JSON value, keys included, with line breaks or other characters that do not print."""
+def checked_texts(value: Any) -> None:
+    """Raise a `ValueError` if a text of a JSON value has a line break or a character that does not print."""
     if isinstance(value, str) and not value.isprintable():
-        yield value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from unprintable_texts(name)
-            yield from unprintable_texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from unprintable_texts(inner)
+        raise ValueError(f"the text {ascii(value)[:80]} has line breaks or characters that do not print")
+    for inner in value.items() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+        checked_texts(inner)

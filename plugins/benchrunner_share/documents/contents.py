@@ -11,7 +11,7 @@ from benchrunner import Filtered, HubTable, Metric, Reshaped, Rows, Score, Split
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Prediction, Record, Result
 
-FORMAT = 1
+FORMAT = 2
 """Format of shared folders. `verify` refuses folders of another format."""
 STUDY, MANIFEST, REPORT, README = "study.json", "manifest.json", "report.html", "README.md"
 """Names of files of a shared folder."""
@@ -87,7 +87,6 @@ def _cell_json(result: CellResult, beside: Beside) -> dict[str, Any]:
         "backbone": cell.backbone,
         "task": cell.task.name,
         "method": next(cell.fits).method,
-        "columns": list(cell.columns),
         "fitting": decoding.as_json(cell.fitting, defaults=False),
         "selection": decoding.as_json(cell.selection),
         "tests": list(cell.tests),

@@ -11,7 +11,7 @@ from benchrunner import ACCURACY, FitError, Recipe, Rows, Score, Task
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Fit, Plugins, Prediction, Result, cells, predicting
 from benchrunner_share.documents.card_scores import CardScore, card_scores
-from benchrunner_share.documents.claims import Claims, unprintable_texts
+from benchrunner_share.documents.claims import Claims, checked_texts
 from benchrunner_share.documents.contents import (
     FORMAT,
     Beside,
@@ -217,12 +217,6 @@ def _missing_fits(cell: cells.Cell) -> Iterator[str]:
     if len(fits) < asked:
         way = cell.fitting.search or (f"early stop {cell.fitting.early_stop}" if cell.fitting.early_stop else "")
         yield f"{len(fits)} of the {asked} fits of the study{f', of which {way} left some out' if way else ''}"
-
-
-def checked_texts(value: Any) -> None:
-    """Raise a `ValueError` if a text of a JSON value has a line break or a character that does not print."""
-    if (text := next(unprintable_texts(value), None)) is not None:
-        raise ValueError(f"the text {ascii(text)[:80]} has line breaks or characters that do not print")
 
 
 def json_text(value: Any) -> str:

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
+import math
 import random
-import statistics
 import sys
 import tempfile
 import time
@@ -19,18 +20,25 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "support"))
 
-from judging import Files, Judge, NoStudy
+from judging import UNSOUND, Files, Judge
 from shared_folders import SharedFolder
 
 from benchrunner import BenchrunnerError
 from benchrunner.results import Grid, compared, run_study
 from benchrunner_kit.testing import TinyBackbone
+from benchrunner_share.documents.contents import FORMAT
 from benchrunner_share.documents.derived_files import derived_files
 from benchrunner_share.share import share_study
 from chancy import Chancy
 from inline import mood, runner
 
-VALUES = (None, True, False, -1, 0, 1, 3, 0.0, 0.5, 0.987, 1.0, 98.7, 1e308, "", "98.70", "best model", [], {}, [0.987])
+VALUES: tuple[Any, ...] = (
+    *(None, True, False, -1, 0, 1, 3, 0.0, 0.5, 0.987, 1.0, 98.7, "", "98.70", "best model", [], {}, [0.987]),
+    *(1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan, 10**30, 10**400, -(10**400), 2**63, "1e999", "NaN"),
+    *("dev", "test", "train", "majority", "two\nlines", "right\u202eleft", "\x1b[2J", "\ud800"),
+    *([[[]]], {"dev": 1}, [None]),
+)
+"""Values of all types, among them infinite and huge numbers, and names of splits and roles."""
 
 
 def forged_folder(folder: Path) -> SharedFolder:
@@ -53,11 +61,19 @@ def forged_folder(folder: Path) -> SharedFolder:
 def written(value: Any, name: str) -> bytes:
     """Write a file as `share` does."""
     if name.endswith(".jsonl") and isinstance(value, list):
-        return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in value).encode()
+        return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in value).encode(errors="surrogatepass")
     if isinstance(value, str):
-        return value.encode()
+        return value.encode(errors="surrogatepass")
     indent = 2 if name.startswith("every_eval_ever") else 1
-    return (json.dumps(value, indent=indent, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(value, indent=indent, ensure_ascii=False) + "\n").encode(errors="surrogatepass")
+
+
+def sealed(files: Files) -> dict[str, bytes]:
+    """Return the contents of all files, with a new list of files."""
+    contents = {name: written(value, name) for name, value in files.items() if name != "manifest.json"}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(contents.items())}
+    contents["manifest.json"] = written({"format": FORMAT, "files": digests}, "manifest.json")
+    return contents
 
 
 def _leaf(draw: random.Random, value: Any) -> tuple[Any, Any]:
@@ -149,10 +165,17 @@ def rename(draw: random.Random, files: Files) -> None:
 def change_answers(draw: random.Random, files: Files) -> None:
     """Edit the lines of a file of answers."""
     lines = files[draw.choice([name for name in files if name.endswith(".jsonl")])]
-    kind = draw.choice(["answer", "answers", "swap", "remove", "repeat", "other", "constant"])
+    kind = draw.choice(["answer", "answers", "types", "swap", "remove", "repeat", "other", "constant"])
     place = draw.randrange(len(lines))
     if kind == "answer":
-        lines[place]["answer"] = draw.choice(["glad", "sad", "angry", None, 1])
+        lines[place]["answer"] = draw.choice(["glad", "sad", "angry", *VALUES])
+    elif kind == "types":
+        change: Callable[[Any], Any] = draw.choice(
+            [str, lambda answer: [answer], repr, lambda answer: {"a": answer}, len]
+        )
+        with contextlib.suppress(TypeError):
+            for line in lines:
+                line["answer"] = change(line["answer"])
     elif kind == "answers":
         for line in draw.sample(lines, draw.randrange(1, len(lines))):
             line["answer"] = draw.choice(["glad", "sad"])
@@ -206,6 +229,45 @@ def change_text(draw: random.Random, files: Files) -> None:
     files[name] = "".join(lines)
 
 
+def change_splits(draw: random.Random, files: Files) -> None:
+    """Give splits other roles, let another split select, or answer another split."""
+    study = files["study.json"]
+    cell = draw.choice(study["result"]["cells"])
+    split = draw.choice(["dev", "test", "train", "late", "", None])
+    kind = draw.choice(["select", "role", "tests", "score", "prediction", "metric", "rename"])
+    if kind == "select":
+        cell["selection"]["split"] = split
+    elif kind == "metric":
+        cell["selection"]["metric"] = draw.choice(["accuracy", "matthews", "pearson", None])
+    elif kind == "role":
+        draw.choice(list(study["tasks"][cell["task"]]["splits"].values()))["role"] = split
+    elif kind == "tests":
+        cell["tests"] = [split]
+    elif kind == "score":
+        draw.choice(cell["scores"])["split"] = split
+    elif kind == "prediction":
+        name = draw.choice([name for name in files if name.startswith("predictions") and name.endswith(".json")])
+        files[name]["prediction"]["split"] = split
+    else:
+        text = json.dumps(study)
+        files["study.json"] = json.loads(text.replace('"dev"', json.dumps(split or "test")))
+
+
+def change_claims(draw: random.Random, files: Files) -> None:
+    """Give what nobody can compute another value: dates, names, seconds, devices, versions, settings."""
+    study = files["study.json"]
+    fit = files[draw.choice([name for name in files if name.startswith("fits/")])]
+    places = [study, study["suppliers"], study["revisions"], fit["timings"], fit["numerics"], fit["fit"]["suppliers"]]
+    places += [cell["fitting"] for cell in study["result"]["cells"]]
+    places += [cell["fitting"]["changes"] for cell in study["result"]["cells"]]
+    place = draw.choice(places)
+    texts = ["9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00+14:00", "a" * 200, "https://example.org/x"]
+    key = draw.choice([*place, "seconds"])
+    if isinstance(place.get(key), dict | list) and draw.random() < 0.8:
+        key = draw.choice(["answered", "name", "url", "benchrunner"])
+    place[key] = draw.choice([*VALUES, *texts])
+
+
 def declare_lost(draw: random.Random, files: Files) -> None:
     """Call a fit diverged or take its name from that list; its answers stay, or go."""
     cell = draw.choice(files["study.json"]["result"]["cells"])
@@ -222,12 +284,32 @@ def declare_lost(draw: random.Random, files: Files) -> None:
 
 EDITS: tuple[Callable[[random.Random, Files], None], ...] = (
     *(change_value, change_list, change_cells, change_cells, rename, change_answers, change_files, declare_lost),
+    *(change_splits, change_claims),
 )
 
 
 def _drawn_json(draw: random.Random, files: Files) -> str:
     names = [name for name, value in files.items() if isinstance(value, dict) and value and name != "manifest.json"]
     return "study.json" if draw.random() < 0.5 else draw.choice(names)
+
+
+def forged(base: Files, seed: int, truth: Callable[[Files], Files] = lambda files: files) -> Files:
+    """Return the files of a folder with some edits. `truth` gives what an honest sender would have shared."""
+    draw = random.Random(seed)
+    files = copy.deepcopy(base)
+    for _ in range(draw.choice([1, 1, 1, 2, 3])):
+        try:
+            draw.choice(EDITS)(draw, files)
+            if draw.random() < 0.3:  # an honest study with these answers and this plan, perhaps edited further
+                files |= truth(files)
+        except UNSOUND:
+            continue
+    with contextlib.suppress(Exception):  # a study that is none; the files that follow from it stay as they are
+        for name, text in derived_files(files["study.json"]).items():
+            files[name] = json.loads(text) if name.endswith(".json") else text
+    if draw.random() < 0.15:
+        change_text(draw, files)
+    return files
 
 
 class Forger:
@@ -243,29 +325,11 @@ class Forger:
 
     def forge(self, seed: int) -> Files:
         """Return the files of a forged folder."""
-        draw = random.Random(seed)
-        files = copy.deepcopy(self.judge.base)
-        for _ in range(draw.choice([1, 1, 1, 2, 3])):
-            try:
-                draw.choice(EDITS)(draw, files)
-                if draw.random() < 0.3:  # an honest study with these answers and this plan, perhaps edited further
-                    files |= self.judge.truth(files)
-            except (NoStudy, LookupError, TypeError, ValueError, AttributeError, statistics.StatisticsError):
-                continue
-        try:
-            for name, text in derived_files(files["study.json"]).items():
-                files[name] = json.loads(text) if name.endswith(".json") else text
-        except Exception:  # a study that is none; the files that follow from it stay as they are
-            pass
-        if draw.random() < 0.15:
-            change_text(draw, files)
-        return files
+        return forged(self.judge.base, seed, self.judge.truth)
 
     def is_accepted(self, files: Files) -> bool:
         """Write the files with a new list of files, and return whether they are verified."""
-        contents = {name: written(value, name) for name, value in files.items() if name != "manifest.json"}
-        digests = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(contents.items())}
-        contents["manifest.json"] = written({"format": 1, "files": digests}, "manifest.json")
+        contents = sealed(files)
         for name in self.before.keys() - contents.keys():
             (self.received.path / name).unlink()
         changed = [name for name, content in contents.items() if self.before.get(name) != content]

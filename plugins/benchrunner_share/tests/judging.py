@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from benchrunner_share.documents.derived_files import derived_files
 
 CLAIMS = ("name", "answered", "benchrunner", "url", "left_out_bad_rows")
 """Keys of the study that nobody can compute."""
-PLAN = ("system", "backbone", "task", "method", "columns", "fitting", "selection", "tests", "candidates", "lost")
+PLAN = ("system", "backbone", "task", "method", "fitting", "selection", "tests", "candidates", "lost")
 """Keys of a cell that say what was compared."""
 Files = dict[str, Any]
 """Name of a file -> its JSON value, its lines if they are answers, or its text."""
@@ -24,6 +25,13 @@ Files = dict[str, Any]
 
 class NoStudy(Exception):
     """No study looks like this: a folder with it must not be accepted."""
+
+
+UNSOUND = (
+    *(NoStudy, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError),
+    statistics.StatisticsError,
+)
+"""Errors of the judge's arithmetic on values that no study has."""
 
 
 class Judge:
@@ -92,6 +100,8 @@ class Judge:
         own = [known for known in own if known["task"] == cell["task"]]
         if not own or (cell["method"], cell["tests"]) != ("chancy", []) or cell["fitting"].get("limit_dev"):
             raise NoStudy("no such cell")
+        if cell["selection"]["split"] not in (None, "dev"):
+            raise NoStudy("only dev selects")
         order = [fit for point in own[0]["candidates"] for fit in point["fits"]]
         if fits != [fit for fit in order if fit in fits] or len(set(fits)) < len(fits):
             raise NoStudy("fits twice or in another order")
@@ -101,6 +111,9 @@ class Judge:
         cell["of"] = own[0]
         for point in cell["candidates"]:
             known = next(other for other in own[0]["candidates"] if point["fits"][0] in other["fits"])
+            for name, value in cell["fitting"]["changes"].items():
+                if known["recipe"].get(name, value) != value and name not in cell["fitting"]["grid"]:
+                    raise NoStudy("fits that were made otherwise")
             if set(point) != {"recipe", "fits", "rows"} or not set(point["fits"]) <= set(known["fits"]):
                 raise NoStudy("no such grid point")
             point["rows"] = known["rows"]
@@ -113,6 +126,10 @@ class Judge:
         values = self.base[name]["fit"]
         named = values | {"task": cell["task"], "backbone": cell["backbone"]}
         claims = {key: files[name][key] for key in ("timings", "numerics")}
+        printable = (text.isprintable() for text in every_text([claims, files[name]["fit"]["suppliers"]]))
+        seconds = claims["timings"].values()
+        if not all(printable) or not all(type(value) in (int, float) and 0 <= value <= 1e9 for value in seconds):
+            raise NoStudy("computed as nothing is")
         honest[name] = {"fit": named, **claims}
         return str(values["revision"])
 
@@ -173,7 +190,7 @@ class Judge:
             scores.append(score)
         words = [flag if count == len(fits) else f"{flag} in some restarts" for flag, count in flagged.items()]
         words += ["some fits have no scores"] if cell["lost"] else []
-        words.append("limited to 30 training rows")
+        words.append("limited to 30 random training rows")
         asked = len(cell["fitting"]["seeds"])
         for values in cell["fitting"].get("grid", {}).values():
             asked *= len(values)
@@ -187,9 +204,17 @@ class Judge:
         """Return whether every file says what follows from plan, claims and answers."""
         try:
             honest = self.truth(files)
-        except (NoStudy, KeyError, TypeError, ValueError, AttributeError, IndexError, statistics.StatisticsError):
+        except UNSOUND:
             return False
         return same(honest, {name: value for name, value in files.items() if name != "manifest.json"})
+
+
+def every_text(value: Any) -> Iterator[str]:
+    """Yield every text of a JSON value, keys included."""
+    if isinstance(value, str):
+        yield value
+    for inner in value.items() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        yield from every_text(inner)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from benchrunner.methods.method import Outcome
 from benchrunner.results import Grid, Runner, compared, run_study
+from benchrunner_share.documents.contents import FORMAT
 from benchrunner_share.documents.derived_files import derived_files
 from benchrunner_share.share import share_study
 from benchrunner_share.verifying.verify import Verification, verify_folder
@@ -69,7 +70,7 @@ class SharedFolder:
         names = sorted(path.relative_to(self.path).as_posix() for path in self.path.rglob("*") if path.is_file())
         digests = {name: hashlib.sha256((self.path / name).read_bytes()).hexdigest() for name in names}
         listed = {name: digest for name, digest in digests.items() if name != "manifest.json"}
-        (self.path / "manifest.json").write_text(json.dumps({"format": 1, "files": listed}))
+        (self.path / "manifest.json").write_text(json.dumps({"format": FORMAT, "files": listed}))
 
     def deceptive_differences(self, change: Callable[[Any], object]) -> str:
         """Change the study, make everything else agree with it, and return all differences as one text."""

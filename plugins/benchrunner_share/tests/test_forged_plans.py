@@ -44,9 +44,17 @@ FORGERIES: dict[str, tuple[Change, str]] = {
         lambda study, cell: study["result"]["cells"].append(dict(cell)),
         "'words' on 'mine/mood' stands twice",
     ),
-    "a cell twice under another column": (
-        lambda study, cell: study["result"]["cells"].append(cell | {"columns": ["another"]}),
+    "a cell twice with fewer fits": (
+        lambda study, cell: study["result"]["cells"].append(cell | {"candidates": cell["candidates"][1:]}),
         "'words' on 'mine/mood' stands twice",
+    ),
+    "a name for its columns": (
+        lambda study, cell: cell.update(columns=["glue/rte accuracy 98.7"]),
+        "columns: in the folder, but not computed here",
+    ),
+    "changes that the fits do not have": (
+        lambda study, cell: cell["fitting"].update(changes={"epochs": 99}),
+        "the study says epochs '99', its fits have ",
     ),
     "a fit three times": (
         lambda study, cell: cell["candidates"][1].update(fits=[cell["selected"]] * 3),
@@ -156,6 +164,14 @@ def test_what_is_no_address_is_refused(url: object, folder: SharedFolder) -> Non
 def test_names_that_do_not_print_are_refused(name: str, folder: SharedFolder) -> None:
     folder.edit("study.json", lambda study: study["result"]["cells"][0].update(system=name))
     with pytest.raises(RequestError, match="line breaks or characters that do not print"):
+        folder.verification()
+
+
+@pytest.mark.parametrize("split", ["test", "train", "nowhere"])
+def test_a_selection_on_another_split_than_dev_is_refused(split: str, folder: SharedFolder) -> None:
+    folder.edit("study.json", lambda study: study["result"]["cells"][0]["selection"].update(split=split))
+    folder.deceive()
+    with pytest.raises(RequestError, match=f"mine/mood cannot select on '{split}'; its dev splits are dev."):
         folder.verification()
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from shared_folders import SharedFolder
 
 from benchrunner import RequestError
+from benchrunner_share.documents.contents import FORMAT
+from benchrunner_share.verifying import received_folder
+from benchrunner_share.verifying.received_folder import ReceivedFolder
 
 
 def test_links_are_not_followed(folder: SharedFolder, tmp_path: Path) -> None:
@@ -28,14 +32,55 @@ def test_links_are_not_followed(folder: SharedFolder, tmp_path: Path) -> None:
 
 
 def test_huge_files_are_not_read(folder: SharedFolder) -> None:
-    """The files are sparse: reading one of them as a whole would need 8 GiB."""
+    """The files are sparse, and no byte of them is read."""
     fit, prediction = folder.selected()
-    for name in (f"fits/{fit}.json", f"predictions/{prediction}.answers.jsonl"):
-        with (folder.path / name).open("wb") as file:
-            file.truncate(2**33 if name.startswith("fits") else 2**23)
+    os.truncate(folder.path / f"fits/{fit}.json", 2**30)
+    os.truncate(folder.path / f"predictions/{prediction}.answers.jsonl", 2**23)
     (folder.path / "manifest.json").write_text('{"files": {}}')
     text = folder.differences()
-    assert f"'fits/{fit}.json' is larger than 64 MiB, and is not read." in text
+    assert f"'fits/{fit}.json' is larger than 8 MiB, and is not read." in text
+
+
+@pytest.mark.parametrize("name", ["report.html", "notes/any", "predictions/0123456789abcdef.answers.jsonl"])
+def test_huge_folders_are_refused_before_anything_is_read(
+    name: str, folder: SharedFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(received: ReceivedFolder, name: str) -> NoReturn:
+        raise AssertionError(f"{name} was opened")
+
+    (folder.path / name).parent.mkdir(exist_ok=True)
+    (folder.path / name).touch()
+    os.truncate(folder.path / name, 2**42)
+    monkeypatch.setattr(ReceivedFolder, "_open", opened)
+    with pytest.raises(RequestError, match="has more than 2 GiB; 'benchrunner share' writes no such folder"):
+        folder.verification()
+
+
+def test_a_large_study_is_not_parsed(folder: SharedFolder) -> None:
+    """A list of small numbers takes 40 times the size of the file in memory."""
+    text = (folder.path / "study.json").read_text()
+    (folder.path / "study.json").write_text(text.replace("{", f'{{"more": [{"1," * 2**22}1],', 1))
+    with pytest.raises(RequestError, match=r"'study.json' is larger than 8 MiB, and is not read"):
+        folder.verification()
+
+
+def test_wrong_answers_are_refused_at_the_first_line(folder: SharedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of a file that 'share' did not write are not all kept until the last is read."""
+    parsed = []
+    parse = received_folder._json_object
+
+    def counted(content: bytes, name: str, line: int | None = None) -> Any:
+        parsed.append(line)
+        return parse(content, name, line)
+
+    monkeypatch.setattr(received_folder, "_json_object", counted)
+    folder.edit_answers(
+        lambda lines: lines.__setitem__(
+            slice(None), [line.replace("{", "{ ", 1).replace('"answer": "', '"answer": "not ') for line in lines]
+        )
+    )
+    assert "line 1: the answer 'not " in folder.differences()
+    assert 2 not in parsed
 
 
 def test_a_huge_line_is_not_read(folder: SharedFolder) -> None:
@@ -53,7 +98,7 @@ BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
         0, "../../secret"
     ),
     "no format": lambda study: study.pop("format"),
-    "a later format": lambda study: study.update(format=2),
+    "a later format": lambda study: study.update(format=FORMAT + 1),
     "a date that is none": lambda study: study.update(answered="now"),
     "an unknown field": lambda study: study["result"]["cells"][0]["candidates"][0]["recipe"].update(evil=1),
 }

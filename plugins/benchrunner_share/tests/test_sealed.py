@@ -51,7 +51,9 @@ def test_the_owner_scores_answers_given_without_labels(sealed: SharedFolder) -> 
     wanted = right(sealed)
     score = opened(sealed)
     assert (
-        len(set(wanted)) == 2 and score.restarts == pytest.approx(wanted) and score.mean == pytest.approx(fmean(wanted))
+        len(set(wanted)) == 2
+        and score.figure.values == pytest.approx(wanted)
+        and score.figure.mean.value == pytest.approx(fmean(wanted))
     )
     assert (score.system, score.task, score.split) == ("words", "mine/mood", "test")
     most = max(gold().count(label) for label in set(gold())) / len(gold())
@@ -93,7 +95,7 @@ def test_other_labels_change_the_score_alone(sealed: SharedFolder, tmp_path: Pat
     swapped = path.read_text().replace("\tglad\n", "\t\0\n").replace("\tsad\n", "\tglad\n").replace("\t\0\n", "\tsad\n")
     path.write_text(swapped)
     score = opened(SharedFolder(sealed.path, other))
-    assert score.mean == pytest.approx(1 - fmean(right(sealed)))
+    assert score.figure.mean.value == pytest.approx(1 - fmean(right(sealed)))
 
 
 def test_forged_answers_to_a_sealed_test_are_refused(sealed: SharedFolder, tmp_path: Path) -> None:
@@ -146,5 +148,5 @@ def test_a_direct_evaluation_gives_the_same_figure(shell: Shell) -> None:
     scores = {score["metric"]: score for score in direct["cells"][0]["scores"] if score["split"] == "test"}
     assert {score["metric"] for score in verified["opened"]} == set(scores) == {"accuracy", "matthews"}
     for score in verified["opened"]:
-        assert score["mean"] == pytest.approx(scores[score["metric"]]["mean"]["value"], abs=1e-12)
+        assert score["figure"]["mean"]["value"] == pytest.approx(scores[score["metric"]]["mean"]["value"], abs=1e-12)
         assert f"words on mine/mood (finetune), test {score['metric']}: " in out

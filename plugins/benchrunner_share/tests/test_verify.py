@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 from shared_folders import SharedFolder, shared_folder
 
-from benchrunner import Workspace
+from benchrunner import Metric, Workspace
 from benchrunner.plugins.distributions import Plugin
-from benchrunner.results import Grid
+from benchrunner.results import Grid, compared, run_study
+from benchrunner_share.share import share_study
 from benchrunner_share.verifying.comparing import value_differences
-from inline import plugins
+from inline import mood, plugins, runner
 
 
 def test_an_untouched_folder_is_equal(original: SharedFolder) -> None:
@@ -122,7 +125,7 @@ ANSWERS: dict[str, tuple[Callable[[list[str]], object], str]] = {
     "a row less": (lambda lines: lines.pop(), "wrong number of rows: 23 answers, and the data here has 24 rows"),
     "a row more": (
         lambda lines: lines.append('{"index": 24, "answer": "sad"}'),
-        "wrong number of rows: more than 24 answers, and the data here has 24 rows",
+        "wrong number of rows: 25 answers, and the data here has 24 rows",
     ),
     "another order": (lambda lines: lines.reverse(), "line 1: the answer to row 0 is expected, with its index"),
     "nan": (lambda lines: lines.__setitem__(0, '{"index": 0, "answer": NaN}'), "'NaN' is no finite number"),
@@ -253,3 +256,19 @@ def test_values_are_compared_with_their_types() -> None:
     assert list(value_differences({"a": 1, "b": 2}, {"b": 2, "a": 1}, ("x",))) == [
         "x: the entries stand in another order."
     ]
+
+
+def _accuracy_with(library: object, gold: Sequence[str], answers: Sequence[str]) -> float:
+    return sum(map(str.__eq__, gold, answers)) / len(gold)
+
+
+def test_a_library_behind_a_task_is_installed(tmp_path: Path) -> None:
+    """A metric of a library, such as that of CoNLL, enters the fits with the library's version."""
+    metric = Metric("escaped", partial(_accuracy_with, escape))
+    made = runner(tmp_path, register_tasks=[mood(metrics=(metric,))])
+    result = run_study(compared(("words",), tuple(made.plugins.tasks.values())), made)
+    share_study(result, tmp_path / "shared", made, report=False)
+    shared = SharedFolder(tmp_path / "shared", made)
+    [fit] = [shared.read(f"fits/{fit.id}.json")["fit"] for cell in result.cells for fit in cell.restarts]
+    assert [title for title in fit["suppliers"] if title.startswith("markupsafe")]
+    assert shared.verification().remarks == ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
 from typing import Any
 
 from benchrunner import DataError, json_files, quoted
@@ -19,10 +18,10 @@ def read_answers(folder: ReceivedFolder, prediction: str, rows: int, problem: Pr
     not understand one.
     """
     name = answers_name(prediction)
-    answers, figures = _read_at_once(folder, name, rows) or _read_by_line(folder, name, rows)
+    answers, figures = _read_at_once(folder, name, rows) or ([], {})
     for index, answer in enumerate(answers):
         _check(answer, name, index, problem)
-    return answers, figures
+    return (answers, figures) if answers else _read_by_line(folder, name, rows, problem)
 
 
 def _read_at_once(folder: ReceivedFolder, name: str, rows: int) -> tuple[list[Any], Figures] | None:
@@ -44,19 +43,21 @@ def _read_at_once(folder: ReceivedFolder, name: str, rows: int) -> tuple[list[An
     return (answers, figures) if is_as_written else None
 
 
-def _read_by_line(folder: ReceivedFolder, name: str, rows: int) -> tuple[list[Any], Figures]:
+def _read_by_line(
+    folder: ReceivedFolder, name: str, rows: int, problem: Problem
+) -> tuple[list[Any], dict[str, list[Any]]]:
     """Read a file of answers line by line; raise an `UnreadableFile` that names the first wrong line."""
-    lines = list(islice(folder.json_lines(name), rows + 1))
-    if len(lines) != rows:
-        count = f"more than {rows:,}" if len(lines) > rows else f"{len(lines):,}"
-        raise UnreadableFile(f"{name}: wrong number of rows: {count} answers, and the data here has {rows:,} rows.")
+    count = sum(1 for _ in folder.lines(name))
+    if count != rows:
+        raise UnreadableFile(f"{name}: wrong number of rows: {count:,} answers, and the data here has {rows:,} rows.")
     answers = list[Any]()
     figures = dict[str, list[Any]]()
-    for index, line in enumerate(lines):
+    for index, line in enumerate(folder.json_lines(name)):
         if line.get("index") != index or "answer" not in line or line.keys() - {"index", "answer", "figures"}:
             raise UnreadableFile(
                 f"{name}, line {index + 1:,}: the answer to row {index:,} is expected, with its index."
             )
+        _check(line["answer"], name, index, problem)
         answers.append(line["answer"])
         own = line.get("figures", {})
         if not isinstance(own, dict) or (index and own.keys() != figures.keys()):
@@ -69,7 +70,9 @@ def _read_by_line(folder: ReceivedFolder, name: str, rows: int) -> tuple[list[An
 def _check(answer: Any, name: str, index: int, problem: Problem) -> None:
     """Raise an `UnreadableFile` if a problem does not understand an answer."""
     try:
-        problem.parse(problem.spell(answer))
+        parsed = problem.parse(problem.spell(answer))
+        if type(parsed) is not type(answer):
+            raise TypeError
     except ValueError as expected:
         reason = f"the answer {quoted(answer)} is edited or damaged; expected {expected}"
     except Exception as error:  # a plugin's problem may fail in any way on a value that it never gave

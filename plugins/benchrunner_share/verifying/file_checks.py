@@ -18,7 +18,7 @@ from benchrunner_share.documents.contents import (
 from benchrunner_share.documents.derived_files import derived_files, sample_names
 from benchrunner_share.verifying.comparing import value_differences
 from benchrunner_share.verifying.findings import Findings
-from benchrunner_share.verifying.rebuilding import checked_id, understood
+from benchrunner_share.verifying.rebuilding import checked_id, fit_ids, understood
 from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
 
 
@@ -45,11 +45,7 @@ def check_files(folder: ReceivedFolder, content: Mapping[str, Any], findings: Fi
 
 def _named_files(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of the files of all fits and predictions that a study names."""
-    for cell in content["result"]["cells"]:
-        for point in cell["candidates"]:
-            yield from (fit_name(checked_id(fit)) for fit in point["fits"])
-    for of_tasks in content["majority"].values():
-        yield from (fit_name(checked_id(fit)) for fit in of_tasks.values())
+    yield from map(fit_name, fit_ids(content))
     for of_fit in content["predictions"].values():
         for of_task in of_fit.values():
             for prediction in of_task.values():

@@ -14,17 +14,17 @@ class Findings:
     """Collects sentences, each once, in the order in which they are found."""
 
     def __init__(self) -> None:
-        self._differences: dict[str, None] = {}
-        self._unverified: dict[str, None] = {}
-        self._remarks: dict[str, None] = {}
+        self.differences = dict[str, None]()
+        self.unverified = dict[str, None]()
+        self.remarks = dict[str, None]()
 
     def differ(self, sentence: str) -> None:
         """Add a difference: a claim of the folder that is not true, or that the folder gives no way to verify."""
-        self._differences[sentence] = None
+        self.differences[sentence] = None
 
     def differ_all(self, sentences: Iterable[str]) -> None:
         """Add several differences."""
-        self._differences |= dict.fromkeys(sentences)
+        self.differences |= dict.fromkeys(sentences)
 
     @contextlib.contextmanager
     def faults_differ(self) -> Iterator[None]:
@@ -36,23 +36,8 @@ class Findings:
 
     def leave_unverified(self, sentence: str) -> None:
         """Add a claim of the folder that could not be computed here, with the reason, such as missing data."""
-        self._unverified[sentence] = None
+        self.unverified[sentence] = None
 
     def remark(self, sentence: str) -> None:
         """Add what a reader should know although nothing differs."""
-        self._remarks[sentence] = None
-
-    @property
-    def differences(self) -> tuple[str, ...]:
-        """All differences."""
-        return tuple(self._differences)
-
-    @property
-    def unverified(self) -> tuple[str, ...]:
-        """All claims that could not be computed here."""
-        return tuple(self._unverified)
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """All remarks."""
-        return tuple(self._remarks)
+        self.remarks[sentence] = None

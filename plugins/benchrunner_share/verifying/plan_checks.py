@@ -16,15 +16,13 @@ def cell_place(cell: cells.Cell) -> str:
 
 
 def repeated_cells(study_cells: Iterable[cells.Cell]) -> Iterator[str]:
-    """Yield a sentence for each cell that stands twice, and for each column that two cells of a system claim."""
+    """Yield a sentence for each cell that stands twice, also with other fits: one plan has one cell."""
     known = set[object]()
     for cell in study_cells:
-        fits = tuple(fit.id for fit in cell.fits)
-        keys: list[object] = [(cell.system, cell.task.name, cell.selection, cell.tests, fits)]
-        keys += [(cell.system, column) for column in cell.columns]
-        if not known.isdisjoint(keys) or len(set(keys)) < len(keys):
+        key = (cell.system, cell.task.name, cell.method, cell.selection, repr(cell.fitting))
+        if key in known:
             yield f"{cell_place(cell)} stands twice."
-        known.update(keys)
+        known.add(key)
 
 
 def plan_differences(cell: cells.Cell, revision: str | None, runner: Runner) -> Iterator[str]:
@@ -51,6 +49,7 @@ def plan_differences(cell: cells.Cell, revision: str | None, runner: Runner) -> 
             yield f"{place}: the numbers of restarts are not those of the looks {', '.join(map(str, looks))}."
     for point in cell.candidates:
         yield from _point_differences(point, cell, revision)
+        yield from _changed_differences(point, cell, runner)
         for fit in point.fits:
             yield from _data_differences(fit, point, cell, runner)
 
@@ -81,6 +80,20 @@ def _point_differences(point: cells.Candidate, cell: cells.Cell, revision: str |
                 yield f"{place}: {name} is not that of the fit {fit.id}."
         if revision != fit.revision:
             yield f"{place}: the revision of the backbone is not that of the fit {fit.id}."
+
+
+def _changed_differences(point: cells.Candidate, cell: cells.Cell, runner: Runner) -> Iterator[str]:
+    """Yield a sentence for each value that the study claims to have set and that a grid point does not have."""
+    method = runner.plugins.methods.get(cell.method or "")
+    changes = dict(cell.fitting.changes)
+    limit = changes.get("limit_train", 0)
+    if point.recipe.limit_train is None and (limit is None or limit >= (point.rows or 1)):  # as planned for all rows
+        changes |= {"limit_train": None, "sample": "first"}
+    recipe = point.recipe.as_dict()
+    for name, value in changes.items():
+        is_read = method is None or method.reads(name, cell.task.problem)
+        if is_read and name not in cell.fitting.grid.choices and recipe.get(name, value) != value:
+            yield f"{cell_place(cell)}: the study says {name} {quoted(value)}, its fits have {quoted(recipe[name])}."
 
 
 def _data_differences(fit: Fit, point: cells.Candidate, cell: cells.Cell, runner: Runner) -> Iterator[str]:

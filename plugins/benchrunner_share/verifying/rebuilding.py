@@ -34,6 +34,15 @@ def checked_id(value: Any) -> str:
     return value
 
 
+def fit_ids(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the id of every fit that the cells of a study name, and those of majority answers."""
+    for cell in content["result"]["cells"]:
+        for point in cell["candidates"]:
+            yield from map(checked_id, point["fits"])
+    for of_tasks in content["majority"].values():
+        yield from map(checked_id, of_tasks.values())
+
+
 def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -> cells.Cell:
     """Make a cell of a known task; a fit that is not in `fits` raises a `KeyError`."""
     system = _expect(data["system"], str, "system")
@@ -54,7 +63,6 @@ def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -
         backbone,
         _expect(data["method"], str, "method"),
         decoding.from_json(cells.Fitting, data["fitting"], "fitting", RequestError),
-        tuple(_expect(name, str, "column") for name in data["columns"]),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, final
 from benchrunner import FitError, Rows, Score, Task, quoted
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Fit, Prediction, Record, predicting
+from benchrunner_share.documents.claims import checked_texts
 from benchrunner_share.documents.contents import STUDY, Figures, are_sealed, fit_name, prediction_name
 from benchrunner_share.documents.study_documents import Computation
 from benchrunner_share.verifying.answer_files import read_answers
@@ -17,6 +18,8 @@ from benchrunner_share.verifying.data_checks import OwnData
 from benchrunner_share.verifying.rebuilding import checked_id, understood
 from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
 
+LONGEST_SECONDS = 1e9
+"""Longest time that a folder may claim for a part of a fit: 30 years."""
 Scored = tuple[Prediction, Record]
 
 
@@ -83,8 +86,9 @@ class ReceivedAnswers:
         data = self._folder.json_object(name)
         with understood(name):
             timings, numerics = data["timings"], data["numerics"]
-            if not isinstance(numerics, dict) or not all(type(value) in (int, float) for value in timings.values()):
-                raise UnreadableFile(f"{name}: timings are numbers by name, and numerics are facts by name.")
+            checked_texts([timings, numerics, data["fit"]["suppliers"]])
+            if not isinstance(numerics, dict) or not all(map(_is_duration, timings.values())):
+                raise UnreadableFile(f"{name}: timings are seconds by name, and numerics are facts by name.")
             return Computation(timings, numerics)
 
     def majority(self, fit: Fit, task: Task, splits: Sequence[str]) -> Fit:
@@ -199,6 +203,10 @@ class ReceivedAnswers:
             reason = quoted(f"{type(error).__name__}: {error}", 200)
             name = prediction_name(prediction.id)
             raise UnreadableFile(f"{name}: the answers cannot be scored: {reason}.") from None
+
+
+def _is_duration(value: Any) -> bool:
+    return type(value) in (int, float) and bool(0 <= value <= LONGEST_SECONDS)
 
 
 @final

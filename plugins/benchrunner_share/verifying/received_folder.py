@@ -16,12 +16,12 @@ MOST_FILES = 200_000
 """Largest number of files and folders of a shared folder; 2,000 fits with four splits have 18,000."""
 DEEPEST = 8
 """Largest number of folders inside one another; a shared folder has five."""
-MOST_JSON_BYTES = 64 * 2**20
-"""Largest JSON file. The study of 2,000 fits has about 1 MiB."""
+MOST_BYTES = 2 * 2**30
+"""Largest size of a shared folder; one of 2,000 fits with 40,000 answers each has about this size."""
+MOST_JSON_BYTES = 8 * 2**20
+"""Largest JSON file, which takes about forty times as much memory. The study of 2,000 fits has about 1 MiB."""
 LONGEST_LINE = 4 * 2**20
 """Most bytes of the line of one answer. A document of 10,000 words with a label for each has 0.1 MiB."""
-
-
 MOST_ANSWER_BYTES = 256 * 2**20
 """Largest file of answers. 40,000 answers of a label have 2 MiB."""
 
@@ -47,11 +47,11 @@ class ReceivedFolder:
         self._list()
 
     def _list(self) -> None:
-        """Find all files. Raise a `RequestError` if there are more than `MOST_FILES`, or too many levels of folders."""
+        """Find all files. Raise a `RequestError` for too many files, levels of folders, or bytes."""
         names = set[str]()
         others = list[str]()
         waiting = [(self.path, PurePosixPath(), 0)]
-        count = 0
+        count = size = 0
         while waiting:
             folder, relative, depth = waiting.pop()
             with os.scandir(folder) as entries:
@@ -67,9 +67,14 @@ class ReceivedFolder:
                         waiting.append((Path(entry.path), name, depth + 1))
                     elif entry.is_file(follow_symlinks=False):
                         names.add(str(name))
+                        size += entry.stat(follow_symlinks=False).st_size
                     else:
                         kind = "a symbolic link" if entry.is_symlink() else "no ordinary file"
                         others.append(f"{quoted(name)} is {kind}, and is not read.")
+        if size > MOST_BYTES:
+            raise RequestError(
+                f"{self.path}: has more than {MOST_BYTES // 2**30} GiB; 'benchrunner share' writes no such folder."
+            )
         self.names = frozenset(names)
         self.other_entries = tuple(sorted(others))
 
@@ -109,6 +114,11 @@ class ReceivedFolder:
 
     def json_lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the objects of a file with one JSON object on each line. The file is never in memory as a whole."""
+        for number, line in enumerate(self.lines(name), start=1):
+            yield _json_object(line, name, number)
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """Yield the lines of a file of answers; raise an `UnreadableFile` for one that is too long."""
         with self._open(name) as file:
             number = size = 0
             while line := file.readline(LONGEST_LINE + 1):
@@ -120,7 +130,7 @@ class ReceivedFolder:
                 if size > MOST_ANSWER_BYTES:
                     most = MOST_ANSWER_BYTES // 2**20
                     raise UnreadableFile(f"{quoted(name)} is larger than {most} MiB, and is not read.")
-                yield _json_object(line, name, number)
+                yield line
 
 
 def _json_object(content: bytes, name: str, line: int | None = None) -> dict[str, Any]:

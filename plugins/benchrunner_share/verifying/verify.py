@@ -10,15 +10,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import FitError, RequestError, Workspace, quoted
+from benchrunner import FitError, RequestError, Task, Workspace, quoted
 from benchrunner.engine import decoding, first_line
 from benchrunner.results import CellResult, Fit, Plugins, Record, Result, Study, cells, select
 from benchrunner_share.documents import statements
-from benchrunner_share.documents.claims import Claims
+from benchrunner_share.documents.claims import Claims, checked_texts
 from benchrunner_share.documents.contents import FORMAT, MANIFEST, STUDY, are_sealed, fit_name
 from benchrunner_share.documents.samples import Samples
-from benchrunner_share.documents.study_documents import Computation, StudyDocuments, checked_texts
+from benchrunner_share.documents.study_documents import Computation, StudyDocuments
 from benchrunner_share.verifying.comparing import count_figures, value_differences
+from benchrunner_share.verifying.copies import FitPlace, Trace, traced
 from benchrunner_share.verifying.data_checks import OwnData, OwnRunners, own_runners
 from benchrunner_share.verifying.file_checks import check_files
 from benchrunner_share.verifying.findings import Findings
@@ -28,7 +29,7 @@ from benchrunner_share.verifying.plan_checks import (
     repeated_cells,
     restricted,
 )
-from benchrunner_share.verifying.rebuilding import checked_id, rebuilt_cell, understood
+from benchrunner_share.verifying.rebuilding import fit_ids, rebuilt_cell, understood
 from benchrunner_share.verifying.received_answers import CellAnswers, ReceivedAnswers, VerifiedAnswers
 from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
 
@@ -43,15 +44,9 @@ class OpenedScore:
     method: str
     split: str
     metric: str
-    mean: float | None
-    """Mean over the restarts of the grid point that dev selected."""
-    best: float | None
-    """Score of the restart that dev selected."""
-    deviation: float | None
-    restarts: tuple[float, ...]
+    figure: cells.Figure
+    """The score over the restarts of the grid point that dev selected."""
     majority: float | None
-    text: str = field(repr=False)
-    """The mean with its deviation, as tables show it."""
 
 
 @final
@@ -104,6 +99,8 @@ class VerifiedStudy:
     """The cells that were computed again, with the answers of the selected restarts."""
     computations: Mapping[str, Computation] = field(default_factory=dict)
     """Id of a fit -> how it was computed, as the folder claims."""
+    traces: Mapping[Trace, FitPlace] = field(default_factory=dict)
+    """Answers and seconds of a fit -> the backbone and the fit that have them."""
 
 
 def verify_folder(path: Path, plugins: Plugins, workspace: Workspace) -> Verification:
@@ -150,18 +147,23 @@ def _verified(
     data = OwnData(content, runners, findings)
     data.check()
     fits = _fits(folder, content, findings)
-    _compare_versions(fits.values(), runners.plugins, findings)
+    _compare_versions(fits.values(), runners.plugins, data.tasks.values(), findings)
     answers = ReceivedAnswers(folder, data, fits, content)
     kept: list[CellResult] | None = [] if keep_answers else None
     study = _RebuiltStudy(folder, content, data, fits, answers, findings, kept)
     figures = study.compare(StudyDocuments(claims, answers, runners.plugins))
     check_files(folder, content, findings)
+    computations = dict[str, Computation]()
+    for name, fit in fits.items():
+        with findings.faults_differ():
+            computations[name] = answers.computation(fit)
+    traces = traced(folder, content, computations, findings)
     verification = Verification(
         folder.path,
         claims.name,
-        findings.differences,
-        findings.unverified,
-        findings.remarks,
+        tuple(findings.differences),
+        tuple(findings.unverified),
+        tuple(findings.remarks),
         answers.scores,
         figures,
         answers.answers,
@@ -171,16 +173,13 @@ def _verified(
     )
     if kept is None:
         return VerifiedStudy(verification, content)
-    computations = {name: answers.computation(fit) for name, fit in fits.items()}
-    return VerifiedStudy(verification, content, tuple(kept), computations)
+    return VerifiedStudy(verification, content, tuple(kept), computations, traces)
 
 
 def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings) -> dict[str, Fit]:
     """Read every fit that a cell names, and those of majority answers; a fit whose file is damaged is left out."""
-    ids = [fit for cell in content["result"]["cells"] for point in cell["candidates"] for fit in point["fits"]]
-    ids += [fit for of_tasks in content["majority"].values() for fit in of_tasks.values()]
     fits = dict[str, Fit]()
-    for fit_id in dict.fromkeys(map(checked_id, ids)):
+    for fit_id in dict.fromkeys(fit_ids(content)):
         name = fit_name(fit_id)
         try:
             data = folder.json_object(name)
@@ -196,12 +195,13 @@ def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings
     return fits
 
 
-def _compare_versions(fits: Iterable[Fit], plugins: Plugins, findings: Findings) -> None:
-    """Remark on plugins of other versions than those that made the fits."""
-    own = {plugin.title: plugin.code for plugin in (plugins.core, *plugins.loaded)}
+def _compare_versions(fits: Iterable[Fit], plugins: Plugins, tasks: Iterable[Task], findings: Findings) -> None:
+    """Remark on plugins, and on libraries behind the tasks, of other versions than those that made the fits."""
+    behind = itertools.chain.from_iterable(map(plugins.suppliers_of, tasks))
+    own = {plugin.title: plugin.code for plugin in (*behind, plugins.core, *plugins.loaded)}
     for title, version in sorted({pair for fit in fits for pair in fit.suppliers.items()}):
         if title not in own:
-            findings.remark(f"The plugin {quoted(title)} {quoted(version)} made fits and is not installed here.")
+            findings.remark(f"{quoted(title)} {quoted(version)} made fits and is not installed here.")
         elif own[title] != version:
             findings.remark(f"{quoted(title)} made fits with the version {quoted(version)}; here is {own[title]}.")
 
@@ -240,7 +240,11 @@ class _RebuiltStudy:
                 rebuilt.append(cell)
                 try:
                     result = self._selected(cell, of_folder["lost"])
-                    texts |= self._texts(documents.of_cell(result))
+                    for name, text in documents.of_cell(result):
+                        if name.endswith(".jsonl"):  # answers are many, and are not kept
+                            self._compare_file(name, text)
+                        else:
+                            texts[name] = text
                     results.append(result)
                     self._keep(self._open(result, of_folder["lost"]))
                 except (FitError, UnreadableFile) as error:
@@ -287,12 +291,8 @@ class _RebuiltStudy:
                     result.selected.method,
                     term.split,
                     term.metric,
-                    figure.mean.value,
-                    figure.best.value,
-                    figure.deviation,
-                    figure.values,
+                    figure,
                     majority.value,
-                    figure.mean_text,
                 )
                 self.opened.append(score)
         return result
@@ -315,16 +315,6 @@ class _RebuiltStudy:
             shells.append({**content, "result": inner})
         self._findings.differ_all(value_differences(shells[0], shells[1], ()))
 
-    def _texts(self, documents: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """Return the small documents of a cell by name; answers are compared at once, and not kept."""
-        texts = dict[str, str]()
-        for name, text in documents:
-            if name.endswith(".jsonl"):
-                self._compare_answers(name, text)
-            else:
-                texts[name] = text
-        return texts
-
     def _add_samples(self, samples: Iterable[Samples], computed: Mapping[str, Any]) -> None:
         """Add what a study says of its samples, and compare their files."""
         for of_log in samples:
@@ -333,17 +323,17 @@ class _RebuiltStudy:
                 if self._folder.sha256(of_log.name) != of_log.facts["sha256"]:
                     self._findings.differ(f"{of_log.name} does not follow from the answers and the rows here.")
 
-    def _compare_answers(self, name: str, text: str) -> None:
+    def _compare_file(self, name: str, text: str) -> None:
+        """Compare a document of a cell with that in the folder: an object, or the lines of a file of answers."""
         if self._folder.sha256(name) == hashlib.sha256(text.encode("utf-8")).hexdigest():
             return
-        claimed = list(self._folder.json_lines(name))
-        computed = [json.loads(line) for line in text.splitlines()]
+        claimed: Any
+        if name.endswith(".jsonl"):
+            claimed = list(self._folder.json_lines(name))
+            computed = list(map(json.loads, text.removesuffix("\n").split("\n")))
+        else:
+            claimed, computed = self._folder.json_object(name), json.loads(text)
         self._findings.differ_all(value_differences(claimed, computed, (name,)))
-
-    def _compare_file(self, name: str, text: str) -> None:
-        if self._folder.content(name) == text.encode():
-            return
-        self._findings.differ_all(value_differences(self._folder.json_object(name), json.loads(text), (name,)))
 
     def _cell(self, claimed: Mapping[str, Any]) -> cells.Cell | None:
         """Rebuild a cell and check its plan; None if some of its fits are missing."""

@@ -218,3 +218,8 @@ def test_a_file_is_recognized_by_name_or_first_character(
         assert scorer is not None
         assert scorer.recognizes(tmp_path / name) == expected
         assert not scorer.recognizes(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.0"])
+def test_answers_are_given_to_whoever_flags_them(version: str, tmp_path: Path) -> None:
+    assert scored(tmp_path, version, {"q1": ["Paris"], "q2": ["Rome"]}, {"q1": "", "q2": ""}).answers == ["", ""]

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError, file_faults, iob_tags, quoted
-from benchrunner_submit.file_kinds.text_files import decoded, encoded, lines_of, only_answer
+from benchrunner_submit.file_kinds.text_files import decoded, encoded, lines_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,8 +108,8 @@ class Columns(FileKind):
         if expected.table is not None and widths <= {len(self.columns) + 1}:
             self._compare(sentences, expected.table, faults)
 
-    def same_answer(self, content: bytes) -> str | None:
-        return only_answer(line.rsplit(" ", 1)[-1] for line in content.decode().split("\n") if line.strip())
+    def answer_texts(self, content: bytes) -> list[str]:
+        return [line.rsplit(" ", 1)[-1] for line in content.decode().split("\n") if line.strip()]
 
     def _sentences(self, lines: Sequence[str], faults: Faults) -> Iterator[_Sentence]:
         """Yield the sentences of a file and add the faults of its lines."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError, quoted
 from benchrunner_submit.file_kinds.spellings import Spelling, Text, spell_all
-from benchrunner_submit.file_kinds.text_files import decoded, encoded, filled_lines, only_answer
+from benchrunner_submit.file_kinds.text_files import decoded, encoded, filled_lines
 
 EXPECTED = "one JSON object, {id: answer, ...}, was"
 
@@ -65,8 +65,8 @@ class JsonMap(FileKind):
         expected.check_count(len(counts), "answer", faults)
         expected.check_ids(counts, self.row_columns, faults)
 
-    def same_answer(self, content: bytes) -> str | None:
-        return only_answer(map(_described, json.loads(content).values()))
+    def answer_texts(self, content: bytes) -> list[str]:
+        return list(map(json.dumps, json.loads(content).values()))
 
 
 @final
@@ -124,6 +124,9 @@ class JsonLines(FileKind):
             line_of.setdefault(row_id, number)
         expected.check_count(len(lines), "line", faults)
         expected.check_ids(line_of, self.row_columns, faults)
+
+    def answer_texts(self, content: bytes) -> list[str]:
+        return [json.dumps(json.loads(line)[self.keys[1]]) for line in content.decode().split("\n") if line.strip()]
 
     def _pair(self, number: int, line: str, faults: Faults) -> tuple[Any, Any] | None:
         """Return the id and the answer of a line; None, with a fault, where the line is no such object."""

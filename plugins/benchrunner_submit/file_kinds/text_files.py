@@ -69,8 +69,8 @@ class Table(FileKind):
         is_complete = len(indices) == len(body) > 0
         _check_indices(indices, expected.count, faults, complete=is_complete)
 
-    def same_answer(self, content: bytes) -> str | None:
-        return only_answer(line.split(TAB)[-1] for line in content.decode().splitlines()[1:])
+    def answer_texts(self, content: bytes) -> list[str]:
+        return [line.split(TAB)[-1] for line in content.decode().splitlines()[1:]]
 
     def _below_header(self, lines: list[tuple[int, str]], faults: Faults) -> list[tuple[int, str]]:
         """Check the header and return the lines below it; a first line that begins with a number is no header."""
@@ -168,8 +168,8 @@ class Lines(FileKind):
         for number, line in lines:
             self._check_line(number, line, faults)
 
-    def same_answer(self, content: bytes) -> str | None:
-        return only_answer(content.decode().splitlines())
+    def answer_texts(self, content: bytes) -> list[str]:
+        return content.decode().splitlines()
 
     def _check_line(self, number: int, line: str, faults: Faults) -> None:
         values = line.split(COMMA)
@@ -208,18 +208,6 @@ def decoded(content: bytes, faults: Faults, *, expected: str) -> str | None:
     except UnicodeDecodeError as error:
         faults.say(f"line {content[: error.start].count(10) + 1}: not UTF-8 text; save it as UTF-8")
         return None
-
-
-def only_answer(answers: Iterable[str]) -> str | None:
-    """Return the answer that all of several answers are; None if there are fewer than two, or they differ."""
-    first = ""
-    count = 0
-    for count, answer in enumerate(answers, start=1):
-        if count == 1:
-            first = answer
-        elif answer != first:
-            return None
-    return first if count > 1 else None
 
 
 def lines_of(text: str, faults: Faults) -> list[str]:

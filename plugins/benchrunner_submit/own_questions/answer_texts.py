@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner import Answers, Leaderboard, RequestError
 from benchrunner.engine import write_atomically
+from benchrunner_submit.submission_files.content import file_content
 
 if TYPE_CHECKING:
     from benchrunner.results import Answered
@@ -55,7 +56,7 @@ class AnswerTexts:
                     f"own: give the data as --data DIR and --split {file.split}, where {task.name} has its own "
                     "files."
                 )
-            contents[folder / file.name] = file.content(given, len(answered.rows))
+            contents[folder / file.name] = file_content(file, given, len(answered.rows))
         for path, content in contents.items():
             write_atomically(path, partial(Path.write_bytes, data=content))
         return list(contents)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from benchrunner import BoardFile, Leaderboard, Pair, RequestError, file_faults, quoted
+from benchrunner.results import predicting
 from benchrunner_submit.submission_files.archives import Entry, Unreadable, is_single, opened
 from benchrunner_submit.submission_files.manifests import Manifest, archive_digest
 
@@ -56,18 +57,31 @@ def find_faults(
     return faults
 
 
-def constant_files(board: Leaderboard, path: Path) -> dict[str, str]:
-    """Map the files of a submission without faults in which every row has the same answer to this answer."""
-    constant = dict[str, str]()
+def find_remarks(board: Leaderboard, path: Path, manifest: Manifest | None) -> list[str]:
+    """Say what makes a submission without faults doubtful: what its manifest tells, and files that answer alike."""
+    files = list[str]()
+    constant = list[str]()
+    every = "every"
     with opened(path) as entries:
         assigned, _ = _assigned(board, path, entries)
         for file in board.files:
             if file.name in assigned:
+                files.append(file.name)
                 limit = file.kind.max_bytes(max(MAX_ROWS, file.rows))
-                answer = file.kind.same_answer(assigned[file.name].read(limit))
-                if answer is not None:
-                    constant[file.name] = answer
-    return constant
+                texts = file.kind.answer_texts(assigned[file.name].read(limit))
+                if predicting.flags_of(texts, None, {}, dict):
+                    [(answer, rows)] = Counter(texts).most_common(1)
+                    others = ""
+                    if rows < len(texts):
+                        every = "nearly every"
+                        others = f" in {rows:,} of {len(texts):,}"
+                    constant.append(f"{file.name} ({quoted(answer, 30)}{others})")
+    remarks = [] if manifest is None else manifest.remarks
+    if constant:
+        count = f"{len(constant)} of {len(files)} files" if len(board.files) > 1 else "The file"
+        verb = "has" if len(constant) == 1 else "have"
+        remarks.append(f"{count} {verb} the same answer in {every} row: {file_faults.first_names(constant)}.")
+    return remarks
 
 
 def held_files(board: Leaderboard, path: Path) -> list[BoardFile]:

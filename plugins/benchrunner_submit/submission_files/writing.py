@@ -12,6 +12,7 @@ from types import MappingProxyType
 from benchrunner import Answers, BoardFile, Leaderboard, Pair, RequestError
 from benchrunner.engine import write_atomically, write_folder_atomically, write_json
 from benchrunner.results import output_places
+from benchrunner_submit.submission_files.content import file_content
 from benchrunner_submit.submission_files.manifests import FileOrigin, Manifest, archive_digest, manifest_path
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -119,7 +120,7 @@ def _contents(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mappi
             if file.pair not in answers:
                 raise RequestError(f"{file.name}: no answers to {file.task}, split {file.split}.")
             rows = counts.get(file.name, file.rows)
-            contents[file.name] = file.content(answers[file.pair], rows)
+            contents[file.name] = file_content(file, answers[file.pair], rows)
         except RequestError as reason:
             problems += str(reason).split("\n")
     if problems:

@@ -127,33 +127,19 @@ def gaps_refused(
     `filled` says whether gaps were filled where possible, and `answered` whether fits answer any file.
     """
     what = f"A submission to {board.name} needs every task, and these are missing"
-    advice = [_remedies(gaps)]
+    reasons = "".join(f"\n{reason}" for reason in gaps.values())
+    advice = [remedy for start, remedy in _REMEDIES.items() if f"\n{start}" in reasons]
     if not answered:
         what = f"No file of a submission to {board.name} would hold answers of a model"
     elif filled:
         advice.append("Or add --partial, which leaves these files out.")
     else:
         advice.append("Or write what there is: --partial leaves the other files out, --fill majority fills them in.")
-    listed = _listed(board, gaps, workspace)
-    return RequestError(f"{what}:\n{listed}\nNothing was fitted or written. {' '.join(advice)}")
-
-
-def _listed(board: Leaderboard, gaps: Gaps, workspace: Workspace) -> str:
-    """List the gaps as lines of an error, and why the hub gave no data, if it did not."""
-    lines = [f"  - {line}" for line in _described(board, gaps)]
+    listed = "".join(f"\n  - {line}" for line in _described(board, gaps))
     failure = "it is not asked with --offline" if workspace.settings.offline else workspace.hub.known_failure
-    if failure and any(reason.startswith(NO_DATA) for reason in gaps.values()):
-        lines.append(f"The hub gave no data: {failure}.")
-    return "\n".join(lines)
-
-
-def _remedies(gaps: Gaps) -> str:
-    """Say what to do about each kind of gap."""
-    advice = []
-    for start, remedy in _REMEDIES.items():
-        if any(reason.startswith(start) for reason in gaps.values()):
-            advice.append(remedy)
-    return " ".join(advice)
+    if failure and f"\n{NO_DATA}" in reasons:
+        listed += f"\nThe hub gave no data: {failure}."
+    return RequestError(f"{what}:{listed}\nNothing was fitted or written. {' '.join(advice)}")
 
 
 def _described(board: Leaderboard, gaps: Gaps) -> Iterator[str]:

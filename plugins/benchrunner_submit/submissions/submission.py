@@ -19,7 +19,7 @@ from benchrunner.results import (
     run_study,
     watched,
 )
-from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.checking import find_faults, find_remarks
 from benchrunner_submit.submission_files.manifests import Manifest
 from benchrunner_submit.submission_files.writing import submission_path, write_with_manifest
 from benchrunner_submit.submissions import gaps
@@ -48,6 +48,8 @@ class Submission:
     """Where each file came from."""
     faults: tuple[str, ...]
     """Result of `find_faults`: empty if the leaderboard would accept the submission."""
+    remarks: tuple[str, ...]
+    """Result of `find_remarks` without faults: what makes the submission doubtful."""
     result: Result | None = None
     """The study whose selected fits answer; None if finished runs or the majority answer."""
 
@@ -59,6 +61,7 @@ class Submission:
             "path": self.path,
             "manifest": self.manifest.content(),
             "faults": self.faults,
+            "remarks": self.remarks,
             "result": None if self.result is None else comparison.as_json(self.result, published),
         }
 
@@ -111,9 +114,13 @@ def write_submission(
         scores = scores_of_result(result)
     given = answers(part, source, settled.filled, runner)
     values = {pair: _with_dev(value, scores.get(pair[0], {}), options) for pair, value in given.items()}
+    tables = {pair: value.table for pair, value in values.items() if value.table is not None}
     is_official = runner.workspace.settings.official_counts
-    manifest, faults = _written_and_checked(part, path, values, settled.left_out, has_official_rows=is_official)
-    return Submission(board, path, manifest, faults, result)
+    counts = {} if is_official else {file.name: len(values[file.pair].values) for file in part.files}
+    manifest = write_with_manifest(part, values, path, counts=counts, missing=settled.left_out)
+    faults = tuple(find_faults(part, path, manifest=None if is_official else manifest, tables=tables))
+    remarks = () if faults else tuple(find_remarks(part, path, manifest))
+    return Submission(board, path, manifest, faults, remarks, result)
 
 
 def _with_dev(value: Answers, dev: Mapping[str, float], options: StudyOptions) -> Answers:
@@ -122,25 +129,6 @@ def _with_dev(value: Answers, dev: Mapping[str, float], options: StudyOptions) -
         return value
     limit_dev = options.limit_dev if value.fit else None
     return replace(value, dev=dev, limit_dev=limit_dev)
-
-
-def _written_and_checked(
-    board: Leaderboard,
-    path: Path,
-    values: Mapping[Pair, Answers],
-    missing: Mapping[str, str],
-    *,
-    has_official_rows: bool,
-) -> tuple[Manifest, tuple[str, ...]]:
-    """Write a submission with its manifest; return the manifest, and the faults that the leaderboard would find."""
-    tables = {pair: value.table for pair, value in values.items() if value.table is not None}
-    counts = {}
-    if not has_official_rows:
-        for item in board.files:
-            counts[item.name] = len(values[item.pair].values)
-    manifest = write_with_manifest(board, values, path, counts=counts, missing=missing)
-    checked_by = None if has_official_rows else manifest
-    return manifest, tuple(find_faults(board, path, manifest=checked_by, tables=tables))
 
 
 def _check_source(

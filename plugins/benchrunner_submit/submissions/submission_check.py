@@ -15,12 +15,10 @@ from benchrunner import (
     Settings,
     UnknownName,
     Workspace,
-    file_faults,
-    quoted,
 )
 from benchrunner.results import Plugins
 from benchrunner_submit.prediction_files import rows_of
-from benchrunner_submit.submission_files.checking import constant_files, detect, find_faults, held_files, unchecked
+from benchrunner_submit.submission_files.checking import detect, find_faults, find_remarks, held_files, unchecked
 from benchrunner_submit.submission_files.manifests import find_manifest, read_manifest
 
 if TYPE_CHECKING:
@@ -88,23 +86,8 @@ def check_submission(
         unchecked=tuple(unchecked(board, path, tables=tables)),
         not_found=tuple(not_found),
         official_counts=manifest is None or manifest.has_official_counts,
-        remarks=tuple(_remarks(board, path, faults)),
+        remarks=() if faults else tuple(find_remarks(board, path, find_manifest(path))),
     )
-
-
-def _remarks(board: Leaderboard, path: Path, faults: Sequence[str]) -> list[str]:
-    """Say what the manifest beside a submission without faults, or files of one answer, tell about it."""
-    if faults:
-        return []
-    manifest, constant = find_manifest(path), constant_files(board, path)
-    remarks = [] if manifest is None else manifest.remarks
-    if constant:
-        each = file_faults.first_names([f"{name} ({quoted(answer, 30)})" for name, answer in constant.items()])
-        wanted = len(board.files) - (0 if manifest is None else len(manifest.missing))
-        count = f"{len(constant)} of {wanted} files" if wanted > 1 else "The file"
-        verb = "has" if len(constant) == 1 else "have"
-        remarks.append(f"{count} {verb} the same answer in every row: {each}.")
-    return remarks
 
 
 def _gold_table(board: Leaderboard, pairs: Sequence[Pair], gold: Path, plugins: Plugins) -> dict[Pair, pa.Table]:

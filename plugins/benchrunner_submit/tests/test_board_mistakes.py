@@ -15,6 +15,7 @@ MISTAKES = {
     "key of another kind": ('key = "id"', 'key = "id"\nheader = ["a", "b"]', "header: is not a key of this table"),
     "header twice": ('["index", "prediction"]', '["a", "a"]', "A table's header is two different names"),
     "header with a tab": ('["index", "prediction"]', '["a", "b\\t"]', "A column's name is one printable word"),
+    "spelling misspelt": ("labels = {sad", "lables = {sad", "lables: is not a key of this table. Did you mean labels?"),
     "no spelling": ('labels = {sad = "0", glad = "1"}', "", "labels: give either labels or number"),
     "two spellings": ("number = {", 'labels = {a = "0", b = "1"}\nnumber = {', "labels: give either labels or number"),
     "one label": ('labels = {sad = "0", glad = "1"}', 'labels = {sad = "0"}', "Labels map two or more labels"),

@@ -71,7 +71,10 @@ def test_gaps_are_filled(shell: Shell) -> None:
     out = shell.done(*submit, "--fill", "majority")
     assert "grades.tsv is filled: no data for its split train; no training rows to count, so '" in out
     doubt = "1 of 2 files is filled in, not answered by a model: grades.tsv."
-    assert f"{doubt}\nwide.zip has every file, but read the remarks above before you hand it in to wide; " in out
+    alike = "1 of 2 files has the same answer in every row: grades.tsv ('1.0')."
+    assert (
+        f"{doubt}\n{alike}\nwide.zip has every file, but read the remarks above before you hand it in to wide; " in out
+    )
     code, out, _ = shell("check", "wide.zip", "--board", "wide")
     assert code == 0 and out.startswith(f"wide.zip has the form of a valid wide submission, but:\n  - {doubt}\n")
     (shell.folder / "wide.zip.json").unlink()
@@ -133,6 +136,13 @@ def test_a_submission_is_written_and_checked(shell: Shell) -> None:
     gold = shell.refused("check", "sent/mine.zip", "--board", "moods", "--gold", "data/mood/dev.tsv")
     assert "The files of moods name no rows to compare: leave --gold out." in gold
     assert shell("check", "data/mood", "--board", "moods")[0] == 1
+
+
+def test_submit_says_what_check_says_of_equal_answers(shell: Shell) -> None:
+    out = shell.done("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet", "--method", "majority")
+    alike = "The file has the same answer in every row: moods.tsv ('0')."
+    assert f"{alike}\nmoods.zip has every file, but read the remarks above before you hand it in to moods; " in out
+    assert f"  - {alike}\n" in shell.done("check", "moods.zip")
 
 
 def test_a_kept_study_answers_without_fitting_again(shell: Shell) -> None:

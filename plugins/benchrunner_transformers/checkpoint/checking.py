@@ -5,7 +5,6 @@ The weights are compared with the model that the settings describe, on torch's m
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 
 from benchrunner import CheckpointError
-from benchrunner.engine import first_line, tensor_files
+from benchrunner.engine import first_line, platform_facts, tensor_files
 from benchrunner_transformers.checkpoint.configuration import configuration, mark, read_settings
 from benchrunner_transformers.checkpoint.habits import gives_states, without_cache
 from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
@@ -167,7 +166,7 @@ def _check_size(path: Path, model: PreTrainedModel, files: Sequence[Path]) -> No
     if count > size:
         raise CheckpointError(f"{path} describes {count:,} weights; the files of weights have only {size:,} bytes.")
     needed = 4 * count + sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = platform_facts.memory_size()
     if needed > memory:
         raise CheckpointError(
             f"{path} describes a model of {needed / 1e9:,.0f} GB; this machine has {memory / 1e9:,.0f} GB of memory."

@@ -83,8 +83,8 @@ class HubTokenizer:
     @property
     def max_length(self) -> int | None:
         """Number of tokens of the longest sequence; None if tokenizer_config.json does not say."""
-        limit = int(self._tokenizer.model_max_length)
-        return limit if limit < _NO_LIMIT else None
+        limit = self._tokenizer.model_max_length  # may be infinite
+        return int(limit) if limit < _NO_LIMIT else None
 
     @property
     def mask(self) -> int | None:

@@ -27,7 +27,8 @@ SUMMARY = "summary.safetensors"
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Find the files of a model's weights."""
+    """Find the files of a model's weights, in a folder whose files can all be read."""
+    hub_files.check_folder(folder)
     for name in WEIGHTS:
         path = folder / name
         if path.is_file():
@@ -35,6 +36,8 @@ def weight_files(folder: Path) -> list[Path]:
             missing = [file.name for file in files if not file.is_file()]
             if missing:
                 raise CheckpointError(f"{path}: files of weights are missing: {', '.join(missing)}.")
+            for file in files:
+                tensor_files.check_header(file)
             return files
     raise CheckpointError(f"{folder}: no weights; {WEIGHTS[0]} or {WEIGHTS[2]} was expected.")
 

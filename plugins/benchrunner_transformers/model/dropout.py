@@ -9,6 +9,7 @@ from typing import final
 import torch
 from torch import nn
 
+from benchrunner import CheckpointError
 from benchrunner.engine import Dropout, randomness
 
 RATES = (
@@ -64,6 +65,8 @@ def configured_rate(config: object) -> float:
     """Return the dropout rate of the layers that a configuration names; 0 if it names none."""
     for name in RATES:
         if isinstance(rate := getattr(config, name, None), float | int):
+            if not 0 <= rate < 1:
+                raise CheckpointError(f"config.json: {name} must be a number from 0 to below 1, not {rate}.")
             return float(rate)
     return 0.0
 

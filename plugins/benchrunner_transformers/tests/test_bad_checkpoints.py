@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import backbone_of, write_model
 from tiny_tokenizers import write_tokenizer
 
-from bad_checkpoints import DAMAGES, check_damage
+from bad_checkpoints import DAMAGES, check_damage, check_hostile
 from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.workspace import Settings
 from benchrunner_transformers import backbones, loading
@@ -80,6 +80,20 @@ def test_missing_and_unexpected_weights_are_listed(folder: Path) -> None:
 def test_a_checkpoint_without_weights_is_refused(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     assert refusal(folder) == f"{folder}: no weights; model.safetensors or pytorch_model.bin was expected."
+
+
+def test_a_dropout_that_drops_everything_is_refused(folder: Path) -> None:
+    change_settings(folder, hidden_dropout_prob=1.0)
+    assert "hidden_dropout_prob must be a number from 0 to below 1, not 1.0" in refusal(folder, load=True)
+
+
+def test_a_tokenizer_may_have_no_limit(folder: Path) -> None:
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": float("inf")}))
+    home = folder / "home"
+    backbone = TransformersFamily().find(str(folder), workspace := Workspace(runs=home, cache=home))
+    assert backbone is not None
+    assert 0 < backbone.load(workspace, seed=0).max_length < 1_000_000
 
 
 def write_other(folder: Path, model_type: str, **settings: Any) -> None:
@@ -288,3 +302,8 @@ def test_layers_are_counted_before_a_fit(tmp_path: Path) -> None:
         weights = sum(weight.numel() for weight in backbone.load(workspace, seed=0).parameters())
         assert weights == pytest.approx(backbone.weight_count(workspace), rel=0.5)
     assert counts == {"bart": 4, "bart:encoder": 2}
+
+
+@pytest.mark.slow
+def test_hostile_checkpoints_end_in_one_sentence(original: Path, tmp_path: Path) -> None:
+    check_hostile("transformers", original, tmp_path, at_least=300)

@@ -14,7 +14,7 @@ from benchrunner.leaderboards.file_kind import ExpectedRows, FileKind
 from benchrunner_submit.board_toml import read_leaderboard
 from benchrunner_submit.file_kinds.json_file import JsonLines
 from benchrunner_submit.file_kinds.spellings import Labels
-from benchrunner_submit.submission_files.checking import constant_files, detect, find_faults
+from benchrunner_submit.submission_files.checking import detect, find_faults, find_remarks
 from benchrunner_submit.submission_files.manifests import (
     FileOrigin,
     Manifest,
@@ -56,7 +56,7 @@ def check_file(kind: FileKind, rows: int, table: pa.Table | None, path: Path) ->
     faults = Faults(path.name, kind.unit)
     kind.find_faults(content, ExpectedRows(rows, {}, table), faults)
     if not faults.sentences():
-        kind.same_answer(content)
+        kind.answer_texts(content)
     return faults.sentences()
 
 
@@ -100,5 +100,5 @@ def of_archive(path: Path) -> list[str]:
     archive_digest(path)
     faults = find_faults(detect([BOARD], path), path)
     if not faults:
-        constant_files(BOARD, path)
+        find_remarks(BOARD, path, None)
     return faults

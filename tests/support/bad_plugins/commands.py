@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bad_plugins.case import Case, wrong
+from bad_plugins.case import SET_ASIDE, Case, wrong
 from bad_plugins.places import COMMAND
 
 GO = ("go",)
@@ -47,6 +47,9 @@ def cases() -> Iterator[Case]:
     yield from _ending()
     for name, line in REFUSED.items():
         yield wrong(f"command that {name}", COMMAND.format(line), "plugin bad is set aside: register_commands")
+    beside = f"cli.add_parser('fine').set_defaults(run=lambda arguments: None); {REFUSED['has no run']}"
+    yield wrong("command beside one without a run", COMMAND.format(beside), "command 'go' has no", ("fine",))
+    yield wrong("command without a run, asked for", COMMAND.format(beside), SET_ASIDE, GO, (2,))
     for name, text in HELPS.items():
         source = COMMAND.format(f"cli.add_parser('go', help={text}).set_defaults(run=print)")
         yield wrong(f"command with {name}", source, "list +list tasks", ("--help",))

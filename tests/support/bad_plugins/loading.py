@@ -30,17 +30,22 @@ MEANWHILE = {
 
 def cases() -> Iterator[Case]:
     """Give modules that cannot be imported, and tasks that two plugins offer."""
+    task = registered("[task()]")
     for name, (text, said) in MODULES.items():
         yield Case(name, text, LIST, (said,))
     for name, text in ENDLESS.items():
         yield wrong(name, text, "still loading the plugin 'bad'", codes=(-signal.SIGALRM,))
     for name, text in MEANWHILE.items():
-        yield wrong(name, text + registered("[task()]"), "bad/task")
+        yield wrong(name, text + task, "bad/task")
+    yield wrong("working folder", f"import os\nos.chdir('/')\n{task}", "plugin 'bad' left the working folder. It", RUN)
     yield wrong(
         "a module whose attributes fail",
         "def __getattr__(name): raise BaseException(name)\ndef __dir__(): raise BaseException('oops')",
         SET_ASIDE,
     )
-    task, offered = registered("[task(name='mine/mood')]"), "'mine/mood' is offered by the plugins bad and own: choose"
-    yield wrong("a task of another plugin", task, offered, ("list", "tasks"))
-    yield wrong("a task of another plugin, asked for", task, offered, ("run", "mine/mood", *RUN[2:]), (2,))
+    again, offered = (
+        registered("[task(name='mine/mood')]"),
+        "'mine/mood' is offered by the plugins bad and own: choose",
+    )
+    yield wrong("a task of another plugin", again, offered, ("list", "tasks"))
+    yield wrong("a task of another plugin, asked for", again, offered, ("run", "mine/mood", *RUN[2:]), (2,))

@@ -14,6 +14,7 @@ EXECUTOR = (
 FAMILY = "class F(BackboneFamily):\n    {}\n    {}\n" + registered("[F()]", "backbones")
 COMMAND = "@hooks\ndef register_commands(cli):\n    {}"
 PLANNING = "Planning a fit of .* to bad/task with the method '{}' failed"
+IN_A_FIT = r"The plugin 'bad' failed: \w+.* \(\S+bad_case.py:\d+\) \(see \S+traceback.txt\)"
 GO = "benchrunner: The command 'go' of the plugin 'bad' failed"
 
 
@@ -27,7 +28,7 @@ def command(more: str, *words: str) -> Place:
     return COMMAND.format(f"cli.add_parser('go').set_defaults({more})"), words, (GO,), (1,)
 
 
-def fitted(code: str, said: str = "traceback.txt", words: tuple[str, ...] = RUN, exit_code: int = 1) -> Place:
+def fitted(code: str, said: str = IN_A_FIT, words: tuple[str, ...] = RUN, exit_code: int = 1) -> Place:
     """Make a place that is met in a run of the plugin's task."""
     return code, words, (said,), (exit_code,)
 

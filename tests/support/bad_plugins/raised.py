@@ -16,6 +16,9 @@ ERRORS = {
     "message with escapes": "raise ValueError('\\x1b]0;owned\\x07\\x9b31m\\u202e')",
     "message that is not UTF-8": "raise ValueError('\\udcff oops')",
     "group": "raise BaseExceptionGroup('oops', [ValueError('a'), KeyboardInterrupt()])",
+    "message that fails": "raise type('Mute', (ValueError,), {'__str__': lambda self: 1 / 0})",
+    "message that fails, of ours": "import benchrunner.engine as ours; "
+    "raise type('Mute', (ours.FitError,), {'__str__': lambda self: 1 / 0})",
 }
 """What a plugin raises or does: a statement."""
 

@@ -15,7 +15,7 @@ FIELDS = {
     "method None": ("method=None", "needs a text as its method"),
     "name None": ("name=None", "A task's name is 'suite/task'"),
     "name with escapes": ("name='bad/\\x1b[31m'", "without control characters"),
-    "name of 1 MB": ("name='bad/' + 'x' * 10**6", "must be short"),
+    "name of 1 MB": ("name='bad/' + 'x' * 10**6", "needs a short name"),
     "select_on of a text": ("select_on='dev'", "select_on is a tuple"),
     "clusters of a tuple": ("clusters=('a',)", "clusters is the name of a column"),
 }
@@ -41,3 +41,5 @@ def cases() -> Iterator[Case]:
     yield wrong("register_tasks is no function", "register_tasks = hooks(lambda a, b: [])", SET_ASIDE)
     yield wrong("hooks without a mark", "def register_tasks(): return []", "is '@hookimpl' missing")
     yield wrong("a hook of another name", "@hooks\ndef register_task(): return []", "no hook 'register_task'")
+    wanted = "the hook after_fit has no argument 'record_': it takes fit, record"
+    yield wrong("an argument of another name", "@hooks\ndef after_fit(fit, record_): pass", wanted)

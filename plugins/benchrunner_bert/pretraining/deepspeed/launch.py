@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
-from benchrunner import DataError, RequestError
+from benchrunner import DataError, RequestError, print_note
 
 GRACE = 60.0
 """Seconds that the other processes have to end by themselves after a process has failed."""
@@ -157,10 +157,16 @@ def _exit_code(processes: Sequence[subprocess.Popen[bytes]]) -> int:
             deadline = time.monotonic() + GRACE
         time.sleep(0.05)
     failed = [process.returncode for process in processes if process.returncode]
+    killed = [signal.Signals(-code).name for code in failed if code < 0]
     for process in processes:
         if process.poll() is None:
             process.kill()
-    return failed[0] if failed else 0
+    if killed:
+        print_note(
+            f"benchrunner: a process of the training was ended by {killed[0]}, by somebody or for want of memory. The "
+            "same command goes on from the last checkpoint."
+        )
+    return 1 if killed else failed[0] if failed else 0
 
 
 @contextlib.contextmanager

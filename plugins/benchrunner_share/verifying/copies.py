@@ -1,0 +1,39 @@
+"""Finds copies: one training that a folder, or several folders of a board, show as several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchrunner import quoted
+from benchrunner_share.documents.contents import answers_name
+from benchrunner_share.documents.study_documents import Computation
+from benchrunner_share.verifying.findings import Findings
+from benchrunner_share.verifying.received_folder import ReceivedFolder
+
+Trace = tuple[object, ...]
+"""What no second training leaves: the task, the SHA-256 of the answers, and the seconds."""
+FitPlace = tuple[str, str]
+"""A backbone and the id of a fit."""
+
+
+def traced(
+    folder: ReceivedFolder, content: Mapping[str, Any], computations: Mapping[str, Computation], findings: Findings
+) -> dict[Trace, FitPlace]:
+    """Return the trace of every fit with answers; remark on traces that fits of several names have."""
+    known = dict[Trace, FitPlace]()
+    for cell in content["result"]["cells"]:
+        for fit in (fit for point in cell["candidates"] for fit in point["fits"]):
+            predictions = content["predictions"].get(fit, {}).get(cell["task"], {})
+            names = [answers_name(prediction) for prediction in predictions.values()]
+            if fit in computations and computations[fit].timings and folder.names.issuperset(names):
+                seconds = sorted(computations[fit].timings.items())
+                trace = (cell["task"], *map(folder.sha256, names), *seconds)
+                place = (cell["backbone"], fit)
+                first = known.setdefault(trace, place)
+                if first != place:
+                    findings.remark(
+                        f"The fits {first[1]} ({quoted(first[0])}) and {fit} ({quoted(place[0])}) have equal answers "
+                        "and seconds: one training may be shown as two."
+                    )
+    return known
