@@ -146,7 +146,7 @@ class Method(ABC):
         if is_parameter(name):
             return name.rpartition(".")[0] == self.name
         if not self.needs_backbone:
-            return name in ("limit_train", "sample")
+            return name == "limit_train"
         return not RECIPE_FIELDS[name].read_by or name in self.fields_read(problem)
 
     def parameter(self, name: str) -> Parameter:

@@ -76,7 +76,7 @@ def test_a_task_that_dies_stops_no_other_fit(home: Home, connected: RayExecutor)
     with pytest.raises(FitError, match=rf"^1 of 2 fits lost their workers 1 times, the first: {fits[0].id} \(Worker"):
         done += [fit for fit, _ in connected.run(fits, made.fit_runner)]
     record = made.folder(fits[1]).record()
-    assert record is not None and record.reason.startswith("ValueError: not today (see ")
+    assert record is not None and record.reason.startswith("The plugin 'cluster' failed: ValueError: not today (")
 
 
 def test_what_a_node_lacks_is_named(home: Home, connected: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:

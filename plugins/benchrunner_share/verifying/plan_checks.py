@@ -88,7 +88,7 @@ def _changed_differences(point: cells.Candidate, cell: cells.Cell, runner: Runne
     changes = dict(cell.fitting.changes)
     limit = changes.get("limit_train", 0)
     if point.recipe.limit_train is None and (limit is None or limit >= (point.rows or 1)):  # as planned for all rows
-        changes |= {"limit_train": None, "sample": "first"}
+        changes["limit_train"] = None
     recipe = point.recipe.as_dict()
     for name, value in changes.items():
         is_read = method is None or method.reads(name, cell.task.problem)

@@ -123,7 +123,7 @@ def test_a_job_array_asks_for_what_the_settings_say(home: Home, monkeypatch: pyt
     executor = SlurmExecutor().configured({**texts, "setup": "export COLOUR=green"})
     of_a_file, [failing] = home.fit_of_a_file(made), home.fits(made, 1, method="failing")
     records = {fit.id: record for fit, record in executor.run([of_a_file, failing], made.fit_runner)}
-    assert records[failing.id].reason.startswith("ValueError: not today")
+    assert records[failing.id].reason.startswith("The plugin 'cluster' failed: ValueError: not today")
     assert [record.status for _, record in Local().run([of_a_file], local.fit_runner)] == ["done"]
     assert results(made, of_a_file) == results(local, of_a_file)
     text = script.read_text()
@@ -150,7 +150,7 @@ def test_a_job_that_dies_stops_no_other_fit(home: Home) -> None:
     ):
         done += [fit for fit, _ in SlurmExecutor(TRY).run([lost, failing], made.fit_runner)]
     record = made.folder(failing).record()
-    assert record is not None and record.reason.startswith("ValueError: not today (see ")
+    assert record is not None and record.reason.startswith("The plugin 'cluster' failed: ValueError: not today (")
 
 
 def test_missing_plugins_and_modules_are_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
