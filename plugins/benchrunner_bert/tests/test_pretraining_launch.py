@@ -157,7 +157,7 @@ def test_torchrun_and_a_hostfile_do_what_processes_does(tmp_path: Path) -> None:
     run(words(tmp_path, "processes", "--zero", "1", "--processes", "2"))
     python, *asked = words(tmp_path, "torchrun", "--zero", "1")
     torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(launch.free_port())]
-    run([python, *torchrun, *asked])
+    subprocess.run([python, *torchrun, *asked], env=environment(), check=True)  # torchrun's own processes, no forks
     hosts = hostfile(tmp_path, "localhost slots=2\n")
     run(words(tmp_path, "cluster", "--zero", "1", "--hostfile", str(hosts)))
     assert losses(tmp_path / "torchrun") == losses(tmp_path / "cluster") == losses(tmp_path / "processes")
