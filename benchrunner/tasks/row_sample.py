@@ -10,7 +10,6 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
-    from benchrunner.metrics import Metric
     from benchrunner.problems.problem import Problem
 
 
@@ -25,23 +24,19 @@ def limited_rows(rows: Rows, problem: Problem, limit: int | None, *, seed: int) 
     return rows.taken(sample([None] * len(rows) if strata is None else strata, limit, seed=seed))
 
 
-def whole_groups(rows: Rows, limit: int, metric: Metric) -> Rows:
-    """Draw groups of rows that a metric scores together at random, as many as have `limit` rows at most."""
+def whole_units(rows: Rows, units: Sequence[Sequence[int]], limit: int) -> Rows:
+    """Draw units, the numbers of rows that stay together, at random: as many as have `limit` rows at most."""
     from benchrunner.features.randomness import permutation
 
-    groups = rows.groups(metric.columns)
-    sizes = Counter(groups)
-    names = list(sizes)
-    chosen = set[Hashable]()
-    for number in permutation(len(names), 0, "sample").tolist():
-        if sizes[names[number]] <= limit:
-            chosen.add(names[number])
-            limit -= sizes[names[number]]
+    chosen = list[int]()
+    for number in permutation(len(units), 0, "sample").tolist():
+        if len(chosen) + len(units[number]) <= limit:
+            chosen += units[number]
     if not chosen:
         raise RequestError(
-            f"{limit:,} rows hold no whole group of rows that {metric.name} scores: use a larger --limit-dev."
+            f"{limit:,} rows hold no whole group of rows that are scored together: use a larger --limit-dev."
         )
-    return rows.taken([row for row, group in enumerate(groups) if group in chosen])
+    return rows.taken(sorted(chosen))
 
 
 def sample(strata: Sequence[Hashable], size: int, *, seed: int) -> list[int]:

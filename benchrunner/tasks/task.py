@@ -18,7 +18,7 @@ from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import guarded
 from benchrunner.problems.problem import Problem
-from benchrunner.tasks.row_sample import limited_rows, whole_groups
+from benchrunner.tasks.row_sample import limited_rows, whole_units
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -276,12 +276,18 @@ class Task:
             raise RequestError(
                 f"{self.name}: every row is answered where fits are cross-validated: leave --limit-dev out."
             )
-        chosen = limited_rows(rows, self.problem, limit, seed=0)
-        for metric in self.metrics:
-            if metric.of_groups and set(metric.columns) <= set(rows.table.column_names):
-                chosen = whole_groups(rows, limit, metric)
+        grouped = self._grouped
+        if grouped:
+            chosen = whole_units(rows, rows.units(grouped), limit)
+        else:
+            chosen = limited_rows(rows, self.problem, limit, seed=0)
         note = f"scored on {len(chosen):,} random rows of {len(rows):,} only (--limit-dev)"
         return replace(chosen, notes=(*chosen.notes, note), limit=len(chosen))
+
+    @property
+    def _grouped(self) -> set[tuple[str, ...]]:
+        """The columns by which metrics score groups of rows together."""
+        return {metric.columns for metric in self.metrics if metric.of_groups}
 
     def divided(self, rows: Rows, count: int, parts: str, *, seed: int = 0) -> list[list[int]]:
         """Divide rows in `count` parts of nearly equal size, and return the numbers of the rows of each part.
@@ -293,7 +299,7 @@ class Task:
         """
         from benchrunner.features.randomness import permutation
 
-        kept_together = {metric.columns for metric in self.metrics if metric.of_groups}
+        kept_together = self._grouped
         if self.clusters in rows.table.column_names:
             kept_together.add((self.clusters,))
         units = rows.units(kept_together)

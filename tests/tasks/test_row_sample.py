@@ -105,5 +105,7 @@ def test_a_limit_of_dev_rows_cuts_no_group() -> None:
     assert len(mood().scored(rows, 8)) == 8
     other = Rows(rows.table.drop_columns("question"), "a split that the metric does not score")
     assert len(task.scored(other, 8)) == 8
-    with pytest.raises(RequestError, match="1 rows hold no whole group of rows that exact_match scores"):
+    with pytest.raises(
+        RequestError, match="1 rows hold no whole group of rows that are scored together: use a larger --limit-dev"
+    ):
         task.scored(rows, 1)
