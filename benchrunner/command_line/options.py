@@ -211,14 +211,14 @@ def workspace(arguments: argparse.Namespace) -> Workspace:
 
 def runner(arguments: argparse.Namespace) -> Runner:
     """Make the runner that the options describe."""
-    from benchrunner.fits.progress import silent
+    from benchrunner.fits.progress import quiet_report
     from benchrunner.runs.runner import Runner
 
     return Runner(
         arguments.plugins,
         workspace(arguments),
         computing(arguments),
-        report=silent if arguments.quiet else _print_note_of,
+        report=quiet_report if arguments.quiet else _print_note_of,
     )
 
 

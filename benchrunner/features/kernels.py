@@ -64,7 +64,7 @@ class Kernels(Protocol):
         """Compute x times the share of a normal distribution that is below x."""
 
     def norm(self, x: Tensor) -> Tensor:
-        """Compute the Euclidean norm of a tensor in bf16; asked if `operators` has "adamw"."""
+        """Compute the Euclidean norm of a tensor in bf16; called only where `operators` contains "adamw"."""
 
     def adamw(
         self,

@@ -147,7 +147,7 @@ def watched(
         yield watch
 
 
-def silent(fit: Fit, event: Event) -> None:
+def quiet_report(fit: Fit, event: Event) -> None:
     """Say only that a fit waits for another process: the default `report` of a runner."""
     if event.kind == "waiting":
         print_note(f"benchrunner: {event.text}")

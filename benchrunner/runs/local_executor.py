@@ -10,7 +10,7 @@ from benchrunner.console.printing import print_note, value_text
 from benchrunner.errors import PluginError
 from benchrunner.fits.executor import Executor, FitRunner
 from benchrunner.fits.fit import Fit, Record
-from benchrunner.fits.progress import silent
+from benchrunner.fits.progress import quiet_report
 from benchrunner.parameters.parameter import Parameter
 from benchrunner.plugin_code import guarded
 from benchrunner.runs.core_shares import CoreShares, automatic_shares, torch_threads
@@ -66,7 +66,7 @@ class Local(Executor):
 
         if shares is None:
             shares = CoreShares.of(fits, 1)
-        elif self._jobs is None and runner.report is not silent:
+        elif self._jobs is None and runner.report is not quiet_report:
             print_note(f"benchrunner: {len(left)} fits are left to run, {shares.text}.")
         with Workers(shares) as workers:
             yield from workers.run(left, runner)

@@ -20,7 +20,7 @@ from benchrunner.errors import BenchrunnerError, FitError, RequestError, Unknown
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit, Record
-from benchrunner.fits.progress import silent
+from benchrunner.fits.progress import quiet_report
 from benchrunner.io.files import write_atomically
 from benchrunner.methods.method import Team
 from benchrunner.plugins.discovery import discover
@@ -175,7 +175,7 @@ class FitOrder:
         self,
         *,
         plugins: Plugins | None = None,
-        report: Report = silent,
+        report: Report = quiet_report,
         runners: MutableMapping[Any, Runner] | None = None,
         team: Team | None = None,
     ) -> FitAnswer:

@@ -24,7 +24,7 @@ from benchrunner.errors import BenchrunnerError, Diverged, FitError, RequestErro
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit, Record
-from benchrunner.fits.progress import Event, silent
+from benchrunner.fits.progress import Event, quiet_report
 from benchrunner.io.decoding import from_json
 from benchrunner.io.files import is_disk_full, remove_leftovers, remove_whole
 from benchrunner.io.json_form import as_json
@@ -101,7 +101,7 @@ class Runner:
         workspace: Workspace,
         computing: Computing | None = None,
         *,
-        report: Report = silent,
+        report: Report = quiet_report,
     ) -> None:
         self.plugins = plugins
         """What the installed plugins offer."""

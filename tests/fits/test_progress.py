@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchrunner import Recipe
-from benchrunner.fits.progress import Watch, silent, watched
+from benchrunner.fits.progress import Watch, quiet_report, watched
 from benchrunner.results import Event, Fit
 
 FIT = Fit("mine/mood", "<b>words", "finetune", Recipe(), 0, "data", {}, "revision", {})
@@ -101,6 +101,6 @@ def test_fits_report_to_the_bar_only_while_it_is_shown() -> None:
 
 
 def test_a_quiet_command_says_that_it_waits(capsys: pytest.CaptureFixture[str]) -> None:
-    silent(FIT, Event("step", 1, 2))
-    silent(FIT, Event("waiting", text="another process runs ab12"))
+    quiet_report(FIT, Event("step", 1, 2))
+    quiet_report(FIT, Event("waiting", text="another process runs ab12"))
     assert capsys.readouterr().err == "benchrunner: another process runs ab12\n"

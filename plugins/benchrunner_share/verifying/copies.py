@@ -20,7 +20,7 @@ FitPlace = tuple[str, str]
 def traced(
     folder: ReceivedFolder, content: Mapping[str, Any], computations: Mapping[str, Computation], findings: Findings
 ) -> dict[Trace, FitPlace]:
-    """Return the trace of every fit with answers; remark on traces that fits of several names have."""
+    """Map the trace of each fit with answers to its place; add a remark where two fits have the same trace."""
     known = dict[Trace, FitPlace]()
     for cell in content["result"]["cells"]:
         for fit in (fit for point in cell["candidates"] for fit in point["fits"]):
