@@ -52,9 +52,9 @@ def interval_of_scored(restarts: Sequence[ScoredAnswers], *, confidence: float =
     """Return the interval that `example_interval` returns, from answers that are already scored.
 
     The score of a metric with limits has the interval of a share (Clopper and Pearson 1934) of as many rows as have the
-    same error (Korn and Graubard 1998). The error is that of the answers with those of two rows exchanged, because
-    answers without an error show none. Correlations of numbers have Student's interval on Fisher's scale, errors that
-    are above 0 on a logarithmic one, and other scores have Student's interval.
+    same error (Korn and Graubard 1998). For a score that is no mean over rows, the error is that of the answers with
+    those of two rows exchanged, because answers without an error show none. Correlations of numbers have Student's
+    interval on Fisher's scale, errors above 0 on a logarithmic one, and other scores have Student's interval.
     """
     first = restarts[0]
     score = fmean(restart.score for restart in restarts)
@@ -80,15 +80,15 @@ def _of_share(
 ) -> Interval:
     """Return the interval of a score between limits, read as a share of rows."""
     low, high = limits
+    span = high - low
     exchanged = [restart.exchanged for restart in restarts]
-    share = (fmean(restart.score for restart in exchanged) - low) / (high - low)
-    variance = (_error(exchanged) / (high - low)) ** 2
-    rows = len(restarts[0].gold)
+    share = (fmean(restart.score for restart in exchanged) - low) / span
+    variance = (_error(exchanged) / span) ** 2
     size = share * (1 - share) / variance if variance else freedom + 1
-    size *= (_quantile(rows - 1, confidence) / _quantile(freedom, confidence)) ** 2
-    size = max(1.0, size)
-    interval = share_interval((score - low) / (high - low) * size, size, confidence=confidence)
-    return Interval(*(low + (high - low) * end for end in (interval.low, interval.high)))
+    few = _quantile(len(restarts[0].gold) - 1, confidence) / _quantile(freedom, confidence)
+    size = max(1.0, size * few**2)
+    ends = share_interval((score - low) / span * size, size, confidence=confidence)
+    return Interval(low + span * ends.low, low + span * ends.high)
 
 
 def _error(restarts: Sequence[ScoredAnswers]) -> float:

@@ -133,7 +133,12 @@ class ScoredAnswers:
 
     @cached_property
     def exchanged(self) -> ScoredAnswers:
-        """The answers with those of two rows exchanged, which have different gold answers of the same form."""
+        """The answers with those of two rows exchanged, which have different gold answers of the same form.
+
+        For a mean over rows these are the answers as they are: its rows show how much it varies.
+        """
+        if self.metric.per_row is not None:
+            return self
         first, *others = map(_right, self.gold)
         for row, right in enumerate(others, 1):
             if right != first and _length(right) == _length(first):
