@@ -15,7 +15,7 @@ import pytest
 
 from benchrunner import Answers, UnknownName, Workspace
 from benchrunner.command_line.main import main
-from benchrunner.fits.progress import silent
+from benchrunner.fits.progress import quiet_report
 from benchrunner.plugins import hookspecs, observer_specs
 from benchrunner.plugins.hookspecs import GROUP
 from benchrunner.results import (
@@ -249,7 +249,7 @@ def test_the_documented_observers_see_studies_and_scores(tmp_path: Path, capsys:
 
 def test_without_observers_an_event_costs_microseconds(tmp_path: Path) -> None:
     """A training step takes milliseconds at least."""
-    events = Observers(discover(installed=False), silent)
+    events = Observers(discover(installed=False), quiet_report)
     began, fit = time.process_time(), cast(Fit, None)
     for step in range(10_000):
         events.progress(fit, Event("step", step, 10_000))

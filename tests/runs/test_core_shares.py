@@ -9,7 +9,7 @@ import torch
 
 from benchrunner import Recipe, Workspace
 from benchrunner.fits.executor import FitCost
-from benchrunner.fits.progress import silent
+from benchrunner.fits.progress import quiet_report
 from benchrunner.results import Computing, Fit, FitRunner, Record
 from benchrunner.runs import core_shares
 from benchrunner.runs.core_shares import CoreShares, automatic_shares
@@ -23,7 +23,7 @@ def machine(costs: dict[str, FitCost], *, can_run: bool = True) -> FitRunner:
     return FitRunner(
         workspace=Workspace(Path("runs"), Path("cache")),
         computing=Computing("cpu"),
-        report=silent,
+        report=quiet_report,
         run=lambda fit: pytest.fail("nothing runs"),
         cost=lambda fit: costs[fit.id],
         has_installed_plugins=can_run,
