@@ -117,7 +117,7 @@ def _prints_data(arguments: argparse.Namespace) -> bool:
     """Return whether a command prints what a program reads. A command without `add_json` prints as it likes."""
     if not getattr(arguments, "reserves_output", False):
         return False
-    return arguments.json or getattr(arguments, "format", "table") != "table"
+    return getattr(arguments, "json", False) or getattr(arguments, "format", "table") != "table"
 
 
 def _print_estimate(arguments: argparse.Namespace) -> int:

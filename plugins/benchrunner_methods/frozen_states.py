@@ -97,7 +97,7 @@ def chosen_layers(choice: str, layers: int) -> list[int]:
             possible.append(name)
     if choice not in possible:
         raise RequestError(
-            f"--features {choice} needs a deeper encoder: this encoder has {layers} layer(s), enough for: "
+            f"features={choice} needs a deeper encoder: this encoder has {layers} layer(s), enough for: "
             f"{', '.join(possible)}."
         )
     return layers_of[choice]

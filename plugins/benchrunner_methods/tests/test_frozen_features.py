@@ -54,7 +54,7 @@ def test_each_choice_reads_the_layers_it_names(choice: str, layers: list[int]) -
 @pytest.mark.parametrize("choice", ["second-to-last", "concat-last-4", "weighted-sum-last-4"])
 def test_features_needing_more_layers_are_refused_with_the_count(choice: str) -> None:
     enough = r"1 layer\(s\), enough for: embeddings, last, weighted-sum-all, weighted-sum-with-embeddings"
-    with pytest.raises(RequestError, match=rf"--features {choice} needs a deeper encoder: this encoder has {enough}"):
+    with pytest.raises(RequestError, match=rf"features={choice} needs a deeper encoder: this encoder has {enough}"):
         chosen_layers(choice, 1)
 
 
