@@ -32,7 +32,7 @@ class Probe(Method):
     trains_encoder = False
     trains_in_steps = False
     recipe_fields = ("features", "summary")
-    recipe_defaults = {"features": "last", "summary": "pooler"}
+    recipe_defaults = {"features": "concat-last-4", "summary": "mean"}
 
     def check(self, problem: Problem) -> None:
         from benchrunner_methods.probing.samples import KINDS
@@ -74,7 +74,7 @@ class Probe(Method):
             },
             work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
             numerics=steps.numerics_of_frozen(job, encoder, libraries=("scikit-learn", "scipy")),
-            notes=(*encoder.notes, *_notes(encoder, job), model.note),
+            notes=(*encoder.notes, *_notes(encoder, job), f"reads the {read.source}; {model.note}"),
         )
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
