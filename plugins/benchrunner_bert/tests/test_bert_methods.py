@@ -278,7 +278,7 @@ def test_a_probe_of_two_layers_reads_both(runner: Runner, tmp_path: Path) -> Non
     fresh().save(tmp_path / "two")
     record = runner.run(runner.planner.plan(runner.plugins.tasks.find("mood"), str(tmp_path / "two"), method="probe"))
     assert record.status == "done"
-    assert "reads the mean over tokens, layers 1 to 2 of 2 side by side; cross-validation" in record.notes[-1]
+    assert "reads the mean over tokens, layers 1 to 2 of 2 side by side, and cross-validation" in record.notes[-1]
 
 
 def test_an_exported_probe_has_equal_logits_in_transformers(runner: Runner, small: Path, tmp_path: Path) -> None:

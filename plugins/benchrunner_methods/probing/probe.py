@@ -74,7 +74,7 @@ class Probe(Method):
             },
             work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
             numerics=steps.numerics_of_frozen(job, encoder, libraries=("scikit-learn", "scipy")),
-            notes=(*encoder.notes, *_notes(encoder, job), f"reads the {read.source}; {model.note}"),
+            notes=(*encoder.notes, *_notes(encoder, job), f"reads the {read.source}, and {model.note}"),
         )
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:

@@ -159,7 +159,7 @@ NOTED = [("pooler", 20), ("pooler", 21), ("mean", 22)]
 def test_a_note_says_what_a_probe_read(kind: str, changes: dict[str, Any], words: str, tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[task_of_kind(kind)])
     (note,) = made.run(probe(made, kind, **changes)).notes
-    assert note.startswith(f"reads the {words}; cross-validation chose")
+    assert note.startswith(f"reads the {words}, and cross-validation chose")
 
 
 def test_spans_are_refused(tmp_path: Path) -> None:
