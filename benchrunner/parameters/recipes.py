@@ -110,7 +110,7 @@ class Recipe(Declared):
     )
     features: str = parameter(
         "concat-last-4",
-        "layers of a frozen encoder that are read",
+        "layers of a frozen encoder that are read (last-4: all where there are fewer)",
         choices=(
             "embeddings",
             "second-to-last",

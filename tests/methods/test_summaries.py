@@ -87,7 +87,11 @@ def test_tasks_that_label_words_ignore_the_summary(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "reason"),
-    [({"summary": "max"}, "its head reads the summary 'max'"), ({"head_layer": "tanh"}, "its head has a dense layer")],
+    [
+        ({"summary": "max"}, "Fit with --set summary=pooler."),
+        ({"head_layer": "tanh"}, "Fit with --head-layer none."),
+        ({"summary": "mean", "head_layer": "gelu"}, "Fit with --set summary=pooler head-layer=none."),
+    ],
     ids=str,
 )
 def test_heads_that_no_other_library_has_are_not_exported(
