@@ -105,10 +105,10 @@ class BackboneSearch:
     ) -> RequestError:
         """Make the error for a backbone that no family knows; families may have refused it with errors of their own."""
         if refusals:
-            reason = str(refusals[0])
             close = [] if _is_path(name) else closest_names(name, listed)
-            advice = f". Did you mean {' or '.join(close)}?" if close else ""
-            return type(refusals[0])(f"{reason.removesuffix('.')}{advice}" if advice else reason)
+            if not close:
+                return refusals[0]
+            return type(refusals[0])(f"{str(refusals[0]).removesuffix('.')}. Did you mean {' or '.join(close)}?")
         if _is_path(name):
             readers = "No plugin can" if plugin is None else f"The plugin '{plugin}' cannot"
             return CheckpointError(f"{readers} load {name}: a folder with config.json and weights is expected.")
