@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from benchrunner.engine import Encoder
 
 UNTRAINED_POOLER = (
-    "the encoder's own summary has weights that are drawn at random, because the checkpoint has none: --set summary=mean "
-    "reads the states of the last layer themselves"
+    "the encoder's own summary has weights that are drawn at random, because the checkpoint has none: --set "
+    "summary=mean reads the states of the last layer themselves"
 )
 """Note of a probe that reads a pooler without trained weights."""
 
