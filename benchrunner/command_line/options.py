@@ -160,17 +160,16 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
     from benchrunner.runs.local_executor import JOBS
     from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 
-    recipe = parser.add_argument_group("recipe")
-    fits = parser.add_argument_group("which fits")
+    fits = parser.add_argument_group("how fits are made")
     by_name = parser.add_argument_group("parameters of a recipe, for --set NAME=VALUE")
     everyday = EVERYDAY.split()
     parser.set_defaults(everyday=everyday)
     for own in RECIPE_OPTIONS.values():
         if own.name in everyday:
-            own.add_to(recipe, several=own.in_grid)
+            own.add_to(fits, several=own.in_grid)
         else:
             own.show_in(by_name)
-    recipe.add_argument(
+    fits.add_argument(
         "--set",
         nargs="+",
         action="extend",
