@@ -14,7 +14,7 @@ from benchrunner import Workspace
 from benchrunner.plugins.listing import KINDS
 from benchrunner.results import discover
 from command_line import Shell
-from inline import SUBMIT, mood, own, pairs, plugin
+from inline import AUDIT, mood, own, pairs, plugin
 
 HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -127,7 +127,7 @@ def test_with_json_standard_output_is_json_and_nothing_else(shell: Shell) -> Non
         print("done", fit.id)
 
     shell.plugins = discover(
-        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit)), SUBMIT],
+        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit)), AUDIT],
         installed=False,
     )
     (shell.folder / "answers.txt").write_text("\n".join(["glad"] * 24))
@@ -135,7 +135,7 @@ def test_with_json_standard_output_is_json_and_nothing_else(shell: Shell) -> Non
         ["list"],
         ["doctor"],
         ["data", "status"],
-        ["score", "mood", "answers.txt"],
+        ["audit", "answers.txt", "--task", "mood"],
         ["run", "mood", "--backbone", "words", "--device", "cpu"],
         ["compare", "words", "--tasks", "mood", "--device", "cpu"],
     ]

@@ -90,7 +90,7 @@ def _verified(entry: os.DirEntry[str], runners: OwnRunners, private: Private) ->
     verification = study.verification
     faults = (*verification.differences, *map(private.remark, verification.unverified))
     if faults:
-        more = f" ({len(faults) - 1:,} further reasons: see 'benchrunner verify')" if len(faults) > 1 else ""
+        more = f" ({len(faults) - 1:,} further reasons: see 'benchrunner check')" if len(faults) > 1 else ""
         raise RequestError(f"{faults[0]}{more}")
     _check_is_fair(study, runners)
     return study
