@@ -37,10 +37,14 @@ class Parser(argparse.ArgumentParser):
     Python 3.11 has no `suggest_on_error`, and the one of later versions suggests no options.
     """
 
-    def __init__(self, *arguments: Any, module: str = "", **settings: Any) -> None:
-        """Take the settings of `argparse`. `module` has the options of a command and its code; see `load_module`."""
+    def __init__(self, *arguments: Any, module: str = "", group: str = "", **settings: Any) -> None:
+        """Take the settings of `argparse`. `module` has the options of a command and its code; see `load_module`.
+
+        `group` is the part of the help of all commands in which the command stands.
+        """
         super().__init__(*arguments, **{"formatter_class": HelpTexts, **settings})
         self.module = module
+        self.group = group
         self._words: Sequence[str] = ()
 
     def load_module(self) -> None:
@@ -93,7 +97,7 @@ class Parser(argparse.ArgumentParser):
             is_value = known is not None and known.nargs != 0
             if word == "--" or (self._subparsers is not None and not word.startswith("-") and not is_value):
                 return None  # what follows is no option, or belongs to a command
-            name = word.split("=", 1)[0]
+            name = word.partition("=")[0]
             is_option = word.startswith("--") and " " not in name
             if is_option and not any(known.startswith(name) for known in self._option_string_actions):
                 return name
@@ -121,11 +125,13 @@ class Parser(argparse.ArgumentParser):
         choices = [str(choice) for choice in action.choices]
         close = _suggestion(str(value), choices)
         listed = f" Choose from {', '.join(choices)}."
-        if isinstance(action, argparse._SubParsersAction):
-            kind = str(action.metavar).lower()
-            note = f" {note_on_choice()}".rstrip()
-            raise argparse.ArgumentError(None, f"there is no {kind} '{value}'.{close or listed}{note}")
-        raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
+        if not isinstance(action, argparse._SubParsersAction):
+            raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
+        for name, command in action.choices.items():
+            if value in str(command.description).split():
+                listed = f" '{name}' is to {command.description}."
+        unknown = f"there is no {str(action.metavar).lower()} '{value}'."
+        raise argparse.ArgumentError(None, f"{unknown}{close or listed} {note_on_choice()}".rstrip())
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:

@@ -7,5 +7,5 @@ from benchrunner import Commands, hookimpl
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "score prediction files of any system by the official rules, and flag constant answers and copies"
-    cli.add_parser("audit", help=about, module="benchrunner_audit.audit_command")
+    about = "score and flag prediction files, whoever wrote them"
+    cli.add_parser("audit", group="look", help=about, module="benchrunner_audit.audit_command")

@@ -49,7 +49,7 @@ def score_file(
     name = split or next(iter(task.named("dev")), task.train)
     if name not in task.splits:
         raise RequestError(f"{task.name} has no split '{name}'; it has {', '.join(task.splits)}.")
-    _check_files(task, files, runner)
+    _check_files(task, files)
     if task.scorer is not None and path.is_file() and task.scorer.recognizes(path):
         named = gold is not None or split is not None
         rows = _rows(task, name, gold, runner) if task.scorer.needs_gold or named else None
@@ -67,14 +67,11 @@ def score_file(
     return FileScores(scores, rows, _text(task, path, rows, scores), _notes(rows))
 
 
-def _check_files(task: Task, files: Mapping[str, Path], runner: Runner) -> None:
+def _check_files(task: Task, files: Mapping[str, Path]) -> None:
     """Raise a `RequestError` for a file that the task's scorer does not take, or that does not exist."""
     for name, path in files.items():
         if task.scorer is None or name not in task.scorer.options:
-            tasks = runner.plugins.tasks.values()
-            known = [user.name for user in tasks if user.scorer is not None and name in user.scorer.options]
-            users = f"this option is for {', '.join(known)}" if known else "no task's scorer has this option"
-            raise RequestError(f"--{name} has no meaning for {task.name}: {users}. Leave it out.")
+            raise RequestError(f"--{name} has no meaning for the official scorer of {task.name}: leave it out.")
         if not path.is_file():
             raise RequestError(f"--{name} {path}: there is no such file.")
 
