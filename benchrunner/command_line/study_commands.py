@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, FORMATS, OWN_FORMATS, print_result, reserved_for_json
-from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help=f"show intervals of 95 %% (default: in tables of {MOST_WITH_INTERVALS} systems at most)",
     )
-    shown.add_argument("--notes", action="store_true", help="print all notes, not one of each kind")
     shown.add_argument("--run-ids", action="store_true", help="list the ids of the fits below the table")
 
 
@@ -56,7 +54,8 @@ def check_output(arguments: argparse.Namespace) -> None:
         check_name(arguments.name)
     if arguments.json and arguments.format not in ("table", "json"):
         raise RequestError(f"--json means --format json: leave out --json or --format {arguments.format}.")
-    arguments.format = "json" if arguments.json else arguments.format
+    if arguments.json:
+        arguments.format = "json"
     arguments.json = arguments.format == "json"
     if arguments.dry_run:
         if arguments.format not in ("table", "json"):
@@ -78,11 +77,15 @@ def planned_or_printed(study: Study, runner: Runner, executor: Executor | None, 
     intervals = arguments.intervals
     if intervals is None:
         intervals = len(study.lines or study.names) <= MOST_WITH_INTERVALS
-    shown = Shown(arguments.best, arguments.metrics == "all", intervals, arguments.notes, arguments.run_ids)
-    code = print_result(result, published=published, form=arguments.format, shown=shown, long=arguments.long)
-    if arguments.format == "table" and "report" in arguments.commands:
-        print_line(f"  a page to share, with the rows where systems differ: benchrunner report {result.name}")
-    return code
+    return print_result(
+        result,
+        published=published,
+        form=arguments.format,
+        shown=Shown(arguments.best, arguments.metrics == "all", intervals, arguments.run_ids),
+        long=arguments.long,
+        notes_by=arguments.notes,
+        then="next: benchrunner report" if "report" in arguments.commands else "kept as the study",
+    )
 
 
 def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> int:

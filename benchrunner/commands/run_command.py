@@ -46,10 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
     result = finished_study(study, runner, executor, arguments, reserved=arguments.json)
-    code = print_result(result, published=published, form=arguments.format)
+    code = print_result(result, published=published, form=arguments.format, notes_by=arguments.notes)
     if not arguments.json:
         for cell in result.cells:
-            if cell.selected is not None:
+            if cell.selected:
                 print_line(f"  {cell.cell.task.name}: run {cell.selected.id} in {runner.folder(cell.selected).path}")
     return code
 
@@ -57,8 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _as_compare(arguments: argparse.Namespace) -> str:
     """Write the `compare` command for the backbone, tasks and methods that `run` was given, without other options."""
     backbone = arguments.backbone or (f"run:{arguments.init_from}" if arguments.init_from else "B")
-    words = ["compare", backbone, "--tasks", *arguments.tasks, "--method", ",".join(arguments.method)]
-    return shlex.join(words)
+    return shlex.join(["compare", backbone, "--tasks", *arguments.tasks, "--method", ",".join(arguments.method)])
 
 
 def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:

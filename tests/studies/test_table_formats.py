@@ -12,7 +12,6 @@ import pytest
 from test_comparison import ABOVE, HOSTILE, ranked, result, with_statistics
 
 from benchrunner.errors import RequestError
-from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.table import Shown
 from inline import mood
@@ -63,19 +62,6 @@ def test_tables_without_intervals_have_a_line_for_a_system() -> None:
     shown = lines(as_table(made, shown=Shown(intervals=False)), 100)
     assert not any("91.0" in line for line in shown) and sum("93.1" in line for line in shown) == 3
     assert shown[0].strip() == "dev, mean ± sd"
-
-
-def test_notes_with_other_numbers_are_one_kind() -> None:
-    made = result("a")
-    for number, cell in enumerate(made.cells):
-        notes = (f"{number + 5},000 rows, where the official count is 9; a reason", f"odd {'x' * number}")
-        object.__setattr__(cell, "notes", notes)
-    assert list(footnotes(made, every_note=False)) == [
-        "mine/mood: 5,000 rows, where the official count is 9 (1 more such note: --notes)",
-        "mine/mood: odd ",
-        "mine/gloom: odd x",
-    ]
-    assert len(list(footnotes(made))) == 4
 
 
 def test_frames_have_the_table_and_every_score() -> None:

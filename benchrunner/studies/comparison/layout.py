@@ -63,7 +63,7 @@ def layout(result: Result, published: PublishedChoice, shown: Shown = EVERYTHING
     One or two systems without a study file have a column each while these fit. Otherwise, and with costs, each system
     is a row.
     """
-    study, legend = result.study, tuple(Marks.of(result).legend())
+    study, legend = result.study, tuple(Marks(result).legend())
     is_narrow = len(study.names) <= MOST_COLUMNS and not study.lines
     if not study.systems_down and is_narrow and not result.costs:
         wide = _wide_layout(result, list(task_rows(result, published)), shown)
@@ -174,7 +174,7 @@ def _system_lines(system: System, columns: Sequence[Compared], shown: Shown) -> 
 
 def _columns_of_file(result: Result) -> Iterator[Compared]:
     """Yield the columns of a study file."""
-    study, marks = result.study, Marks.of(result)
+    study, marks = result.study, Marks(result)
     names = {arm: arm for arm in study.arms} | {system.name: system.published_name for system in study.systems}
     for column in study.columns:
         parts = {}
@@ -244,7 +244,7 @@ def _published_text(study: Study, row: str, column: Column) -> str:
 
 def task_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
     """Yield a row for every column of a task, then a row for each average that has a value."""
-    study, marks = result.study, Marks.of(result)
+    study, marks = result.study, Marks(result)
     tasks = {task.name: task for task in study.tasks}
     for column in study.columns:
         if column.task not in tasks:

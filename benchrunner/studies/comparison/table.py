@@ -20,8 +20,6 @@ class Shown:
     every_metric: bool = False
     """Whether a table with a row for each system has all metrics of each task, not only the headline."""
     intervals: bool = True
-    every_note: bool = True
-    """Whether all notes are shown; otherwise notes of one kind are one line."""
     run_ids: bool = False
     """Whether the ids of the fits are listed."""
 
