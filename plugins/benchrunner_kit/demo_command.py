@@ -67,7 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     result = run_study(
         demo.study, runner, executor=executor, show_progress=not arguments.quiet, command=arguments.words
     )
-    code = command_line.output.print_result(result)
+    code = command_line.output.print_result(
+        result, notes_by=f"benchrunner runs show {result.name} --runs {runner.workspace.runs}"
+    )
     for submission in demo.write_submissions(result, runner):
         verdict = "; ".join(submission.faults) or "every file is as the board wants it, but for the official row counts"
         print_line(f"3. Wrote {submission.path} with {len(submission.board.files)} files: {verdict}")
