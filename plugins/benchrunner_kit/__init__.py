@@ -7,7 +7,7 @@ from benchrunner import Commands, hookimpl
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "run everything once on generated data with a small backbone: minutes on a CPU"
+    about = "show what benchrunner is for on small data, without a network: a minute on a CPU"
     cli.add_parser("demo", help=about, module="benchrunner_kit.demo_command")
     about = "write the package of a new plugin, with tests that pass, to start from"
     cli.add_parser("new", help=about, module="benchrunner_kit.new_command")
