@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 NEEDED = {"conll", "files", "glue", "leaderboards", "methods", "pairs", "report", "squad", "submit"}
 """Plugins that the steps use; if one is not there, all tasks that have demo data are fitted instead."""
-STEPS = (
+STEPS: Sequence[tuple[str, str]] = (
     (
         "Which of two sentences has its words in order? Nothing is trained: the model says which is likelier.",
         "compare BACKBONES --tasks {folder}/data/order.toml --method likelihood",
@@ -30,7 +31,7 @@ STEPS = (
     ),
     (
         "Which words are names? The files have the layout of CoNLL-2003.",
-        "compare BACKBONES --tasks conll --max-length 64 --epochs 3 --lr 1e-3 --batch-size 16 --published none",
+        "compare BACKBONES --tasks conll --max-length 64 --epochs 2 --lr 1e-3 --batch-size 8 --published none",
     ),
     (
         "Which word does not belong in a sentence? The files have the layout of SQuAD.",
@@ -44,7 +45,7 @@ STEPS = (
     ("The results of step 2 as a page, with the rows where models differ.", "report demo --out {folder}/report.html"),
 )
 """What each step shows, and its command."""
-FITTED = ("conll", "glue")
+FITTED: Sequence[str] = ("conll", "glue")
 """Tasks of the steps that write their own demo data; `demo_tales` writes that of the others."""
 ALL = ("conll", "glue", "squad", "swag")
 """What `--all` fits."""

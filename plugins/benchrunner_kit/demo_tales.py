@@ -10,7 +10,7 @@ from typing import Any
 
 TALES = Path(__file__).with_name("tales.txt")
 """Six tales that were written for the demo, a sentence in a line: no model has read them."""
-DEV_STEP = 3
+DEV_STEP = 4
 """Of so many sentences one is kept from training."""
 LONG = 4
 """Fewest letters of a word that does not belong, and of the word that stood in its place."""

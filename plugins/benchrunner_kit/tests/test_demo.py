@@ -129,7 +129,7 @@ def test_a_pair_holds_a_sentence_and_its_words_in_another_order(tmp_path: Path) 
         assert right in known and wrong not in known
         assert sorted(right.rstrip(".").split()) == sorted(wrong.rstrip(".").split())
         known.remove(right)  # every sentence is asked for once, so no sentence of dev is one of train
-    assert known == {""} and len(train) > 2 * len(dev) - 20
+    assert known == {""} and len(train) > 2 * len(dev)
 
 
 def test_the_word_that_does_not_belong_is_where_the_answer_says(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_the_word_that_does_not_belong_is_where_the_answer_says(tmp_path: Path) 
     task = discover().tasks.find("squad/1.1")
     for split in ("train", "dev"):
         table = task.load(split, Workspace(tmp_path / "runs", tmp_path / "cache", tmp_path)).table
-        assert table.num_rows > 150
+        assert table.num_rows > 100
         for row in table.to_pylist():
             [answer], [start] = row["answers"], row["starts"]
             assert row["context"][start:].startswith(answer) and row["context"].rstrip(".") not in known
