@@ -28,7 +28,6 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="table, markdown, latex, html, csv or json; csv has fractions, json everything",
     )
-    shown.add_argument("--notes", action="store_true", help="print all notes; not one of each kind")
     add_json_format(parser)
     shown.add_argument(
         "--long", action="store_true", help="a row for each system, task, split and metric, with fractions"
