@@ -41,9 +41,6 @@ class GridPoint:
     """Values of the recipe fields in which the grid points differ."""
     scores: tuple[float, ...]
     is_chosen: bool
-    epochs: float = 0.0
-    is_chosen_but_for_length: bool = False
-    """Whether the point differs from the chosen one at most in the length of its training."""
 
     @property
     def mean(self) -> float | None:
@@ -112,17 +109,11 @@ def grid_points(result: CellResult, split: str, metric: Metric) -> Iterator[Grid
             score = None if fit.id in result.lost else _score(result, fit, split, metric)
             if score is not None:
                 scores.append(score)
-        of_chosen_length = None
-        if result.chosen is not None:
-            length = {name: getattr(result.chosen, name) for name in ("epochs", "max_steps", "stop_at")}
-            of_chosen_length = candidate.recipe.changed(**length)
         yield GridPoint(
             result.cell.system,
             label,
             tuple(scores),
             is_chosen=candidate.recipe == result.chosen,
-            epochs=candidate.recipe.passes(candidate.rows or 0),
-            is_chosen_but_for_length=of_chosen_length == result.chosen,
         )
 
 
