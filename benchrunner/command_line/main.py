@@ -16,18 +16,11 @@ from typing import Any
 
 from benchrunner.command_line.completion import complete
 from benchrunner.command_line.failures import estimate_of, exit_code_of, parsed, print_traceback
-from benchrunner.command_line.output import (
-    DONE,
-    FAILED,
-    MISUNDERSTOOD,
-    SIGNALLED,
-    print_json,
-    reserved_for_json,
-)
+from benchrunner.command_line.output import DONE, FAILED, MISUNDERSTOOD, SIGNALLED, print_json
 from benchrunner.command_line.parser import Parser
 from benchrunner.command_line.registered_commands import add_commands
 from benchrunner.console.printing import print_line, print_note
-from benchrunner.console.standard_streams import prepare_streams
+from benchrunner.console.standard_streams import ReservedOutput, prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.distributions import Plugin
@@ -100,7 +93,8 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
             _print_set_aside(part)
         plugins.tell = _print_set_aside
     with contextlib.ExitStack() as stack:
-        stack.enter_context(reserved_for_json(_prints_data(arguments)))
+        if _prints_data(arguments):
+            stack.enter_context(ReservedOutput())
         code = exit_code_of(arguments)
         if ends_process:  # what plugins print when the process ends is not JSON either
             stack.pop_all()
@@ -122,7 +116,7 @@ def _prints_data(arguments: argparse.Namespace) -> bool:
 
 def _print_estimate(arguments: argparse.Namespace) -> int:
     """Print the estimate of a command as JSON: null for a command that has none."""
-    with reserved_for_json(is_wanted=True):
+    with ReservedOutput():
         result = estimate_of(arguments)
     print_json(result)
     return DONE

@@ -27,8 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner_runs.exporting import export, is_checkpoint_folder
 
     converted = is_checkpoint_folder(arguments.source)
-    with command_line.output.reserved_for_json(arguments.json):
-        export(arguments.source, arguments.folder, command_line.options.runner(arguments))
+    export(arguments.source, arguments.folder, command_line.options.runner(arguments))
     if arguments.json:
         folder: Path = arguments.folder
         files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())

@@ -28,27 +28,35 @@ LISTING = ("task", "backbone", "status", "sort", "all")
 NEWEST = 20
 """Lines of the list without `--all`: a screen."""
 
+Act = Callable[[argparse.Namespace, Path], None]
+AddOptions = Callable[[argparse.ArgumentParser], None]
+
 RUN = "id of a run, or the beginning of an id; 'benchrunner runs' lists them"
 """Help on how to name a run."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `runs` and its actions; without an action, `runs` lists, so it has the list's options, too."""
+    options, output = command_line.options, command_line.study_commands
     _add_listing(parser)
-    _add_shared(parser)
-    parser.set_defaults(action="list", act=_list, data=None, offline=False, leave_out_bad_rows=False)
+    _add_runs(parser)
+    options.add_json(parser)
+    parser.set_defaults(action="list", act=_list, **_defaults())
     actions = parser.add_subparsers(metavar="ACTION", title="actions")
 
-    def add(name: str, about: str, act: Callable[[argparse.Namespace, Path], None]) -> argparse.ArgumentParser:
+    def add(name: str, about: str, act: Act, add_output: AddOptions = options.add_json) -> argparse.ArgumentParser:
         # Without defaults of its own, an action keeps what was given before its name: runs --json show RUN.
         action = actions.add_parser(name, help=about, argument_default=argparse.SUPPRESS)
         action.set_defaults(action=name, act=act)
-        _add_shared(action)
+        _add_runs(action)
+        add_output(action)
         return action
 
     _add_listing(add("list", "a line for each fit (default)", _list))
-    show = add("show", "everything about a fit: identity, numerics, scores, sizes; of a kept study, its table", _show)
+    about = "everything about a fit: identity, numerics, scores, sizes; of a kept study, its table"
+    show = add("show", about, _show, output.add_output)
     show.add_argument("id", metavar="RUN", help=f"{RUN}; or the name of a kept study")
+    options.add_published(show)
     remove = add("rm", "remove whole runs", _remove)
     remove.add_argument("ids", nargs="+", metavar="RUN", help=RUN)
     _add_dry_run(remove)
@@ -80,11 +88,19 @@ def _add_listing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help=f"list all runs, not only the first {NEWEST}")
 
 
-def _add_shared(parser: argparse.ArgumentParser) -> None:
+def _defaults() -> dict[str, object]:
+    """Return what the options of actions mean where they are not given."""
+    every = argparse.ArgumentParser()
+    command_line.study_commands.add_output(every)
+    command_line.options.add_published(every)
+    command_line.options.add_data(every)
+    return vars(every.parse_args([]))
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", type=Path, metavar="DIR", help="folder in which fits are kept (BENCHRUNNER_RUNS, else ./runs)"
     )
-    command_line.options.add_json(parser)
 
 
 def _add_dry_run(parser: argparse.ArgumentParser) -> None:
@@ -194,30 +210,37 @@ def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
 
 
 def _show(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner.results import kept_studies
+    from benchrunner.results import Runner, find_study, read_study
+
+    command_line.study_commands.check_format(arguments)
+    try:
+        find_study(runs, arguments.id)
+    except UnknownName:
+        _show_run(arguments, runs)
+        return
+    runner = Runner(arguments.plugins, command_line.options.workspace(arguments))
+    command_line.study_commands.print_shown(read_study(arguments.id, runner), arguments)
+
+
+def _show_run(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner_runs.details import run_details
     from benchrunner_runs.removal import studies_of
 
     try:
         details = run_details(runs, arguments.id)
     except UnknownName:
-        if arguments.id not in {study.name for study in kept_studies(runs)[0]}:
-            raise
-        _show_study(arguments)
-        return
+        known = [path.parent.name for path in runs.glob("*/fit.json")]
+        known += [path.stem for path in runs.glob("studies/*.json")]
+        advice = f"Looked in {runs}; --runs DIR names another folder."
+        raise UnknownName("run or kept study", arguments.id, known, advice) from None
     studies = studies_of(runs).get(details.fit.id, [])
     if arguments.json:
         command_line.output.print_json({**details.as_json(), "selected_by": studies})
         return
+    if arguments.format != "table":
+        raise RequestError(f"--format {arguments.format} is for a kept study, and {arguments.id} is a fit.")
     print_line(details.path)
     command_line.output.print_columns(_lines(details, studies))
-
-
-def _show_study(arguments: argparse.Namespace) -> None:
-    from benchrunner.results import Runner, read_study
-
-    result = read_study(arguments.id, Runner(arguments.plugins, command_line.options.workspace(arguments)))
-    command_line.output.print_result(result, form="json" if arguments.json else "table")
 
 
 def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, str]]:

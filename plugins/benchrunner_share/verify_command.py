@@ -23,8 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     options, output = command_line.options, command_line.output
     arguments.runs = None
-    with output.reserved_for_json(arguments.json):
-        verified = verify_folder(arguments.folder, arguments.plugins, options.workspace(arguments))
+    verified = verify_folder(arguments.folder, arguments.plugins, options.workspace(arguments))
     if arguments.json:
         output.print_json(verified)
         return output.DONE if verified.is_equal else output.FAILED
