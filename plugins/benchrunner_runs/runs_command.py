@@ -72,6 +72,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     _add_dry_run(prune)
     add("studies", "the kept studies", _studies)
+    export = add("export", "write a finished fit as a checkpoint that other libraries load", _export)
+    export.add_argument(
+        "source", metavar="RUN", help=f"{RUN}; or the folder of a checkpoint as a trainer left it, which is converted"
+    )
+    export.add_argument("folder", type=Path, metavar="DIR", help="a folder that does not exist yet")
+    options.add_data(export)
+    options.add_computing(export)
 
 
 def _add_listing(parser: argparse.ArgumentParser) -> None:
@@ -94,6 +101,7 @@ def _defaults() -> dict[str, object]:
     command_line.study_commands.add_output(every)
     command_line.options.add_published(every)
     command_line.options.add_data(every)
+    command_line.options.add_computing(every)
     return vars(every.parse_args([]))
 
 
@@ -317,3 +325,16 @@ def _studies(arguments: argparse.Namespace, runs: Path) -> None:
     _print_rows(("study", "date (UTC)", "fits", "backbones", "tasks"), rows)
     for note in (*faults, f"{len(studies)} kept stud{'y' if len(studies) == 1 else 'ies'} in {runs}"):
         print_line(f"  {note}")
+
+
+def _export(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner_runs.exporting import export, is_checkpoint_folder
+
+    folder = arguments.folder
+    export(arguments.source, folder, command_line.options.runner(arguments))
+    if arguments.json:
+        files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        kind = "checkpoint" if is_checkpoint_folder(arguments.source) else "fit"
+        command_line.output.print_json({"source": arguments.source, "kind": kind, "folder": folder, "files": files})
+    else:
+        print_line(f"{folder} holds the model in its published layout.")

@@ -74,10 +74,10 @@ def test_the_whole_way(home: Path) -> None:
     benchrunner(home, "predict", run, "data/bbc/test.csv", "--runs", "runs", "--out", "said.tsv")
     scored = json.loads(benchrunner(home, "score", "news", "said.tsv", "--split", "test", "--data", "data", "--json"))
     assert scored["accuracy"]["value"] > 0.5
-    benchrunner(home, "export", run, "model", "--runs", "runs")
+    benchrunner(home, "runs", "export", run, "model", "--runs", "runs")
     config = json.loads((home / "model" / "config.json").read_text())
     assert list(config["label2id"]) == ["business", "entertainment", "politics", "sport", "tech"]
-    again = benchrunner(home, "export", run, "model", "--runs", "runs", code=2)
+    again = benchrunner(home, "runs", "export", run, "model", "--runs", "runs", code=2)
     assert again == "benchrunner: model exists already; name a folder that does not.\n"
 
 
