@@ -6,6 +6,7 @@ What only other actions than the list need is imported by them: the list is shor
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,18 +58,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     show = add("show", about, _show, output.add_output)
     show.add_argument("id", metavar="RUN", help=f"{RUN}; or the name of a kept study")
     options.add_published(show)
-    remove = add("rm", "remove whole runs", _remove)
-    remove.add_argument("ids", nargs="+", metavar="RUN", help=RUN)
-    _add_dry_run(remove)
+    remove = add("rm", "remove whole runs, and kept studies", _remove)
     remove.add_argument(
-        "--force", action="store_true", default=False, help="remove also runs that a kept study selected"
+        "ids",
+        nargs="*",
+        default=[],
+        metavar="RUN",
+        help=f"{RUN}; or a kept study, with the runs that no other kept study shows",
     )
-    prune = add("prune", "remove weights", _prune)
+    remove.add_argument(
+        "--older", metavar="AGE", default=None, help="all runs that ended so long ago, such as 30d or 12h"
+    )
+    _add_dry_run(remove)
+    remove.add_argument("--force", action="store_true", default=False, help="remove also runs that a kept study shows")
+    prune = add("prune", "remove weights, and checkpoints of fits that were stopped", _prune)
     prune.add_argument(
         "--keep",
         choices=("selected", "none"),
         default="selected",
-        help="keep the weights that a kept study selected (default), or none",
+        help="keep what kept studies selected and go on from (default), or none",
     )
     _add_dry_run(prune)
     add("studies", "the kept studies", _studies)
@@ -287,7 +295,15 @@ def _joined(values: Mapping[str, object]) -> str:
 def _remove(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner_runs.removal import remove_runs
 
-    removal = remove_runs(runs, arguments.ids, force=arguments.force, dry_run=arguments.dry_run)
+    older = None
+    if arguments.older is not None:
+        age = re.fullmatch(r"(\d+)([dh])", arguments.older)
+        if age is None:
+            raise RequestError(f"--older takes days or hours, such as 30d or 12h, not '{arguments.older}'.")
+        older = int(age[1]) * (86_400.0 if age[2] == "d" else 3_600.0)
+    elif not arguments.ids:
+        raise RequestError("Name the runs or kept studies to remove, or give --older 30d.")
+    removal = remove_runs(runs, arguments.ids, older=older, force=arguments.force, dry_run=arguments.dry_run)
     _print_removal(removal, "run(s)", arguments)
 
 
@@ -295,17 +311,22 @@ def _prune(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner_runs.removal import prune_runs
 
     removal = prune_runs(runs, keep=arguments.keep, dry_run=arguments.dry_run)
-    _print_removal(removal, "run(s): their weights", arguments)
+    _print_removal(removal, "run(s): their weights and checkpoints", arguments)
 
 
 def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -> None:
     if arguments.json:
         command_line.output.print_json({**vars(removal), "dry_run": arguments.dry_run})
         return
-    for run in removal.removed:
-        print_line(f"  {run}")
+    for name in (*removal.studies, *removal.removed):
+        print_line(f"  {name}")
     verb = "would be removed" if arguments.dry_run else "removed"
     print_line(f"{len(removal.removed):,} {what}, {size_text(removal.bytes)}, {verb}")
+    if removal.waiting:
+        print_line(
+            f"  {size_text(removal.waiting)} of checkpoints stay: 'compare --study NAME' goes on from them; "
+            "'runs rm NAME' removes the incomplete study, --keep none only its checkpoints and weights"
+        )
     if removal.in_use:
         print_note(f"left alone, because another process works on them: {', '.join(removal.in_use)}")
 
