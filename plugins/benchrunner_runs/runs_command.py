@@ -42,7 +42,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     _add_listing(parser)
     _add_runs(parser)
     options.add_json(parser)
-    parser.set_defaults(action="list", act=_list, **_defaults())
+    every = argparse.ArgumentParser()  # the options of all actions, for what they mean where they are not given
+    output.add_output(every)
+    options.add_published(every)
+    options.add_data(every)
+    options.add_computing(every)
+    parser.set_defaults(action="list", act=_list, **vars(every.parse_args([])))
     actions = parser.add_subparsers(metavar="ACTION", title="actions")
 
     def add(name: str, about: str, act: Act, add_output: AddOptions = options.add_json) -> argparse.ArgumentParser:
@@ -101,16 +106,6 @@ def _add_listing(parser: argparse.ArgumentParser) -> None:
         help="date (default; newest first); score, size or seconds (largest first); task, backbone or id",
     )
     parser.add_argument("--all", action="store_true", help=f"list all runs, not only the first {NEWEST}")
-
-
-def _defaults() -> dict[str, object]:
-    """Return what the options of actions mean where they are not given."""
-    every = argparse.ArgumentParser()
-    command_line.study_commands.add_output(every)
-    command_line.options.add_published(every)
-    command_line.options.add_data(every)
-    command_line.options.add_computing(every)
-    return vars(every.parse_args([]))
 
 
 def _add_runs(parser: argparse.ArgumentParser) -> None:
@@ -247,8 +242,9 @@ def _show_run(arguments: argparse.Namespace, runs: Path) -> None:
     except UnknownName:
         known = [path.parent.name for path in runs.glob("*/fit.json")]
         known += [path.stem for path in runs.glob("studies/*.json")]
-        advice = f"Looked in {runs}; --runs DIR names another folder."
-        raise UnknownName("run or kept study", arguments.id, known, advice) from None
+        raise UnknownName(
+            "run or kept study", arguments.id, known, f"Looked in {runs}; --runs names another."
+        ) from None
     studies = studies_of(runs).get(details.fit.id, [])
     if arguments.json:
         command_line.output.print_json({**details.as_json(), "selected_by": studies})
