@@ -348,7 +348,7 @@ def write_table(form: str, table: Any, notes: Sequence[str], result: Any) -> str
     from benchrunner import hookimpl
 
     @hookimpl
-    def write_table(form, table, notes):
+    def write_table(form, table, notes, result):
         if form != "markdown":
             return None
         rows = [table.headers, ["---"] * len(table.headers), *(line.cells for line in table.lines)]

@@ -11,7 +11,6 @@ from benchrunner_report.drawings.lines import Line, LineChart
 from benchrunner_report.drawings.matrix import Matrix, shaded
 from benchrunner_report.drawings.svg import SHAPES, is_constant
 from benchrunner_report.section import Section
-from benchrunner_report.slices import Slice
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -44,8 +43,7 @@ def cards(section: Section) -> Iterator[Card]:
     yield from _curves(section)
     yield from _grid(section)
     yield from _trials(section)
-    yield from _slices(section, section.by_length, "By length", "number of words in a row")
-    yield from _slices(section, section.by_label, "By label", "gold label")
+    yield from _slices(section)
     yield from _answers(section)
 
 
@@ -139,12 +137,12 @@ def _grid(section: Section) -> Iterator[Card]:
         yield Card("Grid", about, matrices=[shaded("system", columns, chosen)])
 
 
-def _slices(section: Section, slices: Sequence[Slice], title: str, kind: str) -> Iterator[Card]:
-    """Show the mean grade of each system in each slice."""
-    about = f"{section.graded}, by the {kind}; in parentheses the number of rows"
-    columns = {f"{part.name} ({part.rows:,})": part.means for part in slices}
+def _slices(section: Section) -> Iterator[Card]:
+    """Show the mean grade of each system in the rows of each label."""
+    about = f"{section.graded}, by the gold label; in parentheses the number of rows"
+    columns = {f"{part.name} ({part.rows:,})": part.means for part in section.by_label}
     if columns:
-        yield Card(title, about, matrices=[shaded("system", columns)])
+        yield Card("By label", about, matrices=[shaded("system", columns)])
 
 
 def _answers(section: Section) -> Iterator[Card]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner.results import Result, comparison
 from benchrunner_report.drawings.charts import Card
-from benchrunner_report.drawings.drawing import LEFT, LONGEST_LABEL, RIGHT, TOP, WIDTH, Drawing
+from benchrunner_report.drawings.drawing import LEFT, LETTER, LONGEST_LABEL, RIGHT, TOP, WIDTH, Drawing
 from benchrunner_report.drawings.svg import Point, Scale, element, marker, path, style
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 BOTTOM = 250.0
 WIDE = 1.5 * WIDTH
 """Size of a chart, in units of the drawing."""
-LETTER, LINE = 6.2, 13.0
-"""Width of a letter and height of a line of a name, in units of the drawing; wider than most fonts have them."""
+LINE = 13.0
+"""Height of a line of a name, in units of the drawing."""
 MOST_TICKS = 6
 PALE = "0.4"
 """Opacity of systems that are not on the front."""
