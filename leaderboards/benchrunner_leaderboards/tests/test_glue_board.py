@@ -184,7 +184,7 @@ def test_the_board_names_splits_labels_and_metrics_of_the_tasks(glue: Leaderboar
 
 
 def test_the_documented_board_can_be_read(tmp_path: Path) -> None:
-    (block,) = blocks("toml", ROOT / "docs" / "plugins" / "leaderboards.md")
+    (block,) = blocks("toml", ROOT / "docs" / "reference" / "boards.md")
     (tmp_path / "moods.toml").write_text(block)
     assert read_leaderboard(tmp_path / "moods.toml").name == "moods"
 
