@@ -58,7 +58,7 @@ class Grid:
             "--epochs": 1,
             "--batch-size": BATCH,
             "--device": "cpu",
-            "--precision": "fp32",
+            "--set": "precision=fp32",
             "--keep": "none",
         }
         words = [str(word) for option in options.items() for word in option]

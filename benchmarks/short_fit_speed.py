@@ -67,7 +67,7 @@ class Fit:
             "--epochs": 1,
             "--batch-size": BATCH,
             "--lr": RATE,
-            "--precision": self.precision,
+            "--set": f"precision={self.precision}",
             "--seeds": self.seed,
         }
         words = [str(word) for option in options.items() for word in option]

@@ -83,6 +83,7 @@ from benchrunner.problems.sentences import Classify as Classify, Regress as Regr
 from benchrunner.problems.span import Span as Span
 from benchrunner.problems.tag import Tag as Tag
 from benchrunner.public_names import named_by_stub as named_by_stub
+from benchrunner.studies.comparing import compare as compare
 from benchrunner.tasks.task import (
     Average as Average,
     Role as Role,

@@ -33,7 +33,7 @@ from benchrunner.features.randomness import Dropout as Dropout
 from benchrunner.features.word_cache import WordCache as WordCache
 from benchrunner.io import decoding as decoding, seals as seals
 from benchrunner.io.files import (
-    is_disk_full as is_disk_full,
+    full_disk as full_disk,
     write_atomically as write_atomically,
     write_folder_atomically as write_folder_atomically,
     write_json as write_json,

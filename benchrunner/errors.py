@@ -59,8 +59,8 @@ class UnknownName(RequestError):
 
 def closest_names(name: str, known: Iterable[str]) -> list[str]:
     """Find the few names that a user may have meant, compared whole and by their last part, in lower case."""
-    wholes: dict[str, str] = {}
-    tails: dict[str, str] = {}
+    wholes = dict[str, str]()
+    tails = dict[str, str]()
     for full in sorted(known):
         folded = full.casefold()
         wholes[folded] = full

@@ -41,9 +41,9 @@ def guarded(what: str = "") -> Iterator[None]:
 def passes(error: BaseException) -> bool:
     """Return whether an error out of a plugin's code is not the plugin's own: the user's Ctrl-C, a full disk, ours."""
     if isinstance(error, OSError):
-        from benchrunner.io.files import is_disk_full
+        from benchrunner.io.files import full_disk
 
-        return is_disk_full(error) or not foreign_places(error)
+        return not foreign_places(error) or full_disk(error) > 0
     return isinstance(error, BenchrunnerError | KeyboardInterrupt) and message_of(error) != UNPRINTABLE
 
 

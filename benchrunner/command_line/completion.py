@@ -39,8 +39,6 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
         if kinds:
             names = [listed.name for kind in kinds for listed in offers[kind]]
             action.completer = _completer(names)  # type: ignore[attr-defined]
-        elif str(action.metavar).startswith("{"):  # the choices of a parameter
-            action.completer = _completer(str(action.metavar).strip("{}").split(","))  # type: ignore[attr-defined]
         elif action.metavar == "KIND":
             action.completer = _completer(KINDS)  # type: ignore[attr-defined]
         elif "--grid" in action.option_strings:

@@ -10,7 +10,7 @@ from typing import Any
 from benchrunner.command_line.output import DONE, FAILED
 from benchrunner.console.printing import print_note, value_text
 from benchrunner.errors import PluginError
-from benchrunner.plugin_code import foreign_places, passes, reason
+from benchrunner.plugin_code import passes, reason
 from benchrunner.plugins.registry import Plugins
 
 TRACEBACK = "BENCHRUNNER_TRACEBACK"
@@ -79,8 +79,8 @@ def _is_of_command(error: BaseException, arguments: argparse.Namespace) -> bool:
     """
     plugins = arguments.plugins
     owner = arguments.plugin_of_command
-    name = _culprit(error, plugins)
-    return owner != plugins.core.name and name in ("", owner)
+    culprit, _ = plugins.explained(error)
+    return owner != plugins.core.name and culprit in ("", owner)
 
 
 def _name(arguments: argparse.Namespace) -> str:
@@ -89,18 +89,10 @@ def _name(arguments: argparse.Namespace) -> str:
 
 def _explained(error: BaseException, plugins: Plugins) -> str:
     """Name the plugin whose code raised an error that nothing expected, or benchrunner."""
-    text = plugins.explained(error)
-    if _culprit(error, plugins):
+    culprit, text = plugins.explained(error)
+    if culprit:
         return f"{text}."
     return f"An unexpected error, a fault of benchrunner or of a plugin: {text}. {TRACEBACK}=1 shows where."
-
-
-def _culprit(error: BaseException, plugins: Plugins) -> str:
-    """Return the name of the plugin whose code is the innermost that an error went through; empty if there is none."""
-    for package, _, _ in reversed(foreign_places(error)):
-        if package in plugins.packages:
-            return plugins.packages[package].name
-    return ""
 
 
 def print_traceback(error: BaseException) -> None:

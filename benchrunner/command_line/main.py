@@ -75,7 +75,7 @@ def _exit_code(words: Sequence[str], plugins: Plugins | None, *, ends_process: b
         return MISUNDERSTOOD if isinstance(error, RequestError) else FAILED
     except OSError as error:  # a full disk, a folder that cannot be written
         print_note(f"benchrunner: {_described(error)}")
-        return FAILED
+        return MISUNDERSTOOD if error.errno == errno.ENAMETOOLONG else FAILED
 
 
 def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
@@ -117,7 +117,7 @@ def _prints_data(arguments: argparse.Namespace) -> bool:
     """Return whether a command prints what a program reads. A command without `add_json` prints as it likes."""
     if not getattr(arguments, "reserves_output", False):
         return False
-    return arguments.json or getattr(arguments, "format", "table") != "table"
+    return getattr(arguments, "json", False) or getattr(arguments, "format", "table") != "table"
 
 
 def _print_estimate(arguments: argparse.Namespace) -> int:
@@ -130,12 +130,16 @@ def _print_estimate(arguments: argparse.Namespace) -> int:
 
 def _described(error: OSError) -> str:
     """Say which file or folder could not be used, and why."""
-    from benchrunner.io.files import is_disk_full
+    from benchrunner.io.file_faults import shown
+    from benchrunner.io.files import full_disk
 
     path = error.filename2 or error.filename  # of two paths, the second is the place that was written to
     reason = str(error.strerror or error)
-    if is_disk_full(error):
-        reason += ". Make room, then repeat the command: finished fits are kept and not run again."
+    if error.errno == errno.ENAMETOOLONG:
+        return f"{shown(path)}: no file system has names so long. Choose a shorter name."
+    if full_disk(error):
+        remedy = "Raise the limit of files (ulimit -f)" if error.errno == errno.EFBIG else "Make room"
+        reason += f". {remedy}, then repeat the command: finished fits are kept and not run again."
     if isinstance(error, FileExistsError | NotADirectoryError):
         reason = "a folder is needed here, and there is a file in its place."
     elif error.errno == errno.EROFS:

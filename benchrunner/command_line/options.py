@@ -28,10 +28,18 @@ if TYPE_CHECKING:
     from benchrunner.tasks.task import Task
 
 BACKBONES = (
-    "a name, a folder, a hub id, run:ID of a finished fit, or PREFIX:A,B for several as one ('benchrunner list "
-    "backbones' shows each PREFIX); PLUGIN:B asks one plugin only"
+    "a name of 'list backbones', a folder, a hub id, or run:ID of a finished fit; PREFIX:A,B makes one of several "
+    "('list backbones' shows each PREFIX), PLUGIN:B asks one plugin only"
 )
 """Help on how to name a backbone."""
+
+
+EVERYDAY = (
+    "help help_all tasks method study backbone dry_run name cost split lr epochs batch_size max_length limit_train set "
+    "grid preset restarts until_clear folds jobs data device format notes ensemble of fill partial out show"
+)
+"""Options of commands that run studies which `--help` shows. A parameter of a recipe that is not among them has no
+option: `--set` sets it."""
 
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +53,7 @@ def add_workspace(parser: argparse.ArgumentParser) -> None:
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Add the options for reading data."""
     parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of raw data files, asked before the hub (BENCHRUNNER_DATA)"
+        "--data", type=Path, metavar="DIR", help="folder of raw data files (BENCHRUNNER_DATA); asked before the hub"
     )
     parser.add_argument(
         "--leave-out-bad-rows",
@@ -65,8 +73,8 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         "--trust-code",
         action="append",
         metavar="CODE",
-        help="let checkpoints run the code of this folder, or of OWNER/NAME@COMMIT on the hub, in worker processes; "
-        "give it several times for several. Trust only code that you have read",
+        help="let checkpoints run the code of this folder, or of OWNER/NAME@COMMIT on the hub, in worker "
+        "processes; give it several times for several. Trust only code that you have read",
     )
 
 
@@ -125,13 +133,13 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="only list what would be run, what is finished already, and an estimate of the work",
+        help="only list what would be run; with what is finished already, and an estimate of the work",
     )
-    parser.add_argument("--name", help="name under which the study is kept (default: made of what is compared)")
+    parser.add_argument("--name", help="name under which the study is kept; by default it is made of what is compared")
     parser.add_argument(
         "--cost",
         action="store_true",
-        help="measure speed, memory and training of each system too, on this machine",
+        help="measure speed, memory and training of each system; on this machine",
     )
     parser.add_argument(
         "--budget",
@@ -143,7 +151,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split",
         metavar="A,B",
-        help="test splits to answer besides all dev splits, scored if they have labels; they never select",
+        help="test splits to answer besides all dev splits; scored if they have labels, and they never select",
     )
     add_recipe(parser)
     add_workspace(parser)
@@ -158,29 +166,28 @@ def splits(arguments: argparse.Namespace) -> tuple[str, ...]:
 def add_recipe(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how fits are made, which of them are selected, and where they run."""
     from benchrunner.parameters.declared import parameters_of
-    from benchrunner.parameters.recipes import STEPS
     from benchrunner.runs.local_executor import JOBS
     from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 
-    steps = parser.add_argument_group("recipe of optimizer steps", f"for {STEPS}")
-    group = parser.add_argument_group(
-        "recipe",
-        "several values separated by commas are a grid, from which dev selects; in parentheses stands what a task "
-        "uses that says nothing else",
-    )
+    recipe = parser.add_argument_group("recipe")
     fits = parser.add_argument_group("which fits")
+    by_name = parser.add_argument_group("parameters of a recipe, for --set NAME=VALUE")
+    everyday = EVERYDAY.split()
+    parser.set_defaults(everyday=everyday)
     for own in RECIPE_OPTIONS.values():
-        own.add_to(steps if own.read_by == STEPS else group, several=own.in_grid)
-    for own in parameters_of(StudyOptions).values():
-        own.add_to(steps if own.read_by == STEPS else fits)
-    group.add_argument(
+        if own.name in everyday:
+            own.add_to(recipe, several=own.in_grid)
+        else:
+            own.show_in(by_name)
+    recipe.add_argument(
         "--set",
         nargs="+",
         action="extend",
         metavar="NAME=VALUE",
-        help="METHOD.NAME=VALUE sets a parameter of a method, such as lora.rank=8, or a grid, lora.rank=4,8; "
-        "'list methods' shows them. 'compare --study' takes parameters of the study, too: their names have no dot",
+        help="set what 'list options' names, such as weight-decay=0; or a parameter of a method, such as lora.rank=4,8",
     )
+    for own in parameters_of(StudyOptions).values():
+        own.add_to(fits)
     fits.add_argument("--executor", metavar="NAME", help="where fits run (default: local)")
     fits.add_argument(
         "--executor-option",
@@ -236,45 +243,33 @@ def computing(arguments: argparse.Namespace) -> Computing:
 
 
 def study_options(arguments: argparse.Namespace, *, study_file: bool = False) -> StudyOptions:
-    """Take the options that say how fits are made. With `study_file`, `--set` has parameters of a study file, too."""
+    """Take the options that say how fits are made. With `study_file`, what `--set` sets is for the file's reader."""
     from benchrunner.studies.study_options import StudyOptions
 
-    of_methods, of_study = set_values(arguments)
-    if of_study and not study_file:
-        raise RequestError(
-            f"--set {next(iter(of_study))}: the parameter of a method is METHOD.NAME, such as lora.rank. A name with "
-            "no dot is a parameter of a study file, for 'compare --study'."
-        )
-    given = {name: getattr(arguments, name) for name in StudyOptions.declared()}
+    given = {name: getattr(arguments, name, None) for name in StudyOptions.declared()}
     given = {name: value for name, value in given.items() if value is not None}
-    return StudyOptions.named(given, of_methods, arguments.plugins)
+    texts = {} if study_file else set_values(arguments)
+    return StudyOptions.named(given, texts, arguments.plugins)
 
 
-def set_values(arguments: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]]:
-    """Split what `--set` gives into parameters of methods, whose names have a dot, and parameters of a study file."""
+def set_values(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return what `--set` gives: names, and their values as texts."""
     from benchrunner.parameters.declared import name_value_pairs
 
-    given = name_value_pairs(arguments.set or (), "--set")
-    of_methods = {name: text for name, text in given.items() if "." in name}
-    return of_methods, {name: text for name, text in given.items() if name not in of_methods}
+    return name_value_pairs(arguments.set or (), "--set")
 
 
-def executor(arguments: argparse.Namespace) -> Executor | None:
-    """Make the executor that the options name; None if no option names one."""
+def executor(arguments: argparse.Namespace) -> Executor:
+    """Make the executor that the options name."""
     from benchrunner.parameters.declared import name_value_pairs
     from benchrunner.runs.local_executor import Local
 
-    chosen_options = name_value_pairs(arguments.executor_option or (), "--executor-option")
-    if arguments.executor is None:
-        if chosen_options:
-            raise RequestError("--executor-option is an option of an executor: name the executor with --executor.")
-        return None if arguments.jobs is None else Local(arguments.jobs)
-    chosen: Executor = arguments.plugins.executors.find(arguments.executor)
+    named: Executor = arguments.plugins.executors.find(arguments.executor or Local.name)
+    chosen = named.configured(name_value_pairs(arguments.executor_option or (), "--executor-option"))
     if arguments.jobs is None:
-        return chosen.configured(chosen_options)
+        return chosen
     if not isinstance(chosen, Local):
         raise RequestError(f"--jobs is for the executor 'local'; '{chosen.name}' decides for itself.")
-    chosen.configured(chosen_options)
     return Local(arguments.jobs)
 
 

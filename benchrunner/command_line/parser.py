@@ -18,7 +18,6 @@ CLOSE = 0.7
 """Similarity (difflib's ratio) from which a word is suggested: one or two letters are wrong in a word of five."""
 
 
-@final
 class HelpTexts(argparse.HelpFormatter):
     """Formatter of help that shows a text with a `%` of its own as it stands, and shortens a text of a megabyte."""
 
@@ -28,6 +27,22 @@ class HelpTexts(argparse.HelpFormatter):
         except (ValueError, TypeError, KeyError):
             text = str(action.help)
         return printable(text)
+
+
+@final
+class _ShortTexts(HelpTexts):
+    """Formatter of help that leaves out what stands behind a semicolon."""
+
+    def _expand_help(self, action: argparse.Action) -> str:
+        return super()._expand_help(action).partition(";")[0]
+
+
+class _HelpAll(argparse.Action):
+    """Prints the help with all options in their groups, and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        parser._print_message(argparse.ArgumentParser.format_help(parser), sys.stdout)
+        parser.exit()
 
 
 @final
@@ -53,6 +68,28 @@ class Parser(argparse.ArgumentParser):
             module = import_module(name)
             self.set_defaults(run=module.run, estimate=getattr(module, "estimate", None))
             module.add_options(self)
+        rare = len(self._rare_options())
+        if rare:
+            self.usage = f"{self.prog} [options] {self._get_positional_actions()[0].metavar} ..."
+            self.add_argument("--help-all", action=_HelpAll, nargs=0, help=f"show {rare} more options, and end")
+
+    def format_help(self) -> str:
+        """Show the everyday options, and their texts up to a semicolon; all if the command does not name them."""
+        rare = self._rare_options()
+        if not rare:
+            return super().format_help()
+        text = _ShortTexts(self.prog)
+        text.add_usage(self.usage, (), ())
+        text.start_section("options")
+        text.add_arguments([action for action in self._actions if action not in rare])
+        text.end_section()
+        return text.format_help()
+
+    def _rare_options(self) -> list[argparse.Action]:
+        """Return the options that only `--help-all` shows: none if the command does not say which are `everyday`."""
+        everyday = self.get_default("everyday")
+        options = [action for action in self._actions if everyday and action.option_strings]
+        return [action for action in options if action.dest not in everyday]
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse words, with options anywhere among them; refuse those that are not known.
@@ -76,6 +113,8 @@ class Parser(argparse.ArgumentParser):
         unknown = self._unknown_option()
         if unknown is not None:
             message = f"there is no option {unknown}.{_suggestion(unknown, self._option_string_actions)}"
+            if any(unknown[2:] == action.metavar for group in self._action_groups for action in group._group_actions):
+                message = f"there is no option {unknown}. Write --set {unknown[2:]}=VALUE."
             if self._subparsers is not None:
                 message += f" Options of a command stand after its name: {self.prog} COMMAND {unknown}."
         end = "" if message.endswith((".", "?")) else "."

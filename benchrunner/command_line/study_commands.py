@@ -26,13 +26,14 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     shown.add_argument(
         "--format",
         choices=FORMATS,
-        default="table",
-        help="table (default), markdown, latex (with booktabs), html, csv (fractions), or json with everything",
+        metavar="NAME",
+        help="table, markdown, latex, html, csv or json; csv has fractions, json everything",
     )
+    shown.add_argument("--notes", action="store_true", help="print all notes; not one of each kind")
+    add_json_format(parser)
     shown.add_argument(
         "--long", action="store_true", help="a row for each system, task, split and metric, with fractions"
     )
-    options.add_json(parser, help="print the results as JSON, like --format json")
     shown.add_argument(
         "--metrics",
         choices=("headline", "all"),
@@ -44,8 +45,13 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help=f"show intervals of 95 %% (default: in tables of {MOST_WITH_INTERVALS} systems at most)",
     )
-    shown.add_argument("--notes", action="store_true", help="print all notes, not one of each kind")
     shown.add_argument("--run-ids", action="store_true", help="list the ids of the fits below the table")
+
+
+def add_json_format(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`, which is short for `--format json`."""
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="print the results as JSON")
+    parser.set_defaults(format="table", reserves_output=True)
 
 
 def check_output(arguments: argparse.Namespace) -> None:
@@ -54,9 +60,6 @@ def check_output(arguments: argparse.Namespace) -> None:
 
     if arguments.name is not None:
         check_name(arguments.name)
-    if arguments.json and arguments.format not in ("table", "json"):
-        raise RequestError(f"--json means --format json: leave out --json or --format {arguments.format}.")
-    arguments.format = "json" if arguments.json else arguments.format
     arguments.json = arguments.format == "json"
     if arguments.dry_run:
         if arguments.format not in ("table", "json"):
@@ -64,7 +67,7 @@ def check_output(arguments: argparse.Namespace) -> None:
         arguments.offline = True  # a download would not be a dry run
 
 
-def planned_or_printed(study: Study, runner: Runner, executor: Executor | None, arguments: argparse.Namespace) -> int:
+def planned_or_printed(study: Study, runner: Runner, executor: Executor, arguments: argparse.Namespace) -> int:
     """Print what a study would run, or run it and print its result; return the exit code."""
     from benchrunner.studies.comparison.formats import no_writer
     from benchrunner.studies.comparison.table import Shown
@@ -99,7 +102,7 @@ def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> i
 
 
 def finished_study(
-    study: Study, runner: Runner, executor: Executor | None, arguments: argparse.Namespace, *, reserved: bool
+    study: Study, runner: Runner, executor: Executor, arguments: argparse.Namespace, *, reserved: bool
 ) -> Result:
     """Run the fits that are missing and return the result; `reserved` keeps standard output free of other text."""
     from benchrunner.studies.study_run import run_study

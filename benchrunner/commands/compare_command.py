@@ -22,12 +22,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `compare`."""
     from benchrunner.studies.study import MARGIN
 
-    backbones = parser.add_argument("backbones", nargs="+", metavar="B", help=f"NAME=B, or B: {options.BACKBONES}")
+    backbones = parser.add_argument("backbones", nargs="+", metavar="B", help=f"B, or NAME=B: {options.BACKBONES}")
     backbones.required = False  # not with --study; nargs="*" would take no backbones that follow another option
-    parser.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
+    parser.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites; separated by blanks or commas")
     MARGIN.add_to(parser)
     parser.add_argument(
-        "--against", metavar="NAME", help="compare every system with this one alone, instead of all pairs of systems"
+        "--against",
+        metavar="NAME",
+        help="compare every system with this one alone, instead of all pairs of systems",
     )
     parser.add_argument(
         "--contrast",
@@ -36,9 +38,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="compare these pairs of systems alone: 'A - B', or A-B where this can be read in one way only",
     )
     options.add_study(parser)
-    study = parser.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
+    study = parser.add_argument_group("study")
     study.add_argument(
-        "--study", metavar="NAME", help="a study of 'benchrunner list studies', or the path of a .toml file"
+        "--study", metavar="NAME", help="a study of 'list studies', or a .toml file; in place of backbones and tasks"
     )
     study.add_argument("--systems", metavar="A,B", help="only these systems of the study, the rows of its table")
     study.add_argument("--columns", metavar="A,B", help="only these columns of the study")
@@ -124,7 +126,7 @@ def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:
     study: Study | None = runner.plugins.hook.read_study(
         name=arguments.study,
         runner=runner,
-        parameters=options.set_values(arguments)[1],
+        parameters=options.set_values(arguments),
         scale=arguments.scale,
         systems=None if arguments.systems is None else arguments.systems.split(","),
         columns=None if arguments.columns is None else arguments.columns.split(","),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import print_result
-from benchrunner.command_line.study_commands import check_output, finished_study, print_plan
+from benchrunner.command_line.study_commands import add_json_format, check_output, finished_study, print_plan
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 
@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `run`."""
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="a task (suite/task), its short name, or a suite")
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument("--backbone", metavar="B", help=options.BACKBONES)
-    source.add_argument("--init-from", metavar="RUN", help="start from a finished fit, like --backbone run:RUN")
+    parser.add_argument("--backbone", metavar="B", help=options.BACKBONES)
     options.add_study(parser)
-    options.add_json(parser)
-    parser.set_defaults(format="table")
+    add_json_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,18 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _as_compare(arguments: argparse.Namespace) -> str:
     """Write the `compare` command for the backbone, tasks and methods that `run` was given, without other options."""
-    backbone = arguments.backbone or (f"run:{arguments.init_from}" if arguments.init_from else "B")
-    words = ["compare", backbone, "--tasks", *arguments.tasks, "--method", ",".join(arguments.method)]
+    words = ["compare", arguments.backbone or "B", "--tasks", *arguments.tasks, "--method", ",".join(arguments.method)]
     return shlex.join(words)
 
 
 def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
     """Return the backbone that is asked for; only methods that do not look at a backbone can do without."""
-    if arguments.family is not None and arguments.backbone is None:
-        reason = "" if arguments.init_from is None else "; a finished fit is read by the family that made it"
-        raise RequestError(f"--family says which plugin loads --backbone, and there is none{reason}. Leave it out.")
-    if arguments.init_from is not None:
-        return f"run:{arguments.init_from.removeprefix('run:')}"
     if arguments.backbone is not None:
         return str(arguments.backbone)
     plugins: Plugins = arguments.plugins

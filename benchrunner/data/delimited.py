@@ -48,7 +48,7 @@ class TextTable(FileSource):
         path = self.file(workspace)
         records = _Records(path, self)
         columns: dict[str, list[str]] = {name: [] for name in self.columns}
-        lines: list[int] = []
+        lines = list[int]()
         for line, fields in records:
             for name, position in records.positions.items():
                 columns[name].append(fields[position])
@@ -117,7 +117,7 @@ class _Records:
     def _ragged(self, line: int, fields: list[str]) -> DataError:
         return DataError(
             f"{self.path}:{line}: expected {len(self.names)} columns, "
-            f"found {'an empty line' if fields == [''] else len(fields)}."
+            f"found {'an empty line' if fields in ([], ['']) else len(fields)}."
         )
 
     def _lines(self, text: str) -> Iterator[tuple[int, list[str]]]:
@@ -125,7 +125,8 @@ class _Records:
             yield number, line.removesuffix("\r").split(self.source.separator)
 
     def _csv(self, text: str) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.source.separator, strict=True)
+        # Empty lines at the end are no records; one in the middle is a record without fields.
+        reader = csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), delimiter=self.source.separator, strict=True)
         while True:
             line = reader.line_num + 1
             try:
@@ -139,5 +140,4 @@ class _Records:
                 raise DataError(f"{self.path}:{line}: not valid CSV: {error}.") from None
             if fields is None:
                 return
-            if fields:
-                yield line, fields
+            yield line, fields

@@ -36,7 +36,7 @@ def first_evidence(sentences: Iterable[Sequence[str]]) -> dict[str, tuple[int, i
     A phrase that does not follow directly on a phrase of its type begins with I- in IOB1 and with B- in IOB2, so the
     first phrase of every sentence tells the scheme. Sentences without phrases are the same in both schemes.
     """
-    places: dict[str, tuple[int, int]] = {}
+    places = dict[str, tuple[int, int]]()
     for row, tags in enumerate(sentences):
         before = OUTSIDE
         for at, tag in enumerate(tags):

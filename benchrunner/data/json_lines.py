@@ -52,7 +52,7 @@ class JsonTable(FileSource):
 
         path = self.file(workspace)
         columns: dict[str, list[Any]] = {name: [] for name in self.columns}
-        lines: list[int] = []
+        lines = list[int]()
         for line, row in self._rows(path):
             for name, key in self.columns.items():
                 columns[name].append(self._value(path, line, row, name, key))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Computing(Declared):
     """How fits are computed. No field is part of a fit's id: records say in their numerics how a fit was computed."""
 
-    device: str = parameter("auto", "cpu, cuda, cuda:1, mps, ...; auto is a GPU if torch can use one, else the CPU")
+    device: str = parameter("auto", "cpu, cuda, cuda:1 or mps; auto is a GPU if torch can use one, else the CPU")
     checkpoint_seconds: float = parameter(
         120.0,
         "seconds between checkpoints of a fit: the most work that is lost if it is killed",

@@ -11,15 +11,16 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchrunner.errors import DataError, PluginError, RequestError, message_of
+from benchrunner.errors import DataError, PluginError, message_of
 from benchrunner.io.file_faults import quoted
 from benchrunner.io.json_form import as_json
-from benchrunner.io.output_places import followed
+from benchrunner.io.output_places import check_place, followed
 from benchrunner.process.platform_facts import current_umask, flush_to_disk
 
 TEXT_LIMIT = 2**31
@@ -32,11 +33,35 @@ _MOST_CHARACTERS = 48
 """Characters of the target's name that are in a temporary name, so that the temporary name is not too long."""
 
 
-def is_disk_full(error: BaseException) -> bool:
-    """Return whether an error says that a file system has no space left; other libraries have errors of their own."""
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return True
-    return "No space left on device" in message_of(error)
+_FULL = {
+    "No space left on device": errno.ENOSPC,
+    "Disk quota exceeded": errno.EDQUOT,
+    "File too large (os error": errno.EFBIG,  # `ulimit -f`
+}
+"""How libraries with errors of their own say that a file cannot grow -> the system's number of such an error."""
+_OF_PYTHON = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+"""Codecs of Python that make text, but not of the bytes of a file."""
+
+
+def full_disk(error: BaseException) -> int:
+    """Return the system's number of an error that says that a file cannot grow; 0 for any other error.
+
+    There is no space left, a quota is used up, or no file may be so large (`ulimit -f`).
+    """
+    for text, number in _FULL.items():
+        if getattr(error, "errno", None) == number or text in message_of(error):
+            return number
+    return 0
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let an error of the system name a path if it names none."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -45,10 +70,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     Where `path` is a link, the file that it leads to is replaced.
     """
     path = followed(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = temporary_file(path)
     try:
-        write(part)
+        with _naming(path):
+            write(part)
         flush_to_disk(part)
         part.chmod(_permissions(path))
         part.replace(path)
@@ -60,7 +85,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 def _permissions(path: Path) -> int:
     """Return the permissions of the file that is replaced, or those of a new file."""
     try:
-        return stat.S_IMODE(path.stat().st_mode) & 0o777
+        return path.stat().st_mode & 0o777
     except FileNotFoundError:
         return 0o666 & ~current_umask()
 
@@ -72,12 +97,11 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
     refused. A folder that another process puts there at the same time is kept.
     """
     path = followed(path)
-    if path.exists() and not path.is_dir():
-        raise RequestError(f"{path} cannot be written: this is a file; name a folder.")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    check_place(path, is_file=False)
     part = temporary_folder(path)
     try:
-        write(part)
+        with _naming(path):
+            write(part)
         for entry in (part, *part.rglob("*")):
             entry.chmod((0o777 if entry.is_dir() else 0o666) & ~current_umask())  # safetensors makes files private
             flush_to_disk(entry)
@@ -105,12 +129,15 @@ def remove(path: Path) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a value as an indented JSON file, as `as_json` gives it, in one step."""
-    text = json.dumps(as_json(value), indent=2, ensure_ascii=False) + "\n"
-    content = text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its escape in JSON
-    write_atomically(path, lambda part: part.write_bytes(content))
+    write_atomically(path, lambda part: part.write_bytes(json_content(value) + b"\n"))
 
 
-def read_regular_file(path: Path | str, limit: int | None = None) -> bytes:
+def json_content(value: Any) -> bytes:
+    """Return a value as indented JSON, as `as_json` gives it; a lone surrogate becomes its escape in JSON."""
+    return json.dumps(as_json(value), indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def read_regular_file(path: Path | str, limit: int = sys.maxsize) -> bytes:
     """Read a regular file whole; raise a `DataError` for a folder, a pipe, a device or more than `limit` bytes.
 
     A pipe may never end, and a device may have no end, so neither is opened. Raises `OSError` as `open` does.
@@ -118,14 +145,14 @@ def read_regular_file(path: Path | str, limit: int | None = None) -> bytes:
     status = os.stat(path)  # noqa: PTH116 - thousands of small files are read, and objects of files take longer
     if not stat.S_ISREG(status.st_mode):
         raise DataError(f"{path}: not a regular file, but {_kind(status.st_mode)}.")
-    if limit is None or status.st_size <= limit:
+    if status.st_size <= limit:
         content = _content(path, status.st_size, limit)
-        if limit is None or len(content) <= limit:
+        if len(content) <= limit:
             return content
     raise DataError(f"{path}: larger than {limit:,} bytes, which is the most that is read of such a file.")
 
 
-def _content(path: Path | str, size: int, limit: int | None) -> bytes:
+def _content(path: Path | str, size: int, limit: int) -> bytes:
     """Read a file of about `size` bytes to its end, or at least one byte beyond the limit."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -133,7 +160,7 @@ def _content(path: Path | str, size: int, limit: int | None) -> bytes:
         if len(content) == size:
             return content
         parts = bytearray(content)  # the file changes meanwhile, or is larger than one call reads
-        while (limit is None or len(parts) <= limit) and (part := os.read(descriptor, _READ_BYTES)):
+        while len(parts) <= limit and (part := os.read(descriptor, _READ_BYTES)):
             parts += part
         return bytes(parts)
     finally:
@@ -175,7 +202,7 @@ def decode_text(content: bytes | bytearray, path: Path | str, advice: str, *, en
     """Decode a text without its byte order mark; raise a `DataError` that names the path and the line."""
     is_utf8 = codecs.lookup(encoding).name == "utf-8"
     try:
-        text = content.decode().removeprefix("\ufeff") if is_utf8 else content.decode(encoding)
+        text = content.decode("utf-8-sig" if is_utf8 else encoding)
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         name = "UTF-8" if is_utf8 else encoding
@@ -187,25 +214,25 @@ def decode_text(content: bytes | bytearray, path: Path | str, advice: str, *, en
 
 
 def check_encoding(name: str) -> None:
-    """Raise a `PluginError` for an encoding that Python does not know."""
+    """Raise a `PluginError` for an encoding that is not known, or not of files."""
     try:
         "a".encode(name)
-    except LookupError:  # also for codecs of Python that do not make text, such as "hex"
+        if codecs.lookup(name).name in _OF_PYTHON:
+            raise LookupError
+    except (LookupError, ValueError):  # also for codecs of Python that do not make text, such as "hex"
         raise PluginError(f"There is no encoding {quoted(name)}; use, for example, 'utf-8' or 'latin-1'.") from None
 
 
 def temporary_file(target: Path) -> Path:
     """Create an empty temporary file beside `target`; remove leftovers of ended processes there."""
-    remove_leftovers(target.parent)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target), suffix=".part")
+    handle, name = tempfile.mkstemp(**_beside(target))
     os.close(handle)
     return Path(name)
 
 
 def temporary_folder(target: Path) -> Path:
     """Create a temporary folder beside `target`; remove leftovers of ended processes there."""
-    remove_leftovers(target.parent)
-    return Path(tempfile.mkdtemp(dir=target.parent, prefix=_prefix(target), suffix=".part"))
+    return Path(tempfile.mkdtemp(**_beside(target)))
 
 
 def remove_whole(folder: Path) -> None:
@@ -226,17 +253,22 @@ def remove_leftovers(folder: Path) -> None:
     Processes of other machines count as living. A replaced folder is kept as long as nothing has taken its place.
     """
     with contextlib.suppress(OSError):  # a folder that may be written to but not listed
-        for name in [entry.name for entry in os.scandir(folder) if entry.name.endswith(".part")]:
-            match = _TEMPORARY.fullmatch(name)
+        for entry in list(os.scandir(folder)):
+            match = _TEMPORARY.fullmatch(entry.name)
             if match is None or match["machine"] != _machine() or _lives(int(match["process"])):
                 continue
             if match["old"] and not (folder / match["target"]).exists():
                 continue
-            remove(folder / name)
+            remove(folder / entry.name)
 
 
-def _prefix(target: Path) -> str:
-    return f".{target.name[:_MOST_CHARACTERS]}.{os.getpid()}-{_machine()}."
+def _beside(target: Path) -> dict[str, Any]:
+    """Return the folder of a target, which is made, and what the names of temporary files there begin and end with."""
+    folder = target.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder)
+    prefix = f".{target.name[:_MOST_CHARACTERS]}.{os.getpid()}-{_machine()}."
+    return {"dir": folder, "prefix": prefix, "suffix": ".part"}
 
 
 def _machine() -> str:

@@ -101,14 +101,13 @@ def _connection_failure(address: str, seconds: float) -> str | None:
 
     try:
         urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=seconds).close()
-    except urllib.error.HTTPError:
-        return None
     except (ConnectionError, TimeoutError) as error:
         return _reason(error)
     except urllib.error.URLError as error:
         cause = error.reason
         is_network = isinstance(cause, OSError) and not type(cause).__module__.startswith("ssl")
-        return _reason(cause) if is_network else None  # certificates are judged by the hub's own clients
+        # Certificates are judged by the hub's own clients. The reason of a refusal (HTTPError) is a text.
+        return _reason(cause) if is_network else None
     except Exception:  # an address or an answer that only the hub's own clients may understand
         return None
     return None

@@ -20,9 +20,7 @@ DEPTH_LIMIT = 100
 """Largest number of lists and objects inside each other. Functions that call themselves end at about 1,000."""
 
 
-def read_json(
-    path: Path, *, error: type[RequestError] = DataError, advice: str = "", limit: int | None = JSON_LIMIT
-) -> Any:
+def read_json(path: Path, *, error: type[RequestError] = DataError, advice: str = "", limit: int = JSON_LIMIT) -> Any:
     """Read a JSON file strictly, or raise `error` with the file, the line and the advice.
 
     Refused are files that are not regular or larger than `limit` bytes, values nested deeper than `DEPTH_LIMIT`, and
@@ -38,7 +36,7 @@ def read_json(
 
 
 def read_json_object(
-    path: Path, *, error: type[RequestError] = DataError, advice: str = "", limit: int | None = JSON_LIMIT
+    path: Path, *, error: type[RequestError] = DataError, advice: str = "", limit: int = JSON_LIMIT
 ) -> dict[str, Any]:
     """Read a JSON file that holds an object, as `read_json` does."""
     value = read_json(path, error=error, advice=advice, limit=limit)

@@ -7,7 +7,6 @@ against damage and mistakes: whoever wants to forge a file can forge its checksu
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DamagedFile, DataError
-from benchrunner.io.files import read_regular_file, write_atomically
+from benchrunner.io.files import json_content, read_regular_file, write_atomically
 from benchrunner.io.json_files import JSON_LIMIT, parse_json
-from benchrunner.io.json_form import as_json
 
 _KEY = b',\n  "checksum": "'
 _END = b'"\n}\n'
@@ -101,14 +99,12 @@ def checked_content(path: Path, expected: str | None, remedy: str) -> bytes:
 
 def write_sealed(path: Path, value: Any) -> None:
     """Write a dataclass or a mapping as a JSON object with its own checksum as the last key, in one step."""
-    content = sealed(value)
-    write_atomically(path, lambda part: part.write_bytes(content))
+    write_atomically(path, lambda part: part.write_bytes(sealed(value)))
 
 
 def sealed(value: Any) -> bytes:
     """Return a dataclass or a mapping that is not empty as a file's content, with its checksum as the last key."""
-    text = json.dumps(as_json(value), indent=2, ensure_ascii=False).removesuffix("\n}")
-    content = text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its escape in JSON
+    content = json_content(value).removesuffix(b"\n}")
     return content + _KEY + checksum(content).encode() + _END
 
 

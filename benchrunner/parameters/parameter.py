@@ -168,19 +168,6 @@ class Parameter:
             and (self.whole_above is None or value <= self.whole_above or value == int(value))
         )
 
-    def another(self) -> Any:
-        """Return a possible value that is not the default; None if none is found."""
-        start = self.default
-        others: tuple[Any, ...] = self.choices
-        if not others and self.kind is bool:
-            others = (not start,)
-        elif not others and self.kind in (int, float):
-            start = start or 0
-            others = (self.kind(start + 1), self.kind(start - 1), self.kind(start / 2), self.kind((start + 1) / 2))
-        elif not others:
-            others = (self.kind(f"{start}x"),)
-        return next((value for value in others if value != self.default and self._is_allowed(value)), None)
-
     def read(self, text: str, name: str) -> Any:
         """Read a value from a text; raise a `RequestError` with `name` if the text is not a possible value."""
         if not self.separator:
@@ -229,9 +216,9 @@ class Parameter:
 
         With `several`, its value is a tuple: one value, or a grid of several.
         """
-        option = f"--{(self.option or self.name).replace('_', '-')}"
+        option = f"--{self.written}"
         if self.kind is bool:
-            group.add_argument(option, dest=self.name, action=argparse.BooleanOptionalAction, help=self._help(group))
+            group.add_argument(option, dest=self.name, action=argparse.BooleanOptionalAction, help=self._help)
             return
 
         def value(text: str) -> Any:
@@ -240,7 +227,16 @@ class Parameter:
             except RequestError as refusal:
                 raise argparse.ArgumentError(None, str(refusal)) from None
 
-        group.add_argument(option, dest=self.name, type=value, metavar=self._placeholder, help=self._help(group))
+        group.add_argument(option, dest=self.name, type=value, metavar=self._placeholder, help=self._help)
+
+    def show_in(self, group: argparse._ArgumentGroup) -> None:
+        """Add the parameter to a group of the help, without an option: `--set NAME=VALUE` sets it."""
+        group._group_actions.append(argparse.Action([], self.written, metavar=self.written, help=self._help))
+
+    @property
+    def written(self) -> str:
+        """The name as users write it."""
+        return (self.option or self.name).replace("_", "-")
 
     @property
     def _placeholder(self) -> str:
@@ -250,12 +246,13 @@ class Parameter:
         part = _PLACEHOLDERS[self.kind]
         return f"{part}{self.separator}{part}" if self.separator else part
 
-    def _help(self, group: argparse._ActionsContainer) -> str:
-        """Return the help of the option: what it does, who reads it unless the group says so, and the default."""
-        text = self.about
-        if self.read_by and group.description != f"for {self.read_by}":
-            text += f"; for {self.read_by}"
-        return f"{text} ({self.default_text})" if self.default_text else text
+    @property
+    def _help(self) -> str:
+        """The help of the option: what it does, the default, details and who reads it."""
+        readers = f"; for {self.read_by}" if self.read_by else ""
+        what, mark, details = f"{self.about}{readers}".partition(";")
+        default = f" ({self.default_text})" if self.default_text else ""
+        return f"{what}{default}{mark}{details}"
 
     @property
     def default_text(self) -> str:

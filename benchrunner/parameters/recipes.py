@@ -59,13 +59,13 @@ class Recipe(Declared):
     )
     batch_size: int = parameter(
         32,
-        "examples in one optimizer step, or what batch-unit says; it does not depend on the memory",
+        "examples in one optimizer step; or what batch-unit says. It does not depend on the memory",
         at_least=1,
         at_most=10**7,
         read_by=STEPS,
     )
     max_length: int = parameter(
-        128, "tokens of one sequence with special tokens; longer ones are truncated", at_least=3, at_most=10**7
+        128, "tokens of one sequence; with special tokens. Longer ones are truncated", at_least=3, at_most=10**7
     )
     stride: int = parameter(
         128,
@@ -110,7 +110,7 @@ class Recipe(Declared):
     )
     features: str = parameter(
         "concat-last-4",
-        "layers of a frozen encoder that are read",
+        "layers of a frozen encoder that are read (last-4: all where there are fewer)",
         choices=(
             "embeddings",
             "second-to-last",
@@ -145,7 +145,11 @@ class Recipe(Declared):
         read_by=_HEADS,
     )
     layer_decay: float = parameter(
-        1.0, "factor of the learning rate from layer to layer, from the top down", above=0, at_most=1, read_by=_WHOLE
+        1.0,
+        "factor of the learning rate from layer to layer, from the top down",
+        above=0,
+        at_most=1,
+        read_by=_WHOLE,
     )
     """`methods.finetune.learning_rates` has the formula (Clark et al. 2020)."""
     redraw_layers: int = parameter(
@@ -209,7 +213,12 @@ class Recipe(Declared):
     )
     clip: float = parameter(1.0, "largest norm of the gradient of a step; 0 does not clip", at_least=0, read_by=STEPS)
     dropout: float | None = parameter(
-        None, "dropout rate everywhere, in place of the backbone's own", float, at_least=0, below=1, read_by=STEPS
+        None,
+        "dropout rate everywhere, in place of the backbone's own",
+        float,
+        at_least=0,
+        below=1,
+        read_by=STEPS,
     )
     precision: str = parameter(
         "fp32",

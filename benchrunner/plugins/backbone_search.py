@@ -9,7 +9,7 @@ from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
-from benchrunner.errors import BenchrunnerError, CheckpointError, PluginError, RequestError, UnknownName, closest_names
+from benchrunner.errors import BenchrunnerError, CheckpointError, PluginError, RequestError, closest_names
 from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.distributions import Plugin
@@ -39,17 +39,6 @@ class BackboneSearch:
         if not colon or plugin not in self.plugins or reference in self.listed.names or _is_path(reference):
             return None, reference
         return plugin, name
-
-    def check_family(self, plugin: str) -> None:
-        """Raise an `UnknownName` if there is no plugin of that name that offers backbones."""
-        if plugin not in self.plugins:
-            raise UnknownName(
-                "plugin",
-                plugin,
-                self.plugins,
-                "'benchrunner list plugins' shows all plugins.",
-                where="with backbones",
-            )
 
     def combining(self, reference: str) -> BackboneFamily | None:
         """Return the family that combines the backbones which `PREFIX:A,B` names; None for other references."""
@@ -116,10 +105,10 @@ class BackboneSearch:
     ) -> RequestError:
         """Make the error for a backbone that no family knows; families may have refused it with errors of their own."""
         if refusals:
-            reason = str(refusals[0])
             close = [] if _is_path(name) else closest_names(name, listed)
-            advice = f". Did you mean {' or '.join(close)}?" if close else ""
-            return type(refusals[0])(f"{reason.removesuffix('.')}{advice}" if advice else reason)
+            if not close:
+                return refusals[0]
+            return type(refusals[0])(f"{str(refusals[0]).removesuffix('.')}. Did you mean {' or '.join(close)}?")
         if _is_path(name):
             readers = "No plugin can" if plugin is None else f"The plugin '{plugin}' cannot"
             return CheckpointError(f"{readers} load {name}: a folder with config.json and weights is expected.")

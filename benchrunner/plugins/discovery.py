@@ -8,6 +8,7 @@ from importlib import metadata
 
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version
 from benchrunner.plugins.entry_points import (
+    CORE,
     check_choice,
     core_entry_point,
     entry_points,
@@ -25,8 +26,8 @@ def discover(*, extra: Collection[tuple[str, object]] = (), installed: bool = Tr
     loaded either.
     """
     core = core_entry_point().load()
-    plugins = Plugins(Plugin("core", DISTRIBUTION, partial(installed_version, DISTRIBUTION, core)))
-    plugins.manager.register(core, name=plugins.core.name)
+    plugins = Plugins(Plugin(CORE, DISTRIBUTION, partial(installed_version, DISTRIBUTION, core)))
+    plugins.manager.register(core, name=CORE)
     with Loading() as loading:
         if installed:
             _add_installed(plugins, loading)

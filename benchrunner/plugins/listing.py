@@ -119,11 +119,14 @@ def _about(offers: Mapping[str, Any]) -> Iterator[Listed]:
 
 def _methods(plugins: Plugins) -> Iterator[Listed]:
     for method in plugins.methods.values():
-        parameters = tuple(
-            ListedParameter(f"{method.name}.{own.name}", own.about, own.default, own.values_text)
-            for own in method.parameters
+        yield Listed(
+            method.name,
+            method.about,
+            parameters=tuple(
+                ListedParameter(f"{method.name}.{own.name}", own.about, own.default, own.values_text)
+                for own in method.parameters
+            ),
         )
-        yield Listed(method.name, method.about, parameters=parameters)
 
 
 _LISTS: Mapping[str, Callable[[Plugins], Iterator[Listed]]] = {

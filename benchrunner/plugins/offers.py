@@ -77,8 +77,9 @@ class Offers(Mapping[str, V]):
 
     def of_plugin(self, plugin: str) -> Offers[V]:
         """Return the offers of one plugin alone."""
-        offers = [offer for rivals in self._of_name.values() for offer in rivals if offer.plugin.name == plugin]
-        return Offers(self.kind, offers)
+        return Offers(
+            self.kind, [offer for rivals in self._of_name.values() for offer in rivals if offer.plugin.name == plugin]
+        )
 
     def find(self, name: str) -> V:
         """Return the value that a name means; an `UnknownName` if there is none, an error if it may mean several."""

@@ -182,12 +182,15 @@ class Plugins:
         except BenchrunnerError as error:
             self.fail(plugin, error, where)
 
-    def explained(self, error: BaseException) -> str:
-        """Describe an error that nothing expected, with the plugin whose code raised it, file and line."""
+    def explained(self, error: BaseException) -> tuple[str, str]:
+        """Return the name of the plugin whose code is the innermost that an error went through, empty if there is none.
+
+        The second text describes the error, which nothing expected, with the plugin, file and line.
+        """
         for package, file, line in reversed(foreign_places(error)):
-            if package in self.packages:
-                return f"The plugin '{self.packages[package].name}' failed: {described(error)} ({file}:{line})"
-        return reason(error)
+            if plugin := self.packages.get(package):
+                return plugin.name, f"The plugin '{plugin.name}' failed: {described(error)} ({file}:{line})"
+        return "", reason(error)
 
     def add(self, plugin: Plugin, module: object) -> None:
         """Take a plugin, or set it aside if its hooks cannot be called."""

@@ -245,7 +245,7 @@ def _pieces_of_words(
         if "document" not in table.column_names:
             raise RequestError(
                 f"The context '{context}' needs to know where documents begin, and these rows do not say it (data sets "
-                "on the hub seldom do): ask for --context sentence, or give files with document borders."
+                "on the hub seldom do): ask for --set context=sentence, or give files with document borders."
             )
         number = table.column("document").to_numpy()
         changes = np.flatnonzero(np.diff(number)) + 1

@@ -27,6 +27,7 @@ from benchrunner.io.seals import (
     sealed,
     write_sealed,
 )
+from benchrunner.plugins.registry import Plugins
 
 T = TypeVar("T")
 
@@ -128,8 +129,9 @@ class RunFolder:
         if record.status == "done":
             (self.path / _TRACEBACK).unlink(missing_ok=True)
 
-    def keep_traceback(self, error: BaseException, text: str) -> str:
-        """Write the traceback of an error to the folder; return the text, which explains the error, with its path."""
+    def keep_traceback(self, error: BaseException, plugins: Plugins) -> str:
+        """Write the traceback of an error that nothing expected to the folder; explain the error, with this path."""
+        _, text = plugins.explained(error)
         if self.is_read_only:
             return text
         path = self.path / _TRACEBACK
@@ -329,12 +331,13 @@ def parse_answers(lines: Sequence[str]) -> list[Any]:
 def find_run(runs: Path, reference: str) -> RunFolder:
     """Find a run by its id, by an unambiguous beginning of the id, or by its folder."""
     name = reference.removeprefix("run:")
-    if name and (Path(name) / "fit.json").is_file():
-        return RunFolder(Path(name).resolve().parent, Path(name).resolve().name)
+    folder = Path(name).resolve()
+    if name and (folder / "fit.json").is_file():
+        return RunFolder(folder.parent, folder.name)
     known = sorted(path.parent.name for path in runs.glob("*/fit.json"))
     matches = [run for run in known if name and run.startswith(name)]
     if len(matches) > 1 and name not in matches:
         raise RequestError(f"'{name}' could be the runs {', '.join(matches)}: give more of its id.")
     if not matches:
         raise UnknownName("run", name, known, f"Looked in {runs}; {OTHER_RUNS}")
-    return RunFolder(runs, name if name in matches else matches[0])
+    return RunFolder(runs, matches[0])  # the shortest: a whole id stands before those that begin with it

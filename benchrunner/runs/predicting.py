@@ -342,7 +342,7 @@ def _plugin_errors(folder: RunFolder, runner: Runner) -> Iterator[None]:
             yield
     except PluginFailure as failure:
         error = failure.raised
-        raise FitError(folder.keep_traceback(error, runner.plugins.explained(error))) from error
+        raise FitError(folder.keep_traceback(error, runner.plugins)) from error
 
 
 @contextlib.contextmanager

@@ -118,26 +118,6 @@ def find_backbone(reference: str, plugins: Plugins, workspace: Workspace) -> tup
     return search.find(reference, workspace)
 
 
-def with_family(reference: str, family: str | None, plugins: Plugins) -> str:
-    """Put the prefix of a plugin before a backbone's reference, so that only this plugin is asked: `--family PLUGIN`.
-
-    Of a combination, each part gets the prefix. A reference with the prefix of a plugin stays as it is, and so does
-    `run:ID`, which only the family that made the fit reads.
-    """
-    if family is None:
-        return reference
-    search = plugins.backbone_search
-    search.check_family(family)
-    combining = search.combining(reference)
-    if combining is not None:
-        parts = [with_family(part, family, plugins) for part in search.part_names(reference)]
-        return f"{combining.prefix}:{','.join(parts)}"
-    plugin, _ = search.split(reference)
-    if plugin is not None or reference.startswith(PREFIX):
-        return reference
-    return f"{family}:{reference}"
-
-
 def _finished_fit(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[FinishedFit, BackboneFamily]:
     """Return the backbone that `run:ID` means (the beginning of the id is enough), and the family that loads it."""
     folder = find_run(workspace.runs, reference)

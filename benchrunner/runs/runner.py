@@ -7,7 +7,6 @@ the method learn and writes the record; `predict` computes outputs for a split, 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
 import time
@@ -26,7 +25,7 @@ from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import Event, quiet_report
 from benchrunner.io.decoding import from_json
-from benchrunner.io.files import is_disk_full, remove_leftovers, remove_whole
+from benchrunner.io.files import full_disk, remove_leftovers, remove_whole
 from benchrunner.io.json_form import as_json
 from benchrunner.io.locks import held_if_free, is_read_only
 from benchrunner.io.seals import folder_checksums
@@ -269,11 +268,11 @@ class Runner:
 
     def _failed(self, fit: Fit, folder: RunFolder, failure: BenchrunnerError | OSError, *, seconds: float) -> Record:
         """Write the record of a fit that failed. A full disk is raised: every further fit would fail, after hours."""
-        error = failure.raised if isinstance(failure, PluginFailure) else failure
-        if is_disk_full(error):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.path)) from error
+        error = getattr(failure, "raised", failure)  # of a PluginFailure
+        if number := full_disk(error):
+            raise OSError(number, os.strerror(number), str(folder.path)) from error
         is_ours = isinstance(error, BenchrunnerError)
-        reason = printable(str(error)) if is_ours else folder.keep_traceback(error, self.plugins.explained(error))
+        reason = printable(str(error)) if is_ours else folder.keep_traceback(error, self.plugins)
         is_diverged = isinstance(error, Diverged)
         record = Record(fit.id, "diverged" if is_diverged else "failed", reason, timings={"seconds": seconds})
         folder.keep_record(record)

@@ -42,8 +42,6 @@ class System:
     name: str
     backbone: str
     """Name, folder, hub id, `run:ID` of a finished fit, or `concat:A,B` of several backbones side by side."""
-    family: str | None = None
-    """Plugin that loads the backbone, as if it were `PLUGIN:BACKBONE`."""
     method: str | None = None
     """Method for every column; None means each task's own."""
     make: tuple[tuple[str, ...], ...] = ()

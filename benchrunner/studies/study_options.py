@@ -7,13 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from benchrunner.errors import RequestError
+from benchrunner.errors import RequestError, UnknownName
 from benchrunner.parameters.declared import Declared, parameter, parameters_of
 from benchrunner.parameters.grids import Grid
 from benchrunner.parameters.parameter import NamedValues, Parameter
 from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, STEPS, Recipe, check_fields
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import by_name, compared
 from benchrunner.studies.cells import KEEP, SELECT, Selection
@@ -29,7 +28,7 @@ _PRECISION = dataclasses.replace(
 )
 _LIMIT_TRAIN = dataclasses.replace(
     RECIPE_FIELDS["limit_train"],
-    about="learn from this number of rows only, drawn by the seed; several, such as 16,64,all, make a learning curve",
+    about="learn from this number of rows; drawn by the seed. Several, such as 16,64,all, make a learning curve",
     in_grid=True,
 )
 RECIPE_OPTIONS: Mapping[str, Parameter] = {
@@ -54,11 +53,11 @@ class StudyOptions(Declared):
     "lr": (2e-5, 5e-5), "lora.rank": 8}`. They replace what the task, its method or `preset` says. `precision` may be
     "auto", its default here."""
     grid: str | None = parameter(
-        None, "values that dev selects from: paper, paper-appendix, or a recipe with a grid", str, read_by=STEPS
+        None, "grid that dev selects from; paper, paper-appendix, or a recipe with a grid", str, read_by=STEPS
     )
     preset: str | None = parameter(
         None,
-        "published hyper-parameters of 'benchrunner list recipes', in place of each task's own recipe",
+        "published values of 'list recipes'; in place of each task's own recipe",
         str,
         option="recipe",
         read_by=STEPS,
@@ -67,20 +66,20 @@ class StudyOptions(Declared):
         None, "one restart for each seed", int, at_least=0, at_most=2**63 - 1, separator=","
     )
     restarts: int | None = parameter(
-        None, "number of restarts, with the seeds 0, 1, ...: in place of seeds", int, at_least=1, at_most=10_000
+        None, "number of restarts; with the seeds 0, 1, ..., in place of seeds", int, at_least=1, at_most=10_000
     )
     until_clear: tuple[int, ...] | None = parameter(
         None,
-        "numbers of restarts such as 3,6,12, in place of restarts: add restarts, up to the next number, only where a "
-        "comparison is not clear yet; the tests are corrected for these looks",
+        "restarts to add until it is clear, such as 3,6,12; in place of restarts. Restarts are added, up to the next "
+        "number, only where a comparison is not clear yet. The tests are corrected for these looks",
         int,
         at_most=10_000,
         separator=",",
     )
     folds: tuple[int, ...] | None = parameter(
         None,
-        "cross-validate on the training rows: each of this number of fits, such as 5, is kept from one fold of them "
-        "and answers it; 5x3 means three restarts too, each with a division of its own",
+        "cross-validate on the training rows; each of this number of fits, such as 5, is kept from one fold of them "
+        "and answers it. 5x3 means three restarts too, each with a division of its own",
         int,
         at_least=1,
         separator="x",
@@ -93,7 +92,10 @@ class StudyOptions(Declared):
         choices=SELECT,
     )
     limit_dev: int | None = parameter(
-        None, "score this number of rows of each dev split only, drawn like those of limit-train", int, at_least=1
+        None,
+        "score this number of rows of each dev split only, drawn like those of limit-train",
+        int,
+        at_least=1,
     )
     early_stop: int | None = parameter(
         None,
@@ -112,10 +114,7 @@ class StudyOptions(Declared):
     trials: int | None = parameter(None, "number of grid points that the search tries", int, at_least=1)
     select_by: str | None = parameter(None, "metric that selects, in place of each task's headline", str)
     method: tuple[str, ...] | None = parameter(
-        None, "methods for every task, in place of each task's own; several are compared", str, separator=","
-    )
-    family: str | None = parameter(
-        None, "plugin that loads each backbone, as PLUGIN:B does; otherwise the first that can", str
+        None, "ways to fit, of 'list methods'; in place of each task's own. Several are compared", str, separator=","
     )
     start: str | None = parameter(
         None,
@@ -142,22 +141,32 @@ class StudyOptions(Declared):
         return _DECLARED
 
     @classmethod
-    def named(cls, values: Mapping[str, Any], of_methods: Mapping[str, str], plugins: Plugins) -> StudyOptions:
-        """Make options from values of recipe fields and of other options, and from texts of methods' parameters.
+    def named(cls, values: Mapping[str, Any], texts: Mapping[str, str], plugins: Plugins) -> StudyOptions:
+        """Make options from values of recipe fields and of other options, and from texts that `setting` reads.
 
         Raises a `RequestError` for what the plugins do not offer, and for a value that is not possible.
         """
         recipe = {name: value for name, value in values.items() if name in RECIPE_FIELDS}
         others = {name: value for name, value in values.items() if name not in RECIPE_FIELDS}
-        for name, text in of_methods.items():
-            own, full_name = _method_parameter(name, plugins)
+        for name in others:
+            if name not in _DECLARED:
+                raise UnknownName("option", name, _DECLARED)
+        return cls(recipe=recipe, **others).setting(texts, plugins)
+
+    def setting(self, texts: Mapping[str, str], plugins: Plugins) -> StudyOptions:
+        """Set fields of the recipe, such as `weight-decay`, and parameters of methods, such as `lora.rank`."""
+        recipe = dict(self.recipe)
+        for name, text in texts.items():
+            own, full_name = _method_parameter(name, plugins) if "." in name else _field(name)
+            if full_name in recipe:
+                raise RequestError(f"{name} is given twice: by its option, and by --set.")
             recipe[full_name] = own.read_values(text, full_name)
-        options = cls(recipe=recipe, **others)
+        options = dataclasses.replace(self, recipe=recipe)
         options.check_names(plugins)
         return options
 
     def check_names(self, plugins: Plugins) -> None:
-        """Raise a `RequestError` if the plugins do not offer the family, the method, the named recipe or the grid."""
+        """Raise a `RequestError` if the plugins do not offer the method, the named recipe or the grid."""
         for method in self.method or ():
             plugins.methods.find(method)
         for name, values in self.recipe.items():
@@ -165,8 +174,6 @@ class StudyOptions(Declared):
                 own, full_name = _method_parameter(name, plugins)
                 for value in values:
                     own.checked(value, full_name)
-        if self.family is not None:
-            plugins.backbone_search.check_family(self.family)
         if self.preset is not None:
             plugins.recipes.find(self.preset)
         if self.search is not None:
@@ -209,9 +216,8 @@ class StudyOptions(Declared):
                 continue
             if name in _DECLARED:
                 own = _DECLARED[name]
-                option = _written(own.option or name)
                 raise RequestError(
-                    f"The option {option} is for {own.read_by}: no fit of this study reads it. Leave it out."
+                    f"The option {own.written} is for {own.read_by}: no fit of this study reads it. Leave it out."
                 )
             method = name.rpartition(".")[0]
             raise RequestError(
@@ -248,12 +254,8 @@ class StudyOptions(Declared):
         self.check_read(read)
         grid, changes = self._grid_and_changes(plugins)
         changes["precision"] = runner.precision(changes.get("precision", _PRECISION.default))
-        systems = {}
-        for name, backbone in by_name(backbones).items():
-            full = self.prefixed(backbone, plugins)
-            systems[full if name == backbone else name] = full
         study = compared(
-            systems,
+            by_name(backbones),
             tuple(tasks),
             Grid(grid),
             seeds=self.seeds or tuple(range((self.until_clear or (self.restarts or 1, *(self.folds or ())[1:]))[-1])),
@@ -291,10 +293,6 @@ class StudyOptions(Declared):
             systems.append(dataclasses.replace(system, first=task.name))
             stages.append(dataclasses.replace(cell, system=system.name, columns=()))
         return dataclasses.replace(study, systems=tuple(systems), stages=tuple(stages))
-
-    def prefixed(self, backbone: str, plugins: Plugins, family: str | None = None) -> str:
-        """Put the prefix of a plugin before a backbone's reference: of `family`, or else of the option."""
-        return with_family(backbone, family or self.family, plugins)
 
     @staticmethod
     def read_by(task: Task, method: str | None, runner: Runner) -> set[str]:
@@ -356,6 +354,16 @@ def _values(name: object, given: Any) -> tuple[Any, ...]:
         return (own.checked(values[0], "The option precision"),)
     recipes = [Recipe.from_json({name: value}) for value in values]
     return tuple(getattr(recipe, name) for recipe in recipes)
+
+
+def _field(name: str) -> tuple[Parameter, str]:
+    """Return a field of a recipe and its name, which users may write with hyphens."""
+    own = RECIPE_OPTIONS.get(name.replace("-", "_"))
+    if own is None:
+        raise UnknownName(
+            "parameter", name, map(_written, RECIPE_OPTIONS), "A method's are written METHOD.NAME, such as lora.rank."
+        )
+    return own, own.name
 
 
 def _method_parameter(name: str, plugins: Plugins) -> tuple[Parameter, str]:

@@ -104,7 +104,7 @@ def emulates_bf16(device: torch.device) -> bool:
 
 def emulation_note(device: torch.device) -> str:
     """Say that a GPU emulates the precision that was asked for."""
-    return f"The GPU {torch.cuda.get_device_name(device)} emulates bf16, which is slower than --precision fp32."
+    return f"The GPU {torch.cuda.get_device_name(device)} emulates bf16, which is slower than --set precision=fp32."
 
 
 def bf16_gain(device: torch.device) -> float:

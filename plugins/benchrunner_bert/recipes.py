@@ -18,7 +18,7 @@ BERT = NamedRecipe(
         "clip": 1.0,
     },
     grid={"lr": (5e-5, 4e-5, 3e-5, 2e-5)},
-    notes="Adam has bias correction here; the paper's optimizer has none, which --no-bias-correction repeats",
+    notes="Adam has bias correction here; the paper's optimizer has none, which --set bias-correction=no repeats",
 )
 
 MOSBACH = NamedRecipe(

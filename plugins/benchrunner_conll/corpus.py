@@ -140,7 +140,7 @@ def _hub(split: str) -> tuple[Source, ...]:
 CONLL2003 = Corpus(
     name="conll/ner",
     about="Which words of the news name persons, organizations, locations or something else? "
-    "For small models: --context window,sentence",
+    "For small models: --set context=window,sentence",
     files={
         "train": _files("eng.train", "train.txt"),
         "dev": _files("eng.testa", "valid.txt", "dev.txt"),

@@ -97,8 +97,8 @@ def unshared(training: steps.Training, processes: int) -> str:
     advised = math.ceil(ROOM * mean_tokens / processes)
     return (
         f"some of the {processes} devices have nothing to do: a batch has {mean_tokens:,.0f} tokens on average, and a "
-        f"micro-batch up to {training.micro_tokens:,}. --micro-tokens {advised} gives each device a part of a batch; "
-        "dropout is then drawn for these parts, so this is another fit"
+        f"micro-batch up to {training.micro_tokens:,}. --set micro-tokens={advised} gives each device a part of a "
+        "batch; dropout is then drawn for these parts, so this is another fit"
     )
 
 
@@ -150,7 +150,7 @@ class Helper:
             how = f"was ended by {signal.Signals(-code).name}"
         return Lost(
             f"Process {self.rank} of the fit {how}, perhaps of too little memory: use fewer --devices-per-fit or "
-            "smaller --micro-tokens. The same command goes on from here."
+            "smaller micro-tokens (--set). The same command goes on from here."
         )
 
 

@@ -49,14 +49,13 @@ class Demo:
         *,
         tasks: Collection[Task] | None = None,
         backbone: str | None = None,
-        family: str | None = None,
         seed: int = 0,
         trusted_code: tuple[str, ...] = (),
     ) -> Demo:
         """Plan the demo of some tasks, or of every task that can write demo data.
 
         The backbone is by default the first that is meant for the demo; its twin, the same model without pre-training,
-        is compared with it. `family` is the plugin that loads the backbone, if its name has no prefix of its own.
+        is compared with it.
         """
         output_places.check_place(folder, is_file=False)
         if folder.is_symlink():
@@ -64,7 +63,7 @@ class Demo:
         _check_is_own(folder)
         chosen = _with_demo_files(plugins) if tasks is None else _checked(tasks)
         runner = Runner(plugins, _workspace(folder, trusted_code))
-        study = StudyOptions(family=family).study((backbone or _demo_backbone(plugins),), chosen, runner)
+        study = StudyOptions().study((backbone or _demo_backbone(plugins),), chosen, runner)
         twin = runner.planner.backbone(study.backbones[0]).twin
         backbones = (*study.backbones, twin) if twin else study.backbones
         return cls(folder, plugins, compared(backbones, chosen, seeds=(seed,), changes=RECIPE), seed, trusted_code)

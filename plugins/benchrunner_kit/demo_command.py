@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchrunner import print_line
 from benchrunner.engine import platform_facts
-from benchrunner.results import StudyOptions, command_line
+from benchrunner.results import command_line
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="these tasks or suites, separated by blanks or commas (default: GLUE, SQuAD, SWAG and CoNLL)",
     )
     parser.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
-    StudyOptions.add_options(parser, ("family",))
     parser.add_argument("--seed", type=int, default=0, help="seed of the generated data and of the fits")
     parser.add_argument("--jobs", type=int, default=jobs, metavar="N", help=f"fits at the same time (default: {jobs})")
     command_line.options.add_computing(parser)
@@ -53,7 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.plugins,
         tasks=command_line.options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
         backbone=arguments.backbone,
-        family=arguments.family,
         seed=arguments.seed,
         trusted_code=tuple(arguments.trust_code or ()),
     )

@@ -26,7 +26,7 @@ class FrozenFeatures(Method):
     """Runs the encoder once over each data set, and trains a reader and, where asked, the weights of the layers."""
 
     name: str = "features"
-    about: str = "frozen encoder, its layers into a two-layer BiLSTM (--features says which)"
+    about: str = "frozen encoder, its layers into a two-layer BiLSTM (--set features=NAME says which)"
     reader: Literal["bilstm", "attention"] = "bilstm"
     """The reader of the layers: one of `frozen_readers.READERS`."""
     trains_encoder = False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import torch
 
-from benchrunner import Diverged, FitError, RequestError
+from benchrunner import Diverged, FitError
 from benchrunner.engine import Features, FlatBatch, blocks, collate, heads, steps
 
 if TYPE_CHECKING:
@@ -80,26 +80,21 @@ class Summaries(Content):
 
 
 def chosen_layers(choice: str, layers: int) -> list[int]:
-    """Give the layers that a recipe's `features` names: 0 is the embeddings, `layers` the last layer."""
+    """Give the layers that a recipe's `features` names: 0 is the embeddings, `layers` the last layer.
+
+    The last four layers of an encoder that has fewer are all its layers.
+    """
+    numbers = list(range(layers + 1))
+    above = numbers[1:] or numbers  # an encoder without layers has its embeddings alone
     layers_of = {
-        "embeddings": [0],
-        "second-to-last": [layers - 1],
-        "last": [layers],
-        "weighted-sum-last-4": list(range(layers - 3, layers + 1)),
-        "concat-last-4": list(range(layers - 3, layers + 1)),
-        "weighted-sum-all": list(range(1, layers + 1)),
-        "weighted-sum-with-embeddings": list(range(layers + 1)),
+        "embeddings": numbers[:1],
+        "second-to-last": numbers[-2:][:1],
+        "last": numbers[-1:],
+        "weighted-sum-last-4": above[-4:],
+        "concat-last-4": above[-4:],
+        "weighted-sum-all": above,
+        "weighted-sum-with-embeddings": numbers,
     }
-    possible = []
-    for name, numbers in layers_of.items():
-        lowest = 0 if name.endswith("embeddings") else 1
-        if numbers[0] >= lowest:
-            possible.append(name)
-    if choice not in possible:
-        raise RequestError(
-            f"--features {choice} needs a deeper encoder: this encoder has {layers} layer(s), enough for: "
-            f"{', '.join(possible)}."
-        )
     return layers_of[choice]
 
 

@@ -67,7 +67,7 @@ def _list(arguments: argparse.Namespace) -> int:
                 f"{option} is for one protocol: 'reproduce NAME {option} ...'. 'reproduce' alone lists the names."
             )
     output = command_line.output
-    if arguments.json:
+    if arguments.format == "json":
         output.print_json({"protocols": list(table.PROTOCOLS.values())})
         return output.DONE
     print_line("protocols")
@@ -79,7 +79,7 @@ def _list(arguments: argparse.Namespace) -> int:
 def _show(protocol: Protocol, arguments: argparse.Namespace) -> int:
     """Print everything that a protocol says."""
     output = command_line.output
-    if arguments.json:
+    if arguments.format == "json":
         recipe = arguments.plugins.recipes.find(protocol.recipe)
         output.print_json({"protocols": [protocol], "recipes": [recipe]})
         return output.DONE

@@ -10,7 +10,7 @@ from benchrunner_protocols.protocol import Part, Protocol
 GLUE = tuple(f"glue/{name}" for name in ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte"))
 NOT_STATED = "not stated: one seed here"
 BEST_CHECKPOINT = (
-    "early stopping: the best checkpoint on dev of each fit is kept there, the last one here; --stop-at STEPS,all "
+    "early stopping: the best checkpoint on dev of each fit is kept there, the last one here; --set stop-at=STEPS,all "
     "adds checkpoints, of which all seeds of a grid point take the same"
 )
 
@@ -30,7 +30,7 @@ BERT = Protocol(
     missing=(
         "for BERT-LARGE on small data, the paper takes the best of several restarts: --restarts 5 --select best",
         "SQuAD 1.1 with TriviaQA first, and the ensemble",
-        "Adam without bias correction, as in the released code: --no-bias-correction",
+        "Adam without bias correction, as in the released code: --set bias-correction=no",
     ),
     published=("BERT-BASE", "BERT-LARGE"),
 )

@@ -13,6 +13,9 @@ from benchrunner.results import find_run, output_places
 if TYPE_CHECKING:
     from benchrunner.results import Fit, Runner
 
+EXPORTED = {"features": "last", "summary": "pooler", "head_layer": "none"}
+"""Recipe of heads that other libraries have."""
+
 
 def export(source: str, target: Path, runner: Runner) -> None:
     """Write a checkpoint that other libraries load, into a folder that does not exist yet.
@@ -74,18 +77,16 @@ def _refusal(fit: Fit, method: Method, problem: Problem) -> str:
             f"no other library has a head for problems of the kind '{problem.name}' ({why}). A new fit can still start "
             f"from it as run:{fit.id}."
         )
-    if "features" in method.recipe_fields and fit.recipe.features != "last":
+    options = []
+    fields = method.fields_read(problem)
+    for name, value in EXPORTED.items():
+        if name in fields and getattr(fit.recipe, name) != value:
+            options.append(f"{name.replace('_', '-')}={value}")
+    if options:
         return (
-            f"its head reads the layers '{fit.recipe.features}', and heads of other libraries read the last layer. Fit "
-            "with --features last."
+            "heads of other libraries are linear layers over the encoder's own summary, or over the states of the "
+            f"last layer, and its head is not. Fit with --set {' '.join(options)}."
         )
-    if problem.head.reads_summary and fit.recipe.summary != "pooler":
-        return (
-            f"its head reads the summary '{fit.recipe.summary}', and heads of other libraries read the encoder's own "
-            "summary. Fit with --summary pooler."
-        )
-    if fit.recipe.head_layer != "none":
-        return "its head has a dense layer, and heads that export writes have none. Fit with --head-layer none."
     return ""
 
 

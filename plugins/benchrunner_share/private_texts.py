@@ -51,9 +51,13 @@ class Private:
             text = pattern.sub(last_part, text)
         return re.sub(rf"\b{re.escape(self._machine)}\b", "this machine", text) if self._machine else text
 
-    def remark(self, text: str) -> str:
-        """Return the first line of a message without private names and without quotes, which may be texts of rows."""
-        return self.without(_QUOTED.sub("'…'", first_line(Exception(text)) if text else ""))
+    def remark(self, text: str, known: Collection[str] = ()) -> str:
+        """Return the first line of a message without private names and without quotes, which may be texts of rows.
+
+        The names in `known`, such as those of tasks, are no such texts.
+        """
+        line = first_line(Exception(text)) if text else ""
+        return self.without(_QUOTED.sub(lambda quote: quote[0] if quote[0][1:-1] in known else "'…'", line))
 
     def without_in(self, value: Any) -> Any:
         """Return a JSON value whose texts have no private names."""

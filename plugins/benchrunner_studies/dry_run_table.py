@@ -109,8 +109,8 @@ def _lengths(plan: DryRun) -> Iterator[str]:
         yield f"{goes_on} of the fits go on from the training of a shorter one, and read only the rows that are left"
     elif len({fit.recipe.epochs for line in plan.lines for fit in line.fits if len(line.fits) > 1}) > 1:
         yield (
-            "each number of epochs is a training of its own; one training would give all of them with --schedule "
-            "constant, inverse-sqrt or trapezoid and --warmup as a number of steps"
+            "each number of epochs is a training of its own; one training would give all of them with --set "
+            "schedule=constant, inverse-sqrt or trapezoid and warmup as a number of steps"
         )
     if any(line.is_searched for line in plan.lines):
         yield "these are the most fits: a search leaves grid points out that are not good enough on dev"

@@ -240,7 +240,6 @@ def _system(named: _NamedSystem) -> tuple[SystemTable, parts.System]:
     return table, parts.System(
         named.name,
         table.backbone,
-        family=table.family or None,
         method=named.method,
         make=tuple(commands),
         figures=Path(table.figures) if table.figures else None,

@@ -8,7 +8,7 @@ from typing import Any
 from benchrunner import Recipe, RequestError, closest_names
 from benchrunner.results import Plugins, StudyOptions, planning
 
-_BESIDE = ("method", "family", "select_by", "start", "keep", "folds")
+_BESIDE = ("method", "select_by", "start", "keep", "folds")
 """Options that a recipe does not have: systems and columns say them, or the command line."""
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import final
 
-from benchrunner import RequestError, Task
+from benchrunner import Recipe, RequestError, Task
 from benchrunner.results import Runner, Study, StudyOptions, cells, planning, study as parts
 from benchrunner_studies.checks import columns_named
 from benchrunner_studies.reading import StudyFile, read_study_file
 from benchrunner_studies.recipes import read_recipe
-from benchrunner_studies.tables import StageTable
+from benchrunner_studies.tables import StageTable, read_tables
 
 
 def study_of_file(
@@ -28,22 +27,19 @@ def study_of_file(
     """Build the study of a study file, which `run_study` runs.
 
     `name` is the name of a plugin's study or the path of a .toml file. `parameters` are values of the file's
-    parameters, `scale` is the name of one of its scales. `systems` and `columns` are names of some of its systems and
-    columns; None means all that are not extra. `options` override the options of the file.
+    parameters, and of parameters of recipes and methods that the file has none for. `scale` is the name of one of its
+    scales. `systems` and `columns` are names of some of its systems and columns; None means all that are not extra.
+    `options` override the options of the file.
     """
-    options = options or StudyOptions()
     full_name, path = planning.study_file(name, runner.plugins)
-    file = read_study_file(path, parameters or {}, name=full_name, scale=scale, systems=systems)
-    loaded = [_loaded(system, options, path, runner) for system in file.study.systems]
-    study = replace(file.study, columns=columns_named(file.study, columns), systems=tuple(loaded))
+    of_file, of_fits = dict(parameters or {}), dict[str, str]()
+    for own in of_file.keys() - read_tables(path).parameters.keys():
+        if "." in own or own.replace("-", "_") in Recipe().as_dict():
+            of_fits[own] = of_file.pop(own)
+    options = (options or StudyOptions()).setting(of_fits, runner.plugins)
+    file = read_study_file(path, of_file, name=full_name, scale=scale, systems=systems)
+    study = replace(file.study, columns=columns_named(file.study, columns))
     return _Settling(replace(file, study=study), file.study.columns, options, runner).settled()
-
-
-def _loaded(system: parts.System, options: StudyOptions, path: Path, runner: Runner) -> parts.System:
-    """Put the prefix of its plugin before the name of a system's backbone."""
-    with planning.naming(f"{path}: system {system.name}"):
-        backbone = options.prefixed(system.backbone, runner.plugins, system.family)
-    return replace(system, backbone=backbone)
 
 
 @final

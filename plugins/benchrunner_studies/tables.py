@@ -102,7 +102,6 @@ class SystemTable:
     name: str
     backbone: str
     each: Mapping[str, str] = field(default_factory=dict)
-    family: str = ""
     method: str | tuple[str, ...] = ()
     make: str | tuple[str, ...] = ()
     figures: str = ""

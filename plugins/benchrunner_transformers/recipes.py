@@ -150,7 +150,7 @@ ELECTRA_LARGE = _electra("electra-large-paper", "large", 5e-5, 0.9)
 
 DEBERTA_NOTES = (
     "the dropout of 0.1 to 0.3 before the output layer is left to the backbone's configuration; for RTE, MRPC and "
-    "STS-B the scripts start from the model fitted to MNLI (--init-from)"
+    "STS-B the scripts start from the model fitted to MNLI (--backbone run:RUN)"
 )
 
 DEBERTA = NamedRecipe(
@@ -230,7 +230,7 @@ def _modernbert(name: str, size: str, tasks: dict[str, tuple[float, float, int]]
             "epsilon": 1e-6,
         },
         by_task=by_task,
-        notes="every fit stopped early; RTE, MRPC and STS-B began from the model fitted to MNLI (--init-from)",
+        notes="every fit stopped early; RTE, MRPC and STS-B began from the model fitted to MNLI (--backbone run:RUN)",
     )
 
 

@@ -29,7 +29,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     ),
     "option of no executor": (
         ["run", "mood", *HERE, "--backbone", "words", "--executor-option", "a=1"],
-        "--executor-option is an option of an executor: name the executor with --executor.",
+        "The executor 'local' has no options: leave --executor-option out.",
     ),
     "executor without options": (
         ["run", "mood", *HERE, "--backbone", "words", "--executor", "local", "--executor-option", "a=1"],
@@ -40,7 +40,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         "--executor-option takes NAME=VALUE, not 'a'",
     ),
     "unknown run": (["predict", "abc", "data/mood/test.tsv"], "There is no run 'abc'. Looked in runs; --runs DIR"),
-    "unknown run to start from": (["run", "mood", *HERE, "--init-from", "abc"], "There is no run 'abc'"),
+    "unknown run to start from": (["run", "mood", *HERE, "--backbone", "run:abc"], "There is no run 'abc'"),
     "no tasks": (["run", "", "--backbone", "words"], "at least one backbone and one task"),
     "commas between backbones": (
         ["compare", "words,tiny/words", "--tasks", "mood", *HERE],
@@ -48,7 +48,6 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     ),
     "lr that is none": (["run", "mood", "--backbone", "words", "--lr", "nan"], "--lr must be a number from 0 up"),
     "name of a study": (["run", "mood", "--backbone", "words", "--name", "a/b"], "a/b"),
-    "two things to start from": (["run", "mood", "--backbone", "a", "--init-from", "b"], "not allowed with argument"),
     "device": (["run", "mood", *HERE, "--backbone", "words", "--device", "gpu"], "Device 'gpu' cannot be used: torch"),
     "no such data": (["run", "mood", "--data", "absent"], "--data absent: there is no such folder."),
     "no data at all": (["run", "mood", "--backbone", "words"], "No data for mine/mood, split train:"),
@@ -99,13 +98,13 @@ def test_run_prints_a_table_and_the_folder_of_the_run(shell: Shell) -> None:
 
 
 def test_run_lists_what_it_would_do_and_keeps_a_name(shell: Shell) -> None:
-    code, out, err = shell.run("--backbone", "words", "--dry-run", "--micro-tokens", "1", "--checkpoint-every", "0")
+    code, out, err = shell.run("--backbone", "words", "--dry-run", "--set", "micro-tokens=1", "--checkpoint-every", "0")
     assert (code, err) == (0, "") and "mine/mood" in out
     assert not list(shell.folder.glob("runs/*/fit.json"))
-    code, out, err = shell.run("--backbone", "words", "--name", "first", "--micro-tokens", "1")
+    code, out, err = shell.run("--backbone", "words", "--name", "first", "--set", "micro-tokens=1")
     assert code == 0, err
     assert (shell.folder / "runs" / "studies" / "first.json").is_file() and "first" in out
-    code, out, err = shell.run("--backbone", "words", "--dry-run", "--micro-tokens", "1", "--json")
+    code, out, err = shell.run("--backbone", "words", "--dry-run", "--set", "micro-tokens=1", "--json")
     assert (code, err) == (0, "") and json.loads(out)
 
 

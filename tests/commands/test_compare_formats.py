@@ -53,7 +53,6 @@ def test_all_metrics_are_columns_on_request(form: str, shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--json", "--format", "csv"), "--json means --format json: leave out --json or --format csv."),
         (("--dry-run", "--format", "csv"), "--dry-run prints a table or JSON: leave out --format csv."),
         (("--format", "xml"), "there is no choice 'xml'. Choose from table, markdown"),
         (("--study", "x.toml", "--published", "all"), "The study x.toml has published figures of its own: leave"),

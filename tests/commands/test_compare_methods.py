@@ -69,9 +69,11 @@ def test_a_grid_belongs_to_the_fits_that_read_it(shell: Shell) -> None:
 
 def test_any_recipe_field_is_a_grid_that_the_caption_names(shell: Shell) -> None:
     words = (*COMPARE, *shell.folders(), *QUIET, "--method", "finetune,majority", "--lr", "1e-2")
-    out = shell.done(*words, "--weight-decay", "0.5,0", "--summary", "mean", "--clip", "0")
+    out = shell.done(*words, "--set", "weight-decay=0.5,0", "--set", "summary=mean", "--set", "clip=0")
     assert "weight decay 0." in out and "clip" not in out
-    first, second = shell.json(*words, "--weight-decay", "0.5,0", "--summary", "mean", "--clip", "0")["cells"]
+    first, second = shell.json(*words, "--set", "weight-decay=0.5,0", "--set", "summary=mean", "--set", "clip=0")[
+        "cells"
+    ]
     grid = [(fit["recipe"]["weight_decay"], fit["recipe"]["summary"], fit["recipe"]["clip"]) for fit in first["fits"]]
     assert grid == [(0.5, "mean", 0.0), (0.0, "mean", 0.0)]
     assert len(second["fits"]) == 1

@@ -48,7 +48,7 @@ def test_a_shell_asks_the_program(tmp_path: Path) -> None:
     ("line", "expected"),
     [
         ("benchrunner list t", ["tasks"]),
-        ("benchrunner run mood --ba", ["--backbone", "--batch-size", "--batch-unit"]),
+        ("benchrunner run mood --ba", ["--backbone", "--batch-size"]),
         ("benchrunner run mood --backbone t", ["tiny/words"]),
         ("benchrunner run m", ["mine/mood", "mine/pairs"]),
         ("benchrunner submit m", ["moods"]),

@@ -54,8 +54,14 @@ def test_a_table_is_read_in_its_encoding(tmp_path: Path) -> None:
     source = TextTable("t.tsv", {"a": "text"}, encoding="latin-1")
     assert read(source, tmp_path, "text\nmañana\n".encode("latin-1")).table.to_pydict() == {"a": ["mañana"]}
     assert "t.tsv:2: not UTF-8 text" in error(TextTable("t.tsv", {"a": "text"}), tmp_path, b"text\nma\xf1ana\n")
-    with pytest.raises(PluginError, match=r"no encoding 'latn'.*'latin-1'"):
-        TextTable("t.tsv", {"a": "text"}, encoding="latn")
+
+
+@pytest.mark.parametrize(
+    "name", ["latn", "punycode", "idna", "rot13", "hex", "unicode_escape", "raw_unicode_escape", "undefined", "a\0b"]
+)
+def test_an_encoding_that_is_not_of_files_is_refused(name: str) -> None:
+    with pytest.raises(PluginError, match=r"no encoding '.*'; use, for example, .*'latin-1'"):
+        TextTable("t.tsv", {"a": "text"}, encoding=name)
 
 
 def test_a_filter_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
@@ -205,6 +211,14 @@ def test_an_empty_file_without_a_header_is_an_error_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("order", ["1\ta\n0\tb\n", "0\ta\n2\tb\n", "0\ta\n0\tb\n", "0\ta\n01\tb\n"])
 def test_a_counted_file_may_not_be_reordered_or_cut(tmp_path: Path, order: str) -> None:
     assert "column 'index' must count the rows from 0: expected" in error(TEST, tmp_path, f"index\ttext\n{order}")
+
+
+def test_an_empty_line_of_a_csv_file_is_no_row_at_its_end_alone(tmp_path: Path) -> None:
+    source = TextTable("t.csv", {"a": "text"}, separator=",", quoted=True)
+    for content in ("text\na\n\n\n", "text\r\na\r\n\r\n", 'text\n"a"\n\n'):
+        assert read(source, tmp_path, content).table["a"].to_pylist() == ["a"]
+    with pytest.raises(DataError, match=r"t\.csv:3: expected 1 columns, found an empty line\."):
+        read(source, tmp_path, "text\na\n\nb\n")
 
 
 def test_an_unclosed_quote_in_csv_names_its_first_line(tmp_path: Path) -> None:

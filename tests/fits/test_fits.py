@@ -17,6 +17,7 @@ from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.results import Plugins, Runner, discover
 from benchrunner_kit.testing import TinyBackbone
+from benchrunner_kit.testing.method_checks import another
 from inline import QUICK, mood, own, runner
 
 FIT = Fit(
@@ -58,7 +59,7 @@ def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
     fit = dataclasses.replace(FIT, recipe=Recipe(limit_train=7))
     others = {"limit_train": 9, "bilstm_width": 64}
     for name, field in RECIPE_FIELDS.items():
-        changed = fit.recipe.changed(**{name: others.get(name, field.another())})
+        changed = fit.recipe.changed(**{name: others.get(name, another(field))})
         assert dataclasses.replace(fit, recipe=changed).id != fit.id, name
     assert dataclasses.replace(fit, recipe=fit.recipe.changed(**{"a.b": 1})).id != fit.id
 

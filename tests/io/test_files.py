@@ -11,7 +11,7 @@ import pytest
 from benchrunner import CheckpointError, DataError, RequestError, read_json_object, read_text
 from benchrunner.engine import first_line
 from benchrunner.io.file_faults import quoted, shown
-from benchrunner.io.files import is_disk_full, read_regular_file, write_folder_atomically
+from benchrunner.io.files import full_disk, read_regular_file, write_folder_atomically
 from benchrunner.io.json_files import parse_json, read_json, read_toml
 from benchrunner.io.output_places import check_place
 from benchrunner.io.seals import find_sealed
@@ -192,16 +192,18 @@ def test_a_folder_written_by_three_at_once_is_kept(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    ("error", "is_full"),
+    ("error", "number"),
     [
-        (OSError(errno.ENOSPC, "x"), True),
-        (OSError(errno.EDQUOT, "x"), True),
-        (RuntimeError("write failed: No space left on device (os error 28)"), True),
-        (OSError(errno.EACCES, "x"), False),
+        (OSError(errno.ENOSPC, "x"), errno.ENOSPC),
+        (OSError(errno.EDQUOT, "x"), errno.EDQUOT),
+        (OSError(errno.EFBIG, "x"), errno.EFBIG),
+        (RuntimeError("write failed: No space left on device"), errno.ENOSPC),
+        (RuntimeError("Error while serializing: I/O error: File too large (os error 27)"), errno.EFBIG),
+        (OSError(errno.EACCES, "x"), 0),
     ],
 )
-def test_a_full_disk_is_told_from_other_errors(error: Exception, is_full: bool) -> None:
-    assert is_disk_full(error) is is_full
+def test_a_full_disk_is_told_from_other_errors(error: Exception, number: int) -> None:
+    assert full_disk(error) == number
 
 
 def test_values_in_messages_are_cut_to_a_width() -> None:

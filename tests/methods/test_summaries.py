@@ -87,7 +87,11 @@ def test_tasks_that_label_words_ignore_the_summary(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "reason"),
-    [({"summary": "max"}, "its head reads the summary 'max'"), ({"head_layer": "tanh"}, "its head has a dense layer")],
+    [
+        ({"summary": "max"}, "Fit with --set summary=pooler."),
+        ({"head_layer": "tanh"}, "Fit with --head-layer none."),
+        ({"summary": "mean", "head_layer": "gelu"}, "Fit with --set summary=pooler head-layer=none."),
+    ],
     ids=str,
 )
 def test_heads_that_no_other_library_has_are_not_exported(
@@ -105,6 +109,5 @@ def test_heads_that_no_other_library_has_are_not_exported(
 
 
 def test_an_unknown_summary_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["run", "mood", "--backbone", "words", "--summary", "average"], plugins=plugins())
-    assert stop.value.code == 2 and "not 'average'" in capsys.readouterr().err
+    assert main(["run", "mood", "--backbone", "words", "--set", "summary=average"], plugins=plugins()) == 2
+    assert "not 'average'" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchrunner import RequestError, UnknownName
-from benchrunner.parameters.declared import Declared, name_value_pairs, parameter
+from benchrunner.parameters.declared import Declared, name_value_pairs, parameter, parameters_of
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,14 @@ def test_help_says_who_reads_an_option_and_its_default() -> None:
     Cluster.add_options(parser)
     text = parser.format_help()
     for line in (
-        "--address NAME        where it runs; for clusters (local)",
+        "--address NAME        where it runs (local); for clusters",
         "--way {shared,returned}",
         "--ports N/N           ports (80/443)",
         "--memory X            memory in GB\n",
     ):
         assert line in text
-    group = argparse.ArgumentParser().add_argument_group("x", "for clusters")
-    Cluster.add_options(group, ("address",))
-    assert [action.help for action in group._group_actions] == ["where it runs (local)"]
+    parameters_of(Cluster)["address"].show_in(parser.add_argument_group("by --set"))
+    assert "by --set:\n  address               where it runs (local); for clusters" in parser.format_help()
 
 
 def test_words_are_split_at_their_first_equals_sign() -> None:

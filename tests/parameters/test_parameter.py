@@ -56,13 +56,3 @@ def test_limits_are_said_in_words(limits: dict[str, float], values: str) -> None
             assert own._is_allowed(float(limits[edge])) is is_possible
     if "whole_above" in limits:
         assert [own._is_allowed(value) for value in (0.5, 1.0, 2.0, 1.5)] == [True, True, True, False]
-
-
-def test_another_value_is_within_the_limits() -> None:
-    assert [
-        Parameter("a", "a", 1, at_most=1).another(),
-        Parameter("a", "a", 0.5, at_most=1, at_least=0).another(),
-        Parameter("a", "a", "x", choices=("x", "y")).another(),
-        Parameter("a", "a", True).another(),
-        Parameter("a", "a", "x", choices=("x",)).another(),
-    ] == [0, 0.25, "y", False, None]

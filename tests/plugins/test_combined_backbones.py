@@ -10,7 +10,6 @@ from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.engine import Backbone, BackboneFamily
 from benchrunner.results import Plugins, Runner, discover
-from benchrunner.runs.references import with_family
 from benchrunner_kit.testing import TinyBackbone, tiny_family
 from inline import own, plugin
 
@@ -88,17 +87,6 @@ def test_a_name_that_is_no_combination_is_refused(reference: str, reason: str, r
 def test_parts_that_do_not_fit_are_refused_when_planning(runner: Runner, plugins: Plugins) -> None:
     with pytest.raises(CheckpointError, match="these two do not fit together"):
         runner.planner.plan(plugins.tasks.find("mood"), "pair:tiny/words,odd/letters")
-
-
-def test_a_prefix_of_a_plugin_stands_before_each_part(plugins: Plugins) -> None:
-    assert with_family("pair:a,own:b,run:c", "others", plugins) == "pair:others:a,own:b,run:c"
-
-
-def test_a_plugin_that_only_combines_offers_no_backbones() -> None:
-    pairs = plugin(register_backbones=[PairFamily()])
-    plugins = discover(extra=[("own", own()), ("pairs", pairs)], installed=False)
-    with pytest.raises(RequestError, match=r"no plugin 'pairs' with backbones. Known: own\."):
-        with_family("words", "pairs", plugins)
 
 
 def test_a_combination_that_was_checked_is_not_loaded_again(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:

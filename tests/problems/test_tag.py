@@ -253,7 +253,7 @@ def test_the_loss_sums_over_words_and_training_takes_the_mean() -> None:
 
 @pytest.mark.parametrize("context", ["document", "window"])
 def test_without_documents_only_the_sentence_itself_is_context(context: str) -> None:
-    with pytest.raises(RequestError, match=f"The context '{context}' needs to know .* --context sentence"):
+    with pytest.raises(RequestError, match=f"The context '{context}' needs to know .* --set context=sentence"):
         encode(table(["a"]), context=context)
 
 

@@ -98,9 +98,7 @@ def made(folder: Path, kind: str, damage: Callable[[TinyEncoder], None] = lambda
 
 def planned(used: Runner, kind: str, method: str, **changes: Any) -> Fit:
     task, defaults = used.plugins.tasks.find(kind), dict(used.plugins.methods.find(method).recipe_defaults)
-    if method == "probe":
-        defaults["summary"] = "mean"
-    if "features" in defaults or method.startswith("features"):
+    if method.startswith("features"):
         defaults["features"] = "last"
     return used.planner.plan(task, "words", method=method, recipe=task.recipe.changed(**{**defaults, **changes}))
 

@@ -128,7 +128,7 @@ def test_the_caption_says_what_was_run() -> None:
 def test_the_caption_names_bf16_where_it_is_faster(gain: float, notes: list[str]) -> None:
     made = result()
     made.__dict__["computing"] = Computing(1234.0, ("cpu (x86_64)",), {}, gain)
-    said = [note for note in remarks(made) if "--precision bf16" in note]
+    said = [note for note in remarks(made) if "precision=bf16" in note]
     assert len(said) == len(notes) and all(text in note for text, note in zip(notes, said, strict=True))
 
 

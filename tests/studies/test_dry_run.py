@@ -107,7 +107,7 @@ def test_a_dry_run_of_backbones_and_tasks_needs_no_study(kitchen: Kitchen) -> No
     kitchen.plugins = with_words()
     (line,) = dry_run(kitchen, *words)["fits"]
     assert (line["systems"], line["columns"], line["fits"], line["rows"]) == (["words"], ["mine/mood"], 2, 2 * 3 * 48)
-    assert dry_run(kitchen, *words, "--max-steps", "2", "--batch-size", "8")["fits"][0]["rows"] == 2 * 2 * 8
+    assert dry_run(kitchen, *words, "--set", "max-steps=2", "--batch-size", "8")["fits"][0]["rows"] == 2 * 2 * 8
     assert not (kitchen.folder / "fits").exists()
 
 

@@ -356,7 +356,7 @@ def test_a_dry_run_counts_all_rows_where_no_state_is_left(tmp_path: Path) -> Non
 
 def test_a_dry_run_says_why_lengths_are_trained_alone(tmp_path: Path) -> None:
     said = plan_notes(runner(tmp_path, register_tasks=[mood()]), epochs=(1, 2))
-    assert "each number of epochs is a training of its own" in said and "--warmup as a number of steps" in said
+    assert "each number of epochs is a training of its own" in said and "warmup as a number of steps" in said
 
 
 def test_a_table_says_what_a_search_trained(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "system": (["--systems", "rie"], "has no system 'rie'. Did you mean rye? It has: rye, spelt"),
     "column": (["--columns", "cost"], "has no column 'cost'. Did you mean crust or loss? It has: taste, crust, loss"),
     "scale": (["--scale", "crum"], "There is no scale 'crum'. Did you mean crumb? The scales of study.toml: crumb"),
-    "unread": (["--stride", "3"], "The option stride is for tasks that mark answers in long texts: no fit"),
+    "unread": (["--set", "stride=3"], "The option stride is for tasks that mark answers in long texts: no fit"),
 }
 
 
@@ -74,7 +74,7 @@ def test_compare_says_which_argument_is_missing(kitchen: Kitchen) -> None:
     for words, reason in (
         ([], "Give the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
         (["words"], "Give --tasks: "),
-        (["words", "--tasks", "mood", "--set", "a=b"], "--set a: the parameter of a method is METHOD.NAME"),
+        (["words", "--tasks", "mood", "--set", "a=b"], "There is no parameter 'a'. Known: "),
         (["words", "--tasks", "mood", "--scale", "tiny"], "--scale is for a study file"),
         (["words", "--tasks", "mood", "--systems", "a"], "--systems is for a study file"),
         (["--study", "stuudy"], "There is no study 'stuudy'"),

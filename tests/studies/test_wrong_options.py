@@ -11,7 +11,6 @@ from benchrunner.runs.local_executor import Local
 from inline import mood
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "family": ({"family": 3}, "The option family must be a text, not 3."),
     "method": ({"method": "lora"}, "The option method must be a tuple, each part a text, not 'lora'."),
     "seeds": ({"seeds": "012"}, "The option seeds must be a tuple, each part a whole number from 0 to 9,223,372,"),
     "large seed": ({"seeds": (1, 10**30)}, "from 0 to 9,223,372,036,854,775,807, not about 10^30."),

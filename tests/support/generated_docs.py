@@ -23,6 +23,7 @@ import benchrunner_kit.testing
 import benchrunner_report
 import benchrunner_submit
 from benchrunner.command_line.main import parser
+from benchrunner.command_line.options import EVERYDAY
 from benchrunner.fits.computing import Computing
 from benchrunner.parameters.declared import parameters_of
 from benchrunner.parameters.parameter import Parameter
@@ -98,8 +99,14 @@ def columns() -> str:
 
 
 def options() -> str:
-    """List the options that say how fits are made: recipe fields, then those of a whole study."""
-    return _parameters({**RECIPE_OPTIONS, **parameters_of(StudyOptions)}, prefix="--")
+    """List the options that say how fits are made: everyday recipe fields, then those of a whole study."""
+    everyday = {name: own for name, own in RECIPE_OPTIONS.items() if own.name in EVERYDAY.split()}
+    return _parameters({**everyday, **parameters_of(StudyOptions)}, prefix="--")
+
+
+def settings() -> str:
+    """List the recipe fields that have no option: `--set NAME=VALUE` sets them."""
+    return _parameters({name: own for name, own in RECIPE_OPTIONS.items() if own.name not in EVERYDAY.split()})
 
 
 def pretraining() -> str:
@@ -324,7 +331,8 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
-        *(commands, computing, tasks, recipes, columns, options, pretraining, protocols, ray, slurm, speed, hooks),
+        *(commands, computing, tasks, recipes, columns, options, settings, pretraining, protocols, ray, slurm, speed),
+        hooks,
         *(surface, engine, results, testing, submissions, reports, models, guesses, packages, roots, drawing),
     )
 }

@@ -59,7 +59,7 @@ def test_a_long_fit_in_fp32_keeps_the_gain_of_bf16(
 
 def test_a_fit_with_emulated_bf16_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [T4])
-    remark = "The GPU Tesla T4 emulates bf16, which is slower than --precision fp32."
+    remark = "The GPU Tesla T4 emulates bf16, which is slower than --set precision=fp32."
     assert emulation_note(torch.device("cuda")) == remark
     monkeypatch.setattr("benchrunner.training.loop.emulates_bf16", lambda device: True)
     said = list[str]()

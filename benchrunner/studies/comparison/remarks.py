@@ -103,7 +103,7 @@ def caption(result: Result, shown: Shown) -> Iterator[str]:
         if facts.bf16_gain >= WORTH_BF16:
             yield (
                 f"this processor computes products in bf16 {facts.bf16_gain:.1f} times as fast as in fp32: the same "
-                "command with --precision bf16 fits anew in less time"
+                "command with --set precision=bf16 fits anew in less time"
             )
         gain = gain_of_kernels(facts.without_kernels)
         if gain and facts.seconds >= WORTH_KERNELS:

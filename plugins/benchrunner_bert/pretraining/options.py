@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
 PROCESSES = Parameter("processes", "processes on this machine", 1, at_least=1, at_most=1_024)
 
+EVERYDAY = (
+    "help help_all corpus out name held_out vocab vocabulary_size objective steps batch_size length long_length lr "
+    "warmup seed precision zero micro_tokens processes hostfile checkpoint_steps resume"
+)
+"""Options that `--help` shows."""
 _SIZE_HELP = (
-    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; a GPT-like model of these sizes: gpt-tiny, ..., "
+    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; or a GPT-like model of these sizes: gpt-tiny, ..., "
     "gpt-L/H/A; an ELMo: elmo-small, elmo-medium, elmo-base, elmo-L/H, or elmo-L/H/C with C cells"
 )
 
@@ -29,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     learned = [field.name for field in dataclasses.fields(Settings) if field.name not in COMPUTING]
     Settings.add_options(parser.add_argument_group("what is learned"), learned)
     _add_computing(parser.add_argument_group("how it is computed"))
-    parser.set_defaults(processes=PROCESSES.default)
+    parser.set_defaults(processes=PROCESSES.default, everyday=EVERYDAY.split())
 
 
 def _add_texts_and_folders(parser: argparse.ArgumentParser) -> None:

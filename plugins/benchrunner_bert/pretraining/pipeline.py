@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import importlib.metadata
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner import DataError
-from benchrunner.engine import decoding, flushed_denormals, is_disk_full
+from benchrunner.engine import decoding, flushed_denormals, full_disk
 from benchrunner_bert.pretraining import architectures, results
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, file_facts
@@ -122,8 +121,8 @@ def full_disk_as_os_error(folder: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if is_disk_full(error) and not isinstance(error, OSError):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
+        if number := full_disk(error):
+            raise OSError(number, os.strerror(number), str(folder)) from error
         raise
 
 

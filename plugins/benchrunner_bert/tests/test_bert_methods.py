@@ -209,9 +209,9 @@ def mood() -> Task:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT of four layers, with drawn weights."""
+    """A BERT of five layers, with drawn weights."""
     folder = tmp_path_factory.mktemp("small")
-    fresh(layers=4).save(folder)
+    fresh(layers=5).save(folder)
     return folder
 
 
@@ -272,6 +272,13 @@ def test_answers_equal_scikit_learn_on_transformers_vectors(
     scores = outputs[:, 1] - outputs[:, 0]  # the decision is the difference of the two logits
     rough = 10 if "concat" in features else 1  # with over 768 inputs, L-BFGS stops before the last digits
     np.testing.assert_allclose(scores, model.decision_function(inputs), rtol=rough * 5e-3, atol=rough * 1e-2)
+
+
+def test_a_probe_of_two_layers_reads_both(runner: Runner, tmp_path: Path) -> None:
+    fresh().save(tmp_path / "two")
+    record = runner.run(runner.planner.plan(runner.plugins.tasks.find("mood"), str(tmp_path / "two"), method="probe"))
+    assert record.status == "done"
+    assert "reads the mean over tokens, layers 1 to 2 of 2 side by side, and cross-validation" in record.notes[-1]
 
 
 def test_an_exported_probe_has_equal_logits_in_transformers(runner: Runner, small: Path, tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def test_a_study_tests_the_contrasts_of_the_paper(
 def test_a_study_says_which_adam_it_uses(name: str) -> None:
     file = study_file(name, "full")
     assert "bias-correction" not in file.recipe
-    assert "--no-bias-correction leaves that out, as the paper's code does." in " ".join(file.study.about.split())
+    assert "--set bias-correction=no leaves that out, as the paper's code does." in " ".join(file.study.about.split())
 
 
 def planned_cells(name: str, plugins: Plugins, folder: Path) -> dict[tuple[str, str], Fitting]:

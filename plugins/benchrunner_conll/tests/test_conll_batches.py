@@ -31,7 +31,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plugins:
 
 def run(plugins: Plugins, *words: str) -> int:
     command = ["run", "conll/ner", "--backbone", "words", "--data", ".", "--epochs", "1", "--limit-train", "120"]
-    return main([*command, "--max-length", "64", "--context", "document", "--quiet", *words], plugins=plugins)
+    return main([*command, "--max-length", "64", "--set", "context=document", "--quiet", *words], plugins=plugins)
 
 
 def fits() -> dict[str, tuple[dict[str, object], int]]:
@@ -49,9 +49,9 @@ def fits() -> dict[str, tuple[dict[str, object], int]]:
 def test_options_for_batches_reach_the_fit_and_its_id(plugins: Plugins) -> None:
     rows = plugins.tasks.find("conll/ner").load("train", workspace(Path())).table.slice(0, 120)
     words = sum(map(len, rows.column("words").to_pylist()))
-    assert run(plugins, "--batch-unit", "words", "--batch-size", "100", "--keep", "none") == 0
-    assert run(plugins, "--batch-unit", "sentences", "--batch-size", "100", "--keep", "none") == 0
-    assert run(plugins, "--batch-unit", "sentences", "--batch-size", "100", "--loss-divisor", "mean-words") == 0
+    assert run(plugins, "--set", "batch-unit=words", "--batch-size", "100", "--keep", "none") == 0
+    assert run(plugins, "--set", "batch-unit=sentences", "--batch-size", "100", "--keep", "none") == 0
+    assert run(plugins, "--set", "batch-unit=sentences", "--batch-size", "100", "--set", "loss-divisor=mean-words") == 0
     made = {
         (recipe.get("batch_unit", "sentences"), recipe.get("loss_divisor", "own-words")): steps
         for recipe, steps in fits().values()

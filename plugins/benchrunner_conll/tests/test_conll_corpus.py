@@ -101,7 +101,7 @@ def test_the_task_keeps_its_contract(tmp_path: Path) -> None:
 
 def test_the_list_of_tasks_says_that_the_context_is_a_choice() -> None:
     """The default context loses 5 to 10 points of F1 with small models: see README.md."""
-    assert TASK.recipe.context == "window" and "small models: --context window,sentence" in TASK.about
+    assert TASK.recipe.context == "window" and "small models: --set context=window,sentence" in TASK.about
 
 
 def test_each_word_tells_its_tag(data: Path) -> None:

@@ -11,7 +11,7 @@ from cluster_plugin import Home
 
 WORDS = (
     *("run", "mine/mood", "--backbone", "tiny/words", "--lr", "0.02", "--batch-size", "8"),
-    *("--micro-tokens", "40", "--device", "cpu", "--data", "data", "--quiet"),
+    *("--set", "micro-tokens=40", "--device", "cpu", "--data", "data", "--quiet"),
 )
 TWO_CORES = """
 import sys

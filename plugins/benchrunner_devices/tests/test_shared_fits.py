@@ -52,7 +52,7 @@ def test_a_device_without_a_part_changes_no_bit(home: Home) -> None:
         found.append(computed)
     assert found[0] == found[1]
     [note] = notes
-    assert note.startswith("some of the 2 devices have nothing to do: a batch has ") and " --micro-tokens " in note
+    assert note.startswith("some of the 2 devices have nothing to do: a batch has ") and " --set micro-tokens=" in note
 
 
 def test_a_killed_helper_is_told_and_no_step_is_lost(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_a_killed_helper_is_told_and_no_step_is_lost(home: Home, monkeypatch: py
     assert record.status == "failed"
     assert record.reason == (
         "Process 1 of the fit was ended by SIGKILL, perhaps of too little memory: use fewer --devices-per-fit or "
-        "smaller --micro-tokens. The same command goes on from here."
+        "smaller micro-tokens (--set). The same command goes on from here."
     )
     assert len(losses(made, fit)) == 4
     shutil.copytree(home.folder / "killed", home.folder / "other-number")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from benchrunner import PluginError, Recipe, RequestError, Workspace
-from benchrunner.engine import Backbone, BackboneFamily, Cache, Job, Method, Outcome, Problem
+from benchrunner.engine import Backbone, BackboneFamily, Cache, Job, Method, Outcome, Parameter, Problem
 from benchrunner_kit.testing.contract import Findings
 from benchrunner_kit.testing.problem_checks import unlabelled
 from benchrunner_kit.testing.samples import MOOD, Loaded, fit_job, sentences
@@ -79,9 +80,27 @@ def _check_description(method: Method, recipe: Recipe, findings: Findings) -> No
         findings.add(str(fault))
 
 
+def another(own: Parameter) -> Any:
+    """Return a possible value of a parameter that is not the default; None if none is found."""
+    start = own.default
+    others: tuple[Any, ...] = own.choices
+    if not others and own.kind is bool:
+        others = (not start,)
+    elif not others and own.kind in (int, float):
+        start = start or 0
+        others = (own.kind(start + 1), own.kind(start - 1), own.kind(start / 2), own.kind((start + 1) / 2))
+    elif not others:
+        others = (own.kind(f"{start}x"),)
+    for value in others:
+        with contextlib.suppress(RequestError):
+            if value != own.default:
+                return own.checked(value, own.name)
+    return None
+
+
 def _other_values(method: Method, recipe: Recipe) -> Recipe:
     """Return the recipe with another value of each parameter of a method."""
-    others = {f"{method.name}.{own.name}": own.another() for own in method.parameters}
+    others = {f"{method.name}.{own.name}": another(own) for own in method.parameters}
     return recipe.changed(**{name: value for name, value in others.items() if value is not None})
 
 
@@ -136,7 +155,7 @@ class _Trial:
         usual = self._fit_of(self._recipe)
         for parameter in self._method.parameters:
             name = f"{self._method.name}.{parameter.name}"
-            value = parameter.another()
+            value = another(parameter)
             if value is not None and self._fit_of(self._recipe.changed(**{name: value})) == usual:
                 self._findings.add(
                     f"the parameter '{parameter.name}' makes no difference to the fit's id, so that a fit with another "

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from benchrunner import ACCURACY, Metric, PluginError, RowsFrom, Split, Workspace
+from benchrunner.engine import Parameter
 from benchrunner_kit.testing import check_task
+from benchrunner_kit.testing.method_checks import another
 from inline import files, mood
 
 
@@ -94,3 +96,13 @@ def test_a_task_that_breaks_its_contract_is_told_how(name: str, tmp_path: Path) 
     change, reason = BAD[name]
     with pytest.raises(PluginError, match=f"(?s)mine/mood breaks its contract:\n  - .*{reason}"):
         check_task(mood(**change), tmp_path)
+
+
+def test_another_value_is_within_the_limits() -> None:
+    assert [
+        another(Parameter("a", "a", 1, at_most=1)),
+        another(Parameter("a", "a", 0.5, at_most=1, at_least=0)),
+        another(Parameter("a", "a", "x", choices=("x", "y"))),
+        another(Parameter("a", "a", True)),
+        another(Parameter("a", "a", "x", choices=("x",))),
+    ] == [0, 0.25, "y", False, None]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from benchrunner.engine import Encoder
 
 UNTRAINED_POOLER = (
-    "the encoder's own summary has weights that are drawn at random, because the checkpoint has none: --summary mean "
-    "reads the states of the last layer themselves"
+    "the encoder's own summary has weights that are drawn at random, because the checkpoint has none: --set "
+    "summary=mean reads the states of the last layer themselves"
 )
 """Note of a probe that reads a pooler without trained weights."""
 
@@ -32,7 +32,7 @@ class Probe(Method):
     trains_encoder = False
     trains_in_steps = False
     recipe_fields = ("features", "summary")
-    recipe_defaults = {"features": "last", "summary": "pooler"}
+    recipe_defaults = {"features": "concat-last-4", "summary": "mean"}
 
     def check(self, problem: Problem) -> None:
         from benchrunner_methods.probing.samples import KINDS
@@ -46,8 +46,8 @@ class Probe(Method):
     def check_recipe(self, recipe: Recipe, problem: Problem) -> None:
         if problem.head.reads_summary and recipe.summary == "pooler" and recipe.features != "last":
             raise RequestError(
-                f"The method 'probe' cannot read --features {recipe.features} with --summary pooler: the encoder's own "
-                "summary is made for the last layer. Choose --features last, or --summary first, last, mean or max."
+                f"The method 'probe' cannot read features={recipe.features} with summary=pooler: the encoder's own "
+                "summary is made for the last layer. Choose --set features=last, or summary=first, last, mean or max."
             )
 
     def fit(self, job: Job) -> Outcome:
@@ -74,7 +74,7 @@ class Probe(Method):
             },
             work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
             numerics=steps.numerics_of_frozen(job, encoder, libraries=("scikit-learn", "scipy")),
-            notes=(*encoder.notes, *_notes(encoder, job), model.note),
+            notes=(*encoder.notes, *_notes(encoder, job), f"reads the {read.source}, and {model.note}"),
         )
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:

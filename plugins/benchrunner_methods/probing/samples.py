@@ -168,6 +168,18 @@ class Vectors:
     """The sequences of the vectors, with their targets; for a task that labels words, the words of each sentence."""
     tokens: int
     """Number of tokens that the encoder read."""
+    source: str
+    """Says in words which states the vectors are."""
+
+
+SUMMARIES = {
+    "pooler": "encoder's own summary",
+    "first": "first token",
+    "last": "last token",
+    "mean": "mean over tokens",
+    "max": "maximum over tokens",
+}
+"""A recipe's `summary` in words."""
 
 
 def read(encoder: Encoder, job: Job, table: pa.Table) -> Vectors:
@@ -181,23 +193,27 @@ def read(encoder: Encoder, job: Job, table: pa.Table) -> Vectors:
     shape = job.problem.head
     encoder.to(device).eval()
     choice = job.fit.recipe.features
-    layers = frozen_states.chosen_layers(choice, frozen_states.depth(encoder, features, device))
+    depth = frozen_states.depth(encoder, features, device)
+    layers = frozen_states.chosen_layers(choice, depth)
     if shape.level == "sequence":
         sequences = features
         summary = job.fit.recipe.summary if shape.reads_summary else "first"
+        source = SUMMARIES[summary]
         parts = frozen_states.summaries(encoder, features, layers, job, summary)
     else:
+        source = "first piece of each word"
         positions, sequences = job.problem.recurrent_sequences(features, table)
         states = frozen_states.states(encoder, features, layers, job)
         parts = [layer[positions] for layer in states]
     vectors = [np.asarray(part, dtype=np.float32) for part in parts]
-    mixed = np.concatenate(vectors, axis=1) if choice.startswith("concat") else _mean(vectors)
-    return Vectors(mixed, sequences, len(features.tokens))
-
-
-def _mean(layers: list[np.ndarray]) -> np.ndarray:
-    """Return the mean of the layers' vectors; a single layer is not copied."""
-    return layers[0] if len(layers) == 1 else np.asarray(np.mean(layers, axis=0))
+    concatenated = choice.startswith("concat")
+    mixed = np.concatenate(vectors, axis=1) if concatenated else np.asarray(sum(vectors) / len(vectors))
+    if len(layers) == 1:
+        source = f"{source}, layer {layers[0]} of {depth}"
+    else:
+        how = "side by side" if concatenated else "averaged"
+        source = f"{source}, layers {layers[0]} to {layers[-1]} of {depth} {how}"
+    return Vectors(mixed, sequences, len(features.tokens), source)
 
 
 def samples(read: Vectors, scaling: Scaling, job: Job) -> Samples:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchrunner import Recipe, RequestError
+from benchrunner import Recipe
 from benchrunner.engine import FlatBatch, collate
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.results import Fit, Runner, predict
@@ -51,11 +51,11 @@ def test_each_choice_reads_the_layers_it_names(choice: str, layers: list[int]) -
     assert choice in RECIPE_FIELDS["features"].choices and chosen_layers(choice, 12) == layers
 
 
-@pytest.mark.parametrize("choice", ["second-to-last", "concat-last-4", "weighted-sum-last-4"])
-def test_features_needing_more_layers_are_refused_with_the_count(choice: str) -> None:
-    enough = r"1 layer\(s\), enough for: embeddings, last, weighted-sum-all, weighted-sum-with-embeddings"
-    with pytest.raises(RequestError, match=rf"--features {choice} needs a deeper encoder: this encoder has {enough}"):
-        chosen_layers(choice, 1)
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_an_encoder_of_few_layers_gives_all_it_has(layers: int) -> None:
+    above = list(range(min(1, layers), layers + 1))
+    assert chosen_layers("concat-last-4", layers) == chosen_layers("weighted-sum-last-4", layers) == above
+    assert chosen_layers("last", layers) == [layers] and chosen_layers("second-to-last", layers) == [max(0, layers - 1)]
 
 
 def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from kinds_of_tasks import task_of_kind
 
 def probe(made: Runner, task: str, *, seed: int = 0, **changes: Any) -> Fit:
     method, found = made.plugins.methods.find("probe"), made.plugins.tasks.find(task)
-    recipe = found.recipe.changed(**{**method.recipe_defaults, "summary": "mean", **changes})
+    recipe = found.recipe.changed(**{**method.recipe_defaults, **changes})
     return made.planner.plan(found, "words", method="probe", recipe=recipe, seed=seed)
 
 
@@ -54,7 +54,7 @@ def test_every_kind_but_spans_is_learned(kind: str, tmp_path: Path) -> None:
 def test_answers_are_those_of_scikit_learn_on_the_same_vectors(tmp_path: Path) -> None:
     made = runner(tmp_path)
     task, encoder = made.plugins.tasks.find("mood"), TinyEncoder().eval()
-    fit = probe(made, "mood", summary="mean")
+    fit = probe(made, "mood")
     record = made.run(fit)
     inputs = {}
     for split in ("train", "dev"):
@@ -136,7 +136,7 @@ def test_weighted_sums_of_layers_are_means(tmp_path: Path) -> None:
 
 def test_a_note_says_that_the_pooler_is_untrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = runner(tmp_path)
-    fits = [probe(made, "mood", summary=summary, max_length=length) for summary, length in NOTED]
+    fits = [probe(made, "mood", summary=name, features="last", max_length=length) for name, length in NOTED]
     trained = made.run(fits[0])
     monkeypatch.setattr(TinyEncoder, "fresh_modules", property(lambda encoder: [encoder.dense]))
     records = [trained, *(made.run(fit) for fit in fits[1:])]
@@ -147,10 +147,25 @@ NOTED = [("pooler", 20), ("pooler", 21), ("mean", 22)]
 """Summary and maximal length of a trained pooler, an untrained pooler, and a mean beside an untrained pooler."""
 
 
+@pytest.mark.parametrize(
+    ("kind", "changes", "words"),
+    [
+        ("classify", {}, "mean over tokens, layer 1 of 1"),
+        ("classify", {"summary": "pooler", "features": "last"}, "encoder's own summary, layer 1 of 1"),
+        ("regress", {"features": "weighted-sum-with-embeddings"}, "mean over tokens, layers 0 to 1 of 1 averaged"),
+        ("tag", {"features": "embeddings"}, "first piece of each word, layer 0 of 1"),
+    ],
+)
+def test_a_note_says_what_a_probe_read(kind: str, changes: dict[str, Any], words: str, tmp_path: Path) -> None:
+    made = runner(tmp_path, register_tasks=[task_of_kind(kind)])
+    (note,) = made.run(probe(made, kind, **changes)).notes
+    assert note.startswith(f"reads the {words}, and cross-validation chose")
+
+
 def test_spans_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="no linear model for problems of the kind 'span'"):
         plugins().methods.find("probe").check(Span())
-    with pytest.raises(RequestError, match="--features embeddings with --summary pooler"):
+    with pytest.raises(RequestError, match="features=embeddings with summary=pooler"):
         probe(runner(tmp_path), "mood", features="embeddings", summary="pooler")
 
 
@@ -169,9 +184,9 @@ def test_options_of_training_steps_are_refused(
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({}, "reads the summary 'mean'"),
-        ({"features": "embeddings"}, "reads the layers 'embeddings'"),
-        ({"summary": "pooler"}, ""),
+        ({}, "Fit with --set features=last summary=pooler."),
+        ({"features": "last"}, "Fit with --set summary=pooler."),
+        ({"features": "last", "summary": "pooler"}, ""),
     ],
 )
 def test_a_probe_of_the_encoders_own_summary_is_exported(
@@ -241,7 +256,7 @@ def test_a_probe_of_a_finished_fit_keeps_a_copy(tmp_path: Path) -> None:
     task = made.plugins.tasks.find("mood")
     first = made.planner.plan(task, "words", recipe=task.recipe.changed(epochs=1))
     made.run(first)
-    recipe = task.recipe.changed(**{**made.plugins.methods.find("probe").recipe_defaults, "summary": "mean"})
+    recipe = task.recipe.changed(**made.plugins.methods.find("probe").recipe_defaults)
     fit = made.planner.plan(task, f"run:{first.id}", method="probe", recipe=recipe)
     made.run(fit)
     assert not (made.folder(fit).model / "backbone.json").exists()

@@ -63,8 +63,8 @@ def test_a_protocol_runs_from_the_command_to_the_table(reproduce: CommandLine) -
         *quick,
         "--lr",
         "5e-5,8e-5",
-        "--weight-decay",
-        "1e-5",
+        "--set",
+        "weight-decay=1e-5",
         "--quiet",
     )
     result = reproduce.json(*words)

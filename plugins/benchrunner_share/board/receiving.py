@@ -88,7 +88,9 @@ def _verified(entry: os.DirEntry[str], runners: OwnRunners, private: Private) ->
         raise RequestError("it is a symbolic link, which is not followed.")
     study = verified_study(Path(entry.path), runners, keep_answers=True)
     verification = study.verification
-    faults = (*verification.differences, *map(private.remark, verification.unverified))
+    suppliers = study.content.get("suppliers", {})
+    names = {*suppliers, *suppliers.values()}
+    faults = [*verification.differences, *(private.remark(text, names) for text in verification.unverified)]
     if faults:
         more = f" ({len(faults) - 1:,} further reasons: see 'benchrunner verify')" if len(faults) > 1 else ""
         raise RequestError(f"{faults[0]}{more}")

@@ -125,7 +125,7 @@ def test_a_folder_cannot_name_a_file_of_its_own_as_a_task(folders: Folders, tmp_
         assert not runners.may_find(str(file)) and not runners.may_find("made/pairs@../mine.toml")
         assert runners.may_find("made/pairs") and runners.may_find("made/pairs@5x3")
         [reason] = verified_study(shared.path, runners).verification.unverified
-    assert reason.startswith("There is no task")
+    assert reason.startswith("There is no task") and reason.endswith("Name your own task file in --tasks of board.")
 
 
 class Page(HTMLParser):

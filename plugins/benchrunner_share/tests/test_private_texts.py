@@ -38,6 +38,7 @@ def test_folders_are_looked_up_once_for_all_texts(monkeypatch: pytest.MonkeyPatc
 
 def test_quotes_are_cut_from_remarks() -> None:
     assert PRIVATE.remark("row 'Mr. Fox' and \"Mrs. Fox\"\nsecond line") == "row '…' and '…'"
+    assert PRIVATE.remark("no task 'glue/rte' with 'Mr. Fox'", {"glue/rte"}) == "no task 'glue/rte' with '…'"
     assert PRIVATE.remark("") == ""
 
 

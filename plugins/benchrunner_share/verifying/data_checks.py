@@ -116,7 +116,10 @@ class OwnData:
                 self.tasks[name] = task
             else:
                 supplier = quoted(content["suppliers"].get(name))
-                findings.leave_unverified(f"{reason} Its scores are not verified: they need the plugin {supplier}.")
+                remedy = " Name your own task file in --tasks of board." if not runners.may_find(name) else ""
+                findings.leave_unverified(
+                    f"{reason} Its scores are not verified: they need the plugin {supplier}.{remedy}"
+                )
 
     def check(self) -> None:
         """Note every task and split that differs here from the shared folder."""

@@ -5,6 +5,7 @@ import pytest
 from benchrunner.errors import RequestError
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.results import StudyOptions, discover
+from benchrunner_kit.testing.method_checks import another
 from benchrunner_studies.recipes import read_recipe
 
 CORE = discover(installed=False)
@@ -35,6 +36,6 @@ def test_options_of_a_file_are_read_like_those_of_a_command() -> None:
 def test_every_field_of_a_recipe_is_an_option_of_study_files() -> None:
     for name, own in RECIPE_FIELDS.items():
         if name != "sample":  # it needs limit-train
-            value = 64 if name == "bilstm_width" else own.another()
+            value = 64 if name == "bilstm_width" else another(own)
             options = read_recipe({name.replace("_", "-"): str(value)}, "here", CORE)
             assert options.recipe == {name: (value,)}

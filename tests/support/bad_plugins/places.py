@@ -41,6 +41,16 @@ SOURCE = "def read(workspace): fail()\n" + registered(
 METRIC = "def compute(gold, predicted): fail()\n" + registered("[task(metrics=(Metric('m', compute),))]")
 BETWEEN_FITS = "\n        for fit in fits:\n            fail()\n            yield fit, runner.run(fit)"
 EXECUTED = (*RUN, "--executor", "bad-executor")
+HEAD = (
+    "import torch\n"
+    "from benchrunner.engine import Finetune\n"
+    "from benchrunner_kit.testing import tiny_family\n"
+    "class H(torch.nn.Module):\n    level = 'sequence'\n    def forward(self, encoder, batch): fail()\n"
+    + registered("[tiny_family()]", "backbones")
+    + registered("[Finetune('bad-head', 'bad', fresh_head=lambda encoder, job: H())]", "methods")
+    + registered("[task(method='bad-head')]")
+)
+HEADED = (*RUN, "--backbone", "tiny/words", "--epochs", "1", "--batch-size", "2", "--lr", "0.01")
 FAILED_FIT = METHOD.format("def fit(self, job): raise ValueError('of the fit')")
 HALF = COMMAND.format("cli.add_parser('half').set_defaults(run=print)\n    fail()")
 
@@ -86,3 +96,4 @@ for observer in ("before_study", "after_fit", "after_predict"):
         f"The observer {observer} of plugin 'bad' failed",
         exit_code=0,
     )
+PLACES["in the head of a method"] = fitted(HEAD, f"{IN_A_FIT}|Out of memory on cpu", HEADED)  # as of a MemoryError

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from benchrunner import DataError, quoted
 from benchrunner.engine import first_line
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
-from benchrunner_bert.pretraining.corpus.passages import SHORTEST, is_passage, passages
+from benchrunner_bert.pretraining.corpus.passages import SHORTEST, passages, passages_of_document
 from benchrunner_bert.pretraining.corpus.text_blocks import (
     BAD,
     REPLACEMENT,
@@ -70,12 +70,14 @@ class TextFile(Source):
         return file_facts(self.path, self.name)
 
     def paragraphs(self) -> Iterator[str]:
+        return passages(self._paragraphs()) if self.passages_only else self._paragraphs()
+
+    def _paragraphs(self) -> Iterator[str]:
         blank = 0
         for line in lines(self.path):
             paragraph = line.strip()
             blank = 0 if paragraph else blank + 1
-            is_left_out = self.passages_only and not is_passage(paragraph)
-            if (paragraph and not is_left_out) or (blank and blank == self.blank_lines):
+            if paragraph or blank == self.blank_lines:
                 yield paragraph
         yield ""
 
@@ -213,6 +215,8 @@ def check_passages(empty: Iterable[Source]) -> None:
 
 def _document(text: str, passages_only: bool) -> Iterator[str]:
     document = BAD.sub(REPLACEMENT, text)
-    lines = passages(document) if passages_only else (line.strip() for line in document.split("\n"))
-    yield from (line for line in lines if line)
+    if passages_only:
+        yield from passages_of_document(document)
+    else:
+        yield from filter(None, map(str.strip, document.split("\n")))
     yield ""

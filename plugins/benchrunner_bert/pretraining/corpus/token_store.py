@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import Self, final
 import numpy as np
 
 from benchrunner import DataError, RequestError
-from benchrunner.engine import seals
+from benchrunner.engine import full_disk, seals
 from benchrunner_bert.pretraining.corpus.manifest import PLAN, FileFacts, Manifest, read_store_file
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
@@ -148,9 +147,9 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not full_disk(error):
             raise RequestError(f"{folder}: cannot be written: {error.strerror or error}.") from None
         raise RequestError(
-            f"{folder}: the disk is full. Complete files are kept: free some space and ask again, and the writer "
-            "continues from there."
+            f"{folder}: the disk is full, or no file may be so large (ulimit -f). Complete files are kept: make room "
+            "and ask again, and the writer continues from there."
         ) from None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from benchrunner import DataError, RequestError
@@ -18,8 +18,6 @@ CHARACTERS = 1000
 """Most characters that have pieces of their own. Words with a rarer character become [UNK]."""
 SMALLEST = 100
 """Fewest pieces of a vocabulary: fewer cannot spell English."""
-_BLOCK = 1 << 20
-"""Characters that are counted at once."""
 _LONGEST = 1000
 """Characters of a word from which on it is cut: the trainer's time grows with the square of a word's length, and
 WordPiece reads words of over 100 characters as [UNK]."""
@@ -59,15 +57,13 @@ def learn_vocabulary(
 
 def _frequent_characters(paragraphs: Iterable[str], tokenizer: Tokenizer, most: int) -> Sequence[str]:
     """Give the most frequent characters of the normalised text, in the order of their code points."""
-    raw_counts = np.zeros(0x110000, dtype=np.int64)
-    for block in _blocks(paragraphs):
-        codes = np.frombuffer(block.encode("utf-32-le"), dtype=np.uint32)
-        values, counts = np.unique(codes, return_counts=True)
-        raw_counts[values] += counts
-    normalised = dict[str, int]()
-    for code in np.flatnonzero(raw_counts):
-        for character in tokenizer.normalizer.normalize_str(chr(code)):
-            normalised[character] = normalised.get(character, 0) + int(raw_counts[code])
+    raw_counts = Counter[str]()
+    for paragraph in paragraphs:
+        raw_counts.update(paragraph)
+    normalised = Counter[str]()
+    for raw, count in raw_counts.items():
+        for character in tokenizer.normalizer.normalize_str(raw):
+            normalised[character] += count
     ranked = sorted((-count, character) for character, count in normalised.items() if not character.isspace())
     return sorted(character for _, character in ranked[:most])
 
@@ -77,20 +73,6 @@ def _without_long_words(paragraph: str) -> str:
     if len(paragraph) <= _LONGEST or max(map(len, paragraph.split()), default=0) <= _LONGEST:
         return paragraph
     return _LONG.sub(r"\g<0> ", paragraph)
-
-
-def _blocks(paragraphs: Iterable[str]) -> Iterator[str]:
-    """Join paragraphs to blocks."""
-    block = list[str]()
-    size = 0
-    for paragraph in paragraphs:
-        block.append(paragraph)
-        size += len(paragraph)
-        if size > _BLOCK:
-            yield " ".join(block)
-            block = []
-            size = 0
-    yield " ".join(block)
 
 
 def _can_continue_word(character: str, tokenizer: Tokenizer) -> bool:

@@ -113,7 +113,7 @@ class ElmoPretrainingModel(TrainedModel):
         yield f"An ELMo of {self.size}, pre-trained by benchrunner on"
         yield f"{self.objective.about}."
         yield "Its weights stay as they are; a model on top reads its layers:"
-        yield "`benchrunner compare FOLDER --method features --features weighted-sum-with-embeddings --tasks ...`."
+        yield "`benchrunner compare FOLDER --method features --set features=weighted-sum-with-embeddings --tasks ...`."
         yield ""
         yield "Word pieces take the place of the characters of Peters et al. 2018. Each direction has its own word"
         yield "embeddings, which are also its output weights; the tensors `*.output_bias` are the outputs' biases."

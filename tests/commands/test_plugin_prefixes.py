@@ -1,35 +1,15 @@
-"""`PLUGIN:BACKBONE` and `--family PLUGIN`: one plugin loads a backbone that several could load."""
+"""`PLUGIN:BACKBONE`: one plugin loads a backbone that several could load."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from benchrunner import RequestError, Workspace
-from benchrunner.fits.computing import Computing
-from benchrunner.results import Plugins, Runner, StudyOptions, discover, run_study
-from benchrunner.runs.references import with_family
+from benchrunner import Workspace
+from benchrunner.results import Plugins, discover
 from benchrunner_kit.testing import TinyBackbone, tiny_family
-from benchrunner_studies.settling import study_of_file
 from command_line import CommandLine
 from inline import STUDIES, files, mood, own, plugin
-
-STUDY = """
-title = "Who loads it?"
-
-[[system]]
-name = "first"
-backbone = "{folder}"
-family = "rival"
-
-[[system]]
-name = "second"
-backbone = "{folder}"
-
-[[column]]
-name = "mood"
-task = "mine/mood"
-"""
 
 
 def plugins() -> Plugins:
@@ -63,14 +43,10 @@ def fitted(shell: CommandLine) -> dict[str, str]:
     return {path.parent.name: json.loads(path.read_text())["plugin"].split()[0] for path in families}
 
 
-def test_the_option_makes_the_fit_of_the_prefix(shell: CommandLine, folder: Path) -> None:
+def test_the_prefix_of_a_plugin_chooses_the_family(shell: CommandLine, folder: Path) -> None:
     assert shell("run", "mine/mood", "--backbone", folder)[0] == 0
     assert shell("run", "mine/mood", "--backbone", f"rival:{folder}")[0] == 0
-    fits = fitted(shell)
-    assert sorted(fits.values()) == ["own", "rival"]
-    assert shell("run", "mine/mood", "--backbone", folder, "--family", "rival")[0] == 0
-    assert shell("compare", folder, f"own:{folder}", "--family", "rival", "--tasks", "mine/mood")[0] == 0
-    assert fitted(shell) == fits, "the same fits by other names"
+    assert sorted(fitted(shell).values()) == ["own", "rival"]
 
 
 @pytest.mark.parametrize("name", ["own:words", "own:tiny/words", "tiny/words", "words"])
@@ -96,49 +72,6 @@ def test_a_wrong_prefix_is_refused(shell: CommandLine, reference: str) -> None:
     code, out = shell("compare", reference, "--tasks", "mine/mood")
     refusal = [line for line in out.splitlines() if "plugin broken is set aside" not in line]
     assert (code, len(refusal)) == (2, 1) and REFUSED[reference] in refusal[0], out
-
-
-def test_a_wrong_family_is_refused(shell: CommandLine, folder: Path, tmp_path: Path) -> None:
-    for family, reason in (
-        ("rivl", "Did you mean rival?"),
-        ("tasks", "There is no plugin 'tasks' with backbones. Known: own, rival."),
-        ("", "no plugin '' with"),
-    ):
-        for words in (("run", "mine/mood", "--backbone"), ("compare", "--tasks", "mine/mood", "--dry-run", "--")):
-            code, out = shell(words[0], "--family", family, *words[1:], folder)
-            assert code == 2 and reason in out, out
-    code, out = shell("run", "mine/mood", "--method", "majority", "--family", "rival")
-    assert code == 2 and "--family says which plugin loads --backbone, and there is none. Leave it out." in out
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY.format(folder=folder).replace('"rival"', '"rivl"'), encoding="utf-8")
-    code, out = shell("compare", "--study", path)
-    assert code == 2 and "system first: There is no plugin 'rivl' with backbones. Did you mean rival?" in out
-    with pytest.raises(RequestError, match="Did you mean rival"):
-        StudyOptions(family="rivl").study(["words"], [mood()], Runner(shell.plugins, Workspace(tmp_path, tmp_path)))
-
-
-def test_a_prefix_stands_before_each_part() -> None:
-    expected = {
-        "model": "rival:model",
-        "own:model": "own:model",
-        "owner/name": "rival:owner/name",
-        "run:abc": "run:abc",
-        "name:encoder": "rival:name:encoder",
-    }
-    assert {name: with_family(name, "rival", plugins()) for name in expected} == expected
-    assert with_family("model", None, plugins()) == "model"
-
-
-def test_systems_of_study_files_name_families(shell: CommandLine, folder: Path, tmp_path: Path) -> None:
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY.format(folder=folder), encoding="utf-8")
-    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
-    runner = Runner(shell.plugins, workspace, Computing(device="cpu"))
-    run_study(study_of_file(str(path), runner), runner)
-    assert sorted(fitted(shell).values()) == ["own", "rival"]
-    before = fitted(shell)
-    run_study(study_of_file(str(path), runner, options=StudyOptions(family="rival")), runner)
-    assert fitted(shell) == before, "the second system is the first system's fit"
 
 
 def test_a_folder_with_a_colon_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
