@@ -56,8 +56,12 @@ class Private:
 
         The names in `known`, such as those of tasks, are no such texts.
         """
-        line = first_line(Exception(text)) if text else ""
-        return self.without(_QUOTED.sub(lambda quote: quote[0] if quote[0][1:-1] in known else "'…'", line))
+        return self.without(
+            _QUOTED.sub(
+                lambda quote: quote[0] if quote[0][1:-1] in known else "'…'",
+                first_line(Exception(text)) if text else "",
+            )
+        )
 
     def without_in(self, value: Any) -> Any:
         """Return a JSON value whose texts have no private names."""

@@ -23,7 +23,7 @@ EVERYDAY = (
 )
 """Options that `--help` shows."""
 _SIZE_HELP = (
-    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; or a GPT-like model of these sizes: gpt-tiny, ..., "
+    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; or a GPT-like model: gpt-tiny, ..., "
     "gpt-L/H/A; an ELMo: elmo-small, elmo-medium, elmo-base, elmo-L/H, or elmo-L/H/C with C cells"
 )
 

@@ -258,5 +258,5 @@ def test_pairs_need_two_documents_of_two_sentences(tmp_path: Path, objective: st
             instances(store, objective=objective)
         assert instances(store, objective="mlm", input="document").make(0).is_next == -1
     single = numbered(tmp_path / "one", [[3, 4, 5]])
-    with pytest.raises(DataError, match="the corpus holds a single document"):
+    with pytest.raises(DataError, match=f"the corpus holds a single document.* remove {single.folder}, which holds"):
         instances(single, objective=objective)

@@ -122,7 +122,15 @@ def test_what_cannot_go_on_says_why_and_loses_nothing(tmp_path: Path) -> None:
 
 def test_one_document_cannot_teach_what_follows_what(tmp_path: Path) -> None:
     corpus(tmp_path / "corpus", documents=1)
-    assert "document" in refusal(words(tmp_path, "out"))
+    corpus(tmp_path / "held", documents=1)
+    asked = words(tmp_path, "out", "--held-out", str(tmp_path / "held"), steps=1)
+    for texts, tokens in (("corpus", "tokens"), ("held", "held-out")):
+        folder = tmp_path / "out" / tokens
+        assert f"bring more text, and remove {folder}" in refusal(asked)
+        corpus(tmp_path / texts, documents=3)  # what the message advises
+        shutil.rmtree(folder)
+    run(asked)
+    assert len(losses(tmp_path / "out")) == 1
     run(words(tmp_path, "mlm", "--objective", "mlm", "--input", "document", steps=2))
 
 

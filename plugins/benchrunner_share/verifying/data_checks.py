@@ -106,9 +106,8 @@ class OwnData:
         """Whether a difference of rows was found, and said."""
         for name in content["tasks"]:
             try:
-                task = (
-                    plugins.tasks.find(name) if runners.may_find(name) else None
-                )  # may be in a file of the verifier's
+                # A name may be that of a file of the verifier's.
+                task = plugins.tasks.find(name) if runners.may_find(name) else None
                 reason = f"There is no task {quoted(name)}."
             except RequestError as error:
                 task, reason = None, first_line(error)
@@ -116,7 +115,7 @@ class OwnData:
                 self.tasks[name] = task
             else:
                 supplier = quoted(content["suppliers"].get(name))
-                remedy = " Name your own task file in --tasks of board." if not runners.may_find(name) else ""
+                remedy = "" if runners.may_find(name) else " Name your own task file in --tasks of board."
                 findings.leave_unverified(
                     f"{reason} Its scores are not verified: they need the plugin {supplier}.{remedy}"
                 )

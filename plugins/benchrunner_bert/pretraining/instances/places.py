@@ -109,8 +109,9 @@ def _check_pairs(store: TokenStore, counts: np.ndarray) -> None:
     documents = "a single document" if store.documents == 1 else f"{store.documents:,} documents"
     raise DataError(
         f"{store.folder}: pairs of spans need two documents of two sentences or more, but the corpus holds "
-        f"{documents} and {store.sentences:,} sentences. Separate documents by blank lines, bring more text, or "
-        "choose --input document with another objective than mlm+nsp."
+        f"{documents} and {store.sentences:,} sentences. Separate documents by blank lines or bring more text, and "
+        f"remove {store.folder}, which holds the tokens of this text. Or choose --input document with another "
+        "objective than mlm+nsp."
     )
 
 

@@ -41,7 +41,7 @@ class HeldOut:
         if not count:
             raise Undefined(
                 "No held-out token was predicted: the vocabulary knows no word of the sequences that were made of the "
-                "held-out text. Give more text with --held-out."
+                "held-out text. Give more text with --held-out, and another --out: these texts are those of the run."
             )
         mean = loss / count
         return cls(
