@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.console.printing import print_note
-from benchrunner.errors import RequestError, UnknownName
+from benchrunner.errors import RequestError
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -114,18 +114,9 @@ def add_kept_result(parser: argparse.ArgumentParser) -> None:
 
 def kept_result(arguments: argparse.Namespace, runner: Runner) -> Result:
     """Read the kept study that one word names, or the result of the runs that the words name."""
-    from benchrunner.studies.kept.kept_results import read_study, result_of_runs
+    from benchrunner.studies.kept.kept_results import result_named
 
-    words: list[str] = arguments.study
-    if len(words) > 1:
-        return result_of_runs(words, runner)
-    try:
-        return read_study(words[0], runner)
-    except UnknownName as unknown:
-        try:
-            return result_of_runs(words, runner)
-        except UnknownName:
-            raise unknown from None
+    return result_named(arguments.study, runner)
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
@@ -246,8 +237,8 @@ def study_options(arguments: argparse.Namespace, *, study_file: bool = False) ->
     """Take the options that say how fits are made. With `study_file`, what `--set` sets is for the file's reader."""
     from benchrunner.studies.study_options import StudyOptions
 
-    given = {name: getattr(arguments, name, None) for name in StudyOptions.declared()}
-    given = {name: value for name, value in given.items() if value is not None}
+    declared = StudyOptions.declared()
+    given = {name: value for name, value in vars(arguments).items() if name in declared and value is not None}
     texts = {} if study_file else set_values(arguments)
     return StudyOptions.named(given, texts, arguments.plugins)
 
@@ -262,15 +253,10 @@ def set_values(arguments: argparse.Namespace) -> dict[str, str]:
 def executor(arguments: argparse.Namespace) -> Executor:
     """Make the executor that the options name."""
     from benchrunner.parameters.declared import name_value_pairs
-    from benchrunner.runs.local_executor import Local
+    from benchrunner.runs.local_executor import chosen_executor
 
-    named: Executor = arguments.plugins.executors.find(arguments.executor or Local.name)
-    chosen = named.configured(name_value_pairs(arguments.executor_option or (), "--executor-option"))
-    if arguments.jobs is None:
-        return chosen
-    if not isinstance(chosen, Local):
-        raise RequestError(f"--jobs is for the executor 'local'; '{chosen.name}' decides for itself.")
-    return Local(arguments.jobs)
+    chosen_options = name_value_pairs(arguments.executor_option or (), "--executor-option")
+    return chosen_executor(arguments.plugins, arguments.executor, chosen_options, arguments.jobs)
 
 
 def tasks(arguments: argparse.Namespace, names: Iterable[str]) -> list[Task]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn, final
 
 from benchrunner.console.printing import printable
+from benchrunner.parameters.parameter import rare_options
 from benchrunner.plugin_code import guarded
 from benchrunner.plugins.entry_points import note_on_choice
 
@@ -68,14 +69,14 @@ class Parser(argparse.ArgumentParser):
             module = import_module(name)
             self.set_defaults(run=module.run, estimate=getattr(module, "estimate", None))
             module.add_options(self)
-        rare = len(self._rare_options())
+        rare = len(rare_options(self))
         if rare:
-            self.usage = f"{self.prog} [options] {self._get_positional_actions()[0].metavar} ..."
+            self.usage = f"{self.prog} [options] ..."
             self.add_argument("--help-all", action=_HelpAll, nargs=0, help=f"show {rare} more options, and end")
 
     def format_help(self) -> str:
         """Show the everyday options, and their texts up to a semicolon; all if the command does not name them."""
-        rare = self._rare_options()
+        rare = rare_options(self)
         if not rare:
             return super().format_help()
         text = _ShortTexts(self.prog)
@@ -84,12 +85,6 @@ class Parser(argparse.ArgumentParser):
         text.add_arguments([action for action in self._actions if action not in rare])
         text.end_section()
         return text.format_help()
-
-    def _rare_options(self) -> list[argparse.Action]:
-        """Return the options that only `--help-all` shows: none if the command does not say which are `everyday`."""
-        everyday = self.get_default("everyday")
-        options = [action for action in self._actions if everyday and action.option_strings]
-        return [action for action in options if action.dest not in everyday]
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse words, with options anywhere among them; refuse those that are not known.

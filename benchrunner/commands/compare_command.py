@@ -31,12 +31,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="compare every system with this one alone, instead of all pairs of systems",
     )
-    parser.add_argument(
-        "--contrast",
-        nargs="+",
-        metavar="A-B",
-        help="compare these pairs of systems alone: 'A - B', or A-B where this can be read in one way only",
-    )
     options.add_study(parser)
     study = parser.add_argument_group("study")
     study.add_argument(
@@ -54,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
-    from benchrunner.studies.significance.contrasts import with_contrasts
+    from benchrunner.studies.significance.contrasts import compared_with
 
     study_commands.check_output(arguments)
     runner = options.runner(arguments)
@@ -62,7 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     study = _compared(arguments, runner) if arguments.study is None else _study_of_file(arguments, runner)
     if arguments.margin is not None:
         study = dataclasses.replace(study, margin=arguments.margin)
-    study = with_contrasts(study, arguments.against, arguments.contrast or ())
+    if arguments.against is not None:
+        study = compared_with(study, arguments.against)
     return study_commands.planned_or_printed(study, runner, executor, arguments)
 
 

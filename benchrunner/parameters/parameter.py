@@ -265,6 +265,13 @@ class Parameter:
         return self.separator.join(f"{part:,}" if self.kind is int else str(part) for part in parts)
 
 
+def rare_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return the options that only `--help-all` shows: none if the command does not say which are `everyday`."""
+    everyday = parser.get_default("everyday")
+    options = [action for action in parser._actions if everyday and action.option_strings]
+    return [action for action in options if action.dest not in everyday]
+
+
 @final
 class NamedValues(Mapping[str, T]):
     """Values by the names of parameters. The mapping never changes, so that it can be a key."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
 from benchrunner.console.printing import print_note, value_text
-from benchrunner.errors import PluginError
+from benchrunner.errors import PluginError, RequestError
 from benchrunner.fits.executor import Executor, FitRunner
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import quiet_report
@@ -17,6 +17,7 @@ from benchrunner.runs.core_shares import CoreShares, automatic_shares, torch_thr
 from benchrunner.runs.folder import RunFolder
 
 if TYPE_CHECKING:
+    from benchrunner.plugins.registry import Plugins
     from benchrunner.runs.runner import Runner
 
 JOBS = Parameter(
@@ -84,6 +85,19 @@ def _run_here(fits: Sequence[Fit], shares: CoreShares | None, runner: FitRunner)
         threads = contextlib.nullcontext() if shares is None else torch_threads(shares.threads[fit.id])
         with threads:
             yield fit, runner.run(fit)
+
+
+def chosen_executor(
+    plugins: Plugins, name: str | None, options: Mapping[str, str], jobs: int | None = None
+) -> Executor:
+    """Return the executor of a name, by default `local`, with its options; `jobs` is for `local` alone."""
+    named: Executor = plugins.executors.find(name or Local.name)
+    chosen = named.configured(options)
+    if jobs is None:
+        return chosen
+    if not isinstance(chosen, Local):
+        raise RequestError(f"--jobs is for the executor 'local'; '{chosen.name}' decides for itself.")
+    return Local(jobs)
 
 
 def executed(executor: Executor, fits: Sequence[Fit], runner: Runner) -> Iterator[tuple[Fit, Record]]:

@@ -270,7 +270,7 @@ def _contrasts(
         run |= {system.name, system.series, system.arm}
     pairs = dict[contrasts.Contrast, None]()
     for template in file.contrast:
-        sides = next(contrasts.divided(values.text(template, f"{path}: contrast"), known), None)
+        sides = next(_divided(values.text(template, f"{path}: contrast"), known), None)
         if sides is None and "{" not in template:  # a name with a parameter may be of systems that other values make
             arms = dict.fromkeys(entry.arm for entry in named if entry.arm)
             kinds = f"ARM - ARM or SYSTEM - SYSTEM; the arms are {', '.join(arms)}" if arms else "SYSTEM - SYSTEM"
@@ -286,6 +286,16 @@ def _contrasts(
     compared = dict.fromkeys(system.arm or system.series or system.name for system in systems)
     pairs |= dict.fromkeys(_against(file.against, values, known, compared, path))
     return tuple(pairs)
+
+
+def _divided(text: str, known: Collection[str]) -> Iterator[contrasts.Contrast]:
+    """Yield each way to divide a text at a minus between two different known names; names may have a minus, too."""
+    parts = text.split(" - ")
+    for count in range(1, len(parts)):
+        first = " - ".join(parts[:count]).strip()
+        second = " - ".join(parts[count:]).strip()
+        if first != second and first in known and second in known:
+            yield first, second
 
 
 def _against(

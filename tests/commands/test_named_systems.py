@@ -27,7 +27,7 @@ def test_a_name_is_no_part_of_a_fit(shell: Shell) -> None:
 
 def test_names_with_methods_contrasts_and_submissions(shell: Shell) -> None:
     command = (*words(shell, "small=words"), "--method", "finetune,majority")
-    values = json.loads(shell.done(*command, "--contrast", "small (finetune) - small (majority)", "--json"))
+    values = json.loads(shell.done(*command, "--against", "small (majority)", "--json"))
     assert values["contrasts"] == [["small (finetune)", "small (majority)"]]
     shown = shell.done(*command)
     assert "small (majority)" in shown and "small (finetune): words" in shown

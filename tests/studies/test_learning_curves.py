@@ -13,7 +13,7 @@ from benchrunner.results import Result, Runner, StudyOptions, compared, read_stu
 from benchrunner.studies.comparison.conclusions import overtaking
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
-from benchrunner.studies.significance.contrasts import with_contrasts
+from benchrunner.studies.significance.contrasts import compared_with
 from benchrunner.studies.study import Study
 from benchrunner.tasks.row_sample import sample
 from benchrunner_studies.settling import study_of_file
@@ -94,10 +94,9 @@ def test_a_single_line_is_not_compared_with_itself() -> None:
     assert curve(names=("quick",)).pairs == ()
 
 
-def test_series_can_be_named_in_contrasts() -> None:
+def test_series_are_compared_with_one_of_them() -> None:
     study = curve(names=("a/quick", "b/slow", "c/late"))
-    assert with_contrasts(study, "slow", ()).pairs == (("a/quick", "b/slow"), ("c/late", "b/slow"))
-    assert with_contrasts(study, None, ["late - quick"]).pairs == (("c/late", "a/quick"),)
+    assert compared_with(study, "slow").pairs == (("a/quick", "b/slow"), ("c/late", "b/slow"))
     (place,) = study.points("b/slow", "c/late")[:1]
     assert place == (8, "b/slow (8 rows)", "c/late (8 rows)")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from benchrunner.errors import RequestError
+from benchrunner.errors import RequestError, UnknownName
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
@@ -190,3 +190,16 @@ def _candidates(fits: Iterable[Fit]) -> tuple[Candidate, ...]:
     for fit in sorted(fits, key=lambda fit: fit.seed):
         points.setdefault(fit.recipe, []).append(fit)
     return tuple(Candidate(recipe, tuple(restarts), recipe.limit_train) for recipe, restarts in points.items())
+
+
+def result_named(words: Sequence[str], runner: Runner) -> Result:
+    """Read the kept study that one word names, or the result of the runs that the words name."""
+    if len(words) > 1:
+        return result_of_runs(words, runner)
+    try:
+        return read_study(words[0], runner)
+    except UnknownName as unknown:
+        try:
+            return result_of_runs(words, runner)
+        except UnknownName:
+            raise unknown from None

@@ -151,7 +151,8 @@ def joined(
     for entry in entries:
         cells += _cells(entry, replace(study, columns=tuple(columns)))
     study = replace(study, systems=systems, columns=tuple(columns), cells=tuple(cell.cell for cell in cells))
-    study = contrasts.with_contrasts(study, against, ())
+    if against is not None:
+        study = contrasts.compared_with(study, against)
     costs = tuple(comparison.Cost(entry.name, COST, "s", entry.seconds, note=COST_NOTE) for entry in entries)
     return Result(study, tuple(cells), dict(_baseline(entries, cells)), costs=costs)
 
