@@ -176,7 +176,7 @@ def record_study(program: Program, study: dict[str, Any], defaults: dict[str, st
         steps["report"] = f"report {name} --out {runs}/report.html"
     if "share" in kinds:
         steps["share"] = f"share {name} --out {runs}/shared"
-        steps["verify"] = f"verify {runs}/shared"
+        steps["verify"] = f"check {runs}/shared"
     steps.update(study.get("steps", {}))
     names: dict[str, str] = {"runs": runs}
     for step, line in steps.items():

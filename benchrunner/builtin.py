@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from benchrunner.methods.method import Method
     from benchrunner.plugins.hookspecs import Commands
 
-COMMANDS = {
-    "list": "list tasks, backbones, methods, leaderboards, executors, recipes, studies and plugins",
-    "doctor": "show versions, devices, folders and plugins, what is wrong with them, and what to do",
-    "data": "show where each task's data was found and whether it can be used; download what is missing",
-    "run": "fit one backbone to one or a few tasks, and score dev",
-    "compare": "fit several backbones to several tasks with a grid and restarts, and print a table",
-}
-"""Built-in command -> what it does. Its code is in `benchrunner/commands`, in the module NAME_command."""
+COMMANDS = (
+    ("list", "look", "list tasks, backbones, leaderboards, studies and plugins"),
+    ("data", "look", "say which tasks have their data here; download what is missing"),
+    ("doctor", "look", "show versions, devices, folders and plugins, and faults of them"),
+    ("run", "compare", "fit one backbone to one or a few tasks"),
+    ("compare", "start", "fit backbones to tasks with a grid and restarts; print a table"),
+)
+"""Built-in commands: name, group and what it does. The code is the module NAME_command in `benchrunner/commands`."""
 
 
 @hookimpl
@@ -52,5 +52,5 @@ def register_searches() -> Iterator[Search]:
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    for name, about in COMMANDS.items():
-        cli.add_parser(name, help=about, module=f"benchrunner.commands.{name}_command")
+    for name, group, about in COMMANDS:
+        cli.add_parser(name, group=group, help=about, module=f"benchrunner.commands.{name}_command")

@@ -64,7 +64,7 @@ def closest_names(name: str, known: Iterable[str]) -> list[str]:
     for full in sorted(known):
         folded = full.casefold()
         wholes[folded] = full
-        tails[folded.rsplit("/", 1)[-1]] = full
+        tails[folded.rpartition("/")[2]] = full
     wanted = name.casefold()
     import difflib
 

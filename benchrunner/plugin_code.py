@@ -10,7 +10,7 @@ from typing import final
 
 from benchrunner.errors import UNPRINTABLE, BenchrunnerError, PluginError, described, message_of
 
-_CORE = __name__.partition(".")[0]
+_CORE = "benchrunner"
 
 
 @final

@@ -1,6 +1,5 @@
 """Names of a package that are defined elsewhere: a stub lists them, and each is imported when it is used first."""
 
-import functools
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -14,12 +13,11 @@ def named_by_stub(module: str, file: str) -> tuple[Callable[[str], object], list
     for home, names in re.findall(r"^from (\S+) import (\([^)]*\)|.*)$", stub, re.MULTILINE):
         homes |= dict.fromkeys(re.findall(r"(\w+) as ", names), home)
 
-    @functools.cache
     def value_of(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module '{module}' has no attribute '{name}'")
         home = import_module(homes[name])
         # A module may be a name, too: `seals` of `benchrunner.io`.
-        return getattr(home, name) if hasattr(home, name) else import_module(f"{homes[name]}.{name}")
+        return getattr(home, name, None) or import_module(f"{homes[name]}.{name}")
 
     return value_of, sorted(homes)

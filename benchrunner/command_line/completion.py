@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
-from benchrunner.command_line.parser import Parser
 from benchrunner.plugins.registry import Plugins
 
 _KINDS = {
@@ -31,33 +30,29 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
         import argcomplete
     except ImportError:
         return
-    from benchrunner.plugins.listing import KINDS, list_offers
+    from benchrunner.plugins.listing import KINDS, list_names
 
-    offers = list_offers(plugins)
+    names = {**list_names(plugins), "KIND": KINDS, "--grid": plugins.grids}
     for action in _actions(parser):
-        kinds = next((_KINDS[key] for key in (action.metavar, *action.option_strings) if key in _KINDS), ())
-        if kinds:
-            names = [listed.name for kind in kinds for listed in offers[kind]]
-            action.completer = _completer(names)  # type: ignore[attr-defined]
-        elif action.metavar == "KIND":
-            action.completer = _completer(KINDS)  # type: ignore[attr-defined]
-        elif "--grid" in action.option_strings:
-            action.completer = _completer(plugins.grids)  # type: ignore[attr-defined]
+        words = list[str]()
+        for key in (str(action.metavar), *action.option_strings):
+            for kind in _KINDS.get(key, [key]):
+                words += names.get(kind, [])
+        if words:
+            action.completer = _completer(words)  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)
 
 
-def _completer(names: Iterable[str]) -> Callable[..., list[str]]:
-    return lambda **context: list(names)
+def _completer(words: list[str]) -> Callable[..., list[str]]:
+    return lambda **context: words
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
     """Yield the arguments of a parser and of all its commands."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            parsers: Iterable[argparse.ArgumentParser] = action.choices.values()
-            for command in parsers:
-                if isinstance(command, Parser):
-                    command.load_module()
+            for command in action._name_parser_map.values():
+                command.load_module()
                 yield from _actions(command)
         else:
             yield action

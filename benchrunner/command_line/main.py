@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from benchrunner.command_line.completion import complete
 from benchrunner.command_line.failures import estimate_of, exit_code_of, parsed, print_traceback
@@ -25,12 +24,11 @@ from benchrunner.command_line.output import (
     reserved_for_json,
 )
 from benchrunner.command_line.parser import Parser
-from benchrunner.command_line.registered_commands import add_commands
+from benchrunner.command_line.registered_commands import add_commands, show_in_groups
 from benchrunner.console.printing import print_line, print_note
 from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.entry_points import note_on_choice
 from benchrunner.plugins.loading import end_beside_threads
 from benchrunner.plugins.registry import Plugins, SetAside
@@ -66,8 +64,8 @@ def _exit_code(words: Sequence[str], plugins: Plugins | None, *, ends_process: b
         return _run(words, plugins or discover(), ends_process=ends_process)
     except KeyboardInterrupt as stop:
         by = f" by {signal.Signals(stop.number).name}" if isinstance(stop, Stopped) else ""
-        message = f"stopped{by}. The same command goes on from here; finished fits are not run again."
-        print_note(f"\nbenchrunner: {message}")
+        goes_on = "The same command goes on from here; finished fits are not run again."
+        print_note(f"\nbenchrunner: stopped{by}. {goes_on}")
         return SIGNALLED + number_of(stop)
     except BenchrunnerError as error:
         print_note(f"benchrunner: {error!s}")
@@ -84,6 +82,9 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
     if not words:
         command_line.print_help()
         return DONE
+    if words[0] == "--version":  # found out when it is asked for: of a checkout it is a hash of all files
+        print_line(f"{command_line.prog} {plugins.core.version}")
+        return DONE
     try:
         arguments = parsed(command_line, words, plugins)
     except SystemExit:  # a command that is not known may be of a plugin that is set aside
@@ -94,13 +95,18 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
         return DONE
     arguments.words = list(words)
     if arguments.only_estimate:
-        return _print_estimate(arguments)
+        with reserved_for_json(is_wanted=True):
+            estimate = estimate_of(arguments)
+        print_json(estimate)
+        return DONE
     if not getattr(arguments, "shows_set_aside", False):
         for part in plugins.known_set_aside:
             _print_set_aside(part)
         plugins.tell = _print_set_aside
+    is_data = getattr(arguments, "json", None) or getattr(arguments, "format", "table") != "table"
+    prints_data = is_data and getattr(arguments, "reserves_output", False)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(reserved_for_json(_prints_data(arguments)))
+        stack.enter_context(reserved_for_json(prints_data))
         code = exit_code_of(arguments)
         if ends_process:  # what plugins print when the process ends is not JSON either
             stack.pop_all()
@@ -111,21 +117,6 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
 
 def _print_set_aside(part: SetAside) -> None:
     print_note(f"benchrunner: {part.text}")
-
-
-def _prints_data(arguments: argparse.Namespace) -> bool:
-    """Return whether a command prints what a program reads. A command without `add_json` prints as it likes."""
-    if not getattr(arguments, "reserves_output", False):
-        return False
-    return getattr(arguments, "json", False) or getattr(arguments, "format", "table") != "table"
-
-
-def _print_estimate(arguments: argparse.Namespace) -> int:
-    """Print the estimate of a command as JSON: null for a command that has none."""
-    with reserved_for_json(is_wanted=True):
-        result = estimate_of(arguments)
-    print_json(result)
-    return DONE
 
 
 def _described(error: OSError) -> str:
@@ -167,28 +158,21 @@ def _end_at_signals(code: int) -> None:
             signal.signal(number, lambda number, frame: os._exit(code))
 
 
-class _ShowVersion(argparse.Action):
-    """Finds out the version when it is asked for: of a checkout it is a hash of all files."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        core: Plugin = self.const
-        print_line(f"{parser.prog} {core.version}")
-        parser.exit()
-
-
 def parser(plugins: Plugins) -> Parser:
     """Make the parser of every command that the plugins offer, those of the core first."""
     command_line = Parser(
         prog="benchrunner",
-        description="Fine-tune, evaluate and submit language-model backbones.",
+        usage="benchrunner COMMAND ...",
+        description="Fine-tune, evaluate and submit language-model backbones. Start with 'benchrunner demo'.",
+        epilog=note_on_choice(),
     )
-    command_line.add_argument(
-        "--version", action=_ShowVersion, nargs=0, const=plugins.core, help="show the version, and end"
-    )
+    command_line.add_argument("--version", action="store_true", help="show the version, and end")
     # Only study files ask for these two: whether a command of theirs is understood, and what it would do.
     command_line.add_argument("--parse-only", action="store_true", help=argparse.SUPPRESS)
     command_line.add_argument("--estimate", dest="only_estimate", action="store_true", help=argparse.SUPPRESS)
-    commands = command_line.add_subparsers(metavar="COMMAND", required=True, prog=command_line.prog)
-    add_commands(commands, plugins, prog=command_line.prog)
-    command_line.epilog = "Start with 'benchrunner demo'." if "demo" in commands.choices else note_on_choice()
+    commands = command_line.add_subparsers(
+        metavar="COMMAND", required=True, prog=command_line.prog, help=argparse.SUPPRESS
+    )
+    add_commands(commands, plugins)
+    show_in_groups(command_line, commands)
     return command_line

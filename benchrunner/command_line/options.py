@@ -160,17 +160,15 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
     from benchrunner.runs.local_executor import JOBS
     from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 
-    recipe = parser.add_argument_group("recipe")
-    fits = parser.add_argument_group("which fits")
+    fits = parser.add_argument_group("how fits are made")
     by_name = parser.add_argument_group("parameters of a recipe, for --set NAME=VALUE")
-    everyday = EVERYDAY.split()
-    parser.set_defaults(everyday=everyday)
+    parser.set_defaults(everyday=EVERYDAY.split())
     for own in RECIPE_OPTIONS.values():
-        if own.name in everyday:
-            own.add_to(recipe, several=own.in_grid)
+        if own.name in EVERYDAY.split():
+            own.add_to(fits, several=own.in_grid)
         else:
             own.show_in(by_name)
-    recipe.add_argument(
+    fits.add_argument(
         "--set",
         nargs="+",
         action="extend",
@@ -239,8 +237,7 @@ def study_options(arguments: argparse.Namespace, *, study_file: bool = False) ->
 
     declared = StudyOptions.declared()
     given = {name: value for name, value in vars(arguments).items() if name in declared and value is not None}
-    texts = {} if study_file else set_values(arguments)
-    return StudyOptions.named(given, texts, arguments.plugins)
+    return StudyOptions.named(given, {} if study_file else set_values(arguments), arguments.plugins)
 
 
 def set_values(arguments: argparse.Namespace) -> dict[str, str]:

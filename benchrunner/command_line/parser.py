@@ -41,7 +41,7 @@ class _ShortTexts(HelpTexts):
 class _HelpAll(argparse.Action):
     """Prints the help with all options in their groups, and ends."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+    def __call__(self, parser: Any, *_: Any) -> None:
         parser._print_message(argparse.ArgumentParser.format_help(parser), sys.stdout)
         parser.exit()
 
@@ -53,10 +53,14 @@ class Parser(argparse.ArgumentParser):
     Python 3.11 has no `suggest_on_error`, and the one of later versions suggests no options.
     """
 
-    def __init__(self, *arguments: Any, module: str = "", **settings: Any) -> None:
-        """Take the settings of `argparse`. `module` has the options of a command and its code; see `load_module`."""
+    def __init__(self, *arguments: Any, module: str = "", group: str = "", **settings: Any) -> None:
+        """Take the settings of `argparse`. `module` has the options of a command and its code; see `load_module`.
+
+        `group` is the part of the help of all commands in which the command stands.
+        """
         super().__init__(*arguments, **{"formatter_class": HelpTexts, **settings})
         self.module = module
+        self.group = group
         self._words: Sequence[str] = ()
 
     def load_module(self) -> None:
@@ -69,8 +73,7 @@ class Parser(argparse.ArgumentParser):
             module = import_module(name)
             self.set_defaults(run=module.run, estimate=getattr(module, "estimate", None))
             module.add_options(self)
-        rare = len(rare_options(self))
-        if rare:
+        if rare := len(rare_options(self)):
             self.usage = f"{self.prog} [options] ..."
             self.add_argument("--help-all", action=_HelpAll, nargs=0, help=f"show {rare} more options, and end")
 
@@ -106,7 +109,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with exit code 2; an option that does not exist is a better explanation than what follows from it."""
         unknown = self._unknown_option()
-        if unknown is not None:
+        if unknown:
             message = f"there is no option {unknown}.{_suggestion(unknown, self._option_string_actions)}"
             if any(unknown[2:] == action.metavar for group in self._action_groups for action in group._group_actions):
                 message = f"there is no option {unknown}. Write --set {unknown[2:]}=VALUE."
@@ -127,7 +130,7 @@ class Parser(argparse.ArgumentParser):
             is_value = known is not None and known.nargs != 0
             if word == "--" or (self._subparsers is not None and not word.startswith("-") and not is_value):
                 return None  # what follows is no option, or belongs to a command
-            name = word.split("=", 1)[0]
+            name = word.partition("=")[0]
             is_option = word.startswith("--") and " " not in name
             if is_option and not any(known.startswith(name) for known in self._option_string_actions):
                 return name
@@ -155,11 +158,13 @@ class Parser(argparse.ArgumentParser):
         choices = [str(choice) for choice in action.choices]
         close = _suggestion(str(value), choices)
         listed = f" Choose from {', '.join(choices)}."
-        if isinstance(action, argparse._SubParsersAction):
-            kind = str(action.metavar).lower()
-            note = f" {note_on_choice()}".rstrip()
-            raise argparse.ArgumentError(None, f"there is no {kind} '{value}'.{close or listed}{note}")
-        raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
+        if not isinstance(action, argparse._SubParsersAction):
+            raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
+        for name, command in action.choices.items():
+            if value in str(command.description).split():
+                listed = f" '{name}' is to {command.description}."
+        unknown = f"there is no {str(action.metavar).lower()} '{value}'."
+        raise argparse.ArgumentError(None, f"{unknown}{close or listed} {note_on_choice()}".rstrip())
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:

@@ -11,7 +11,9 @@ from benchrunner.console.printing import print_line, print_note
 
 if TYPE_CHECKING:
     from benchrunner.tasks.data_status import SplitStatus
-    from benchrunner.workspace import Workspace
+
+_REASON = "\n  - "
+"""What stands before each reason why data was not found."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,28 +40,22 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(splits)
     else:
         for status in splits:
-            print_line(_line(status, workspace, fetch=fetch))
+            print_line(_line(status, fetch=fetch))
         if any(status.is_missing for status in splits):
+            advice = f"Put the missing files below {workspace.data}, or name another folder with --data DIR"
+            if workspace.data is None:
+                advice = "No data folder was searched, as none is named: give --data DIR for files"
             hub = "" if fetch else ", or run 'benchrunner data fetch' to ask the hub"
-            print_note(f"{_advice(workspace)}{hub}.")
+            print_note(f"{advice}{hub}.")
     wrong = any(status.rows is None and (fetch or not status.is_missing) for status in splits)
     return FAILED if wrong else DONE
 
 
-def _advice(workspace: Workspace) -> str:
-    """Say what gives the missing files."""
-    if workspace.data is None:
-        return "No data folder was searched, as none is named: give --data DIR for files"
-    return f"Put the missing files below {workspace.data}, or name another folder with --data DIR"
-
-
-def _line(status: SplitStatus, workspace: Workspace, *, fetch: bool) -> str:
+def _line(status: SplitStatus, *, fetch: bool) -> str:
     name = f"{status.task} {status.split}"
     if status.rows is None:
         if status.is_missing and not fetch:
-            reasons = [line.removeprefix("  - ") for line in status.problem.splitlines() if line.startswith("  - ")]
-            searched = f": {'; '.join(reasons)}" if reasons and workspace.data is not None else ""
-            return f"{name:<28} not found{searched}"
+            return f"{name:<28} not found: {'; '.join(status.problem.split(_REASON)[1:])}"
         return f"{name:<28} {status.problem}"
     notes = "".join(f"; {note}" for note in status.notes)
     return f"{name:<28} {status.rows:>9,} rows  {status.fingerprint[:12]}  {status.origin}{notes}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -46,15 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
     kind, name, plugins = arguments.kind, arguments.name, arguments.plugins
     if name is not None and kind in _SHOWN:
         value = getattr(plugins, kind).find(name)
-        if arguments.json:
-            of_kind = list_offers(plugins, [kind])[kind]
-            print_json({kind: [listed for listed in of_kind if listed.name == value.name]})
-        else:
+        name = value.name
+        if not arguments.json:
             _SHOWN[kind](value)
-        return DONE
+            return DONE
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
     if kind is None and not arguments.json:
-        _show_all_in_short(list_names(plugins))
+        _show_in_short(list_names(plugins))
+        print_line("'benchrunner list tasks' shows all of a kind, 'benchrunner list WORD' what mentions a word.")
         return DONE
     kinds = [kind] if kind in KINDS else KINDS
     offers = list_offers(plugins, kinds)
@@ -66,31 +64,39 @@ def run(arguments: argparse.Namespace) -> int:
             raise UnknownName("kind, and nothing that mentions", " ".join(words), KINDS)
     if arguments.json:
         print_json(offers)
+    elif kind == "tasks" and offers[kind] and not words:
+        families: dict[str, list[str]] = {}
+        for listed in offers[kind]:
+            family, _, rest = listed.name.partition("/")
+            families.setdefault(family, []).append(rest)
+        _show_in_short(families)
+        print_line("'benchrunner list tasks FAMILY' says what the tasks of a family ask.")
     else:
         _show(offers, plugins)
+    for contest in () if arguments.json else plugins.contests:
+        print_line(f"WRONG: {contest}")
     return DONE
 
 
 def _found(offers: Mapping[str, Sequence[Listed]], words: str) -> dict[str, list[Listed]]:
-    """Choose the values whose name or text has all these words."""
+    """Choose the value of this name, or the values whose name or text has all these words."""
     chosen = {}
     for kind, values in offers.items():
-        matching = [listed for listed in values if listed.mentions(words)]
+        matching = [listed for listed in values if listed.name == words]
+        matching = matching or [listed for listed in values if listed.mentions(words)]
         if matching:
             chosen[kind] = matching
     return chosen
 
 
-def _show_all_in_short(names_of: Mapping[str, Sequence[str]]) -> None:
-    """Print a line for each kind: how many values it has, and their names or suites."""
+def _show_in_short(names_of: Mapping[str, Sequence[str]]) -> None:
+    """Print a line for each kind or family: how many values it has, and their names or what stands before a slash."""
     rows = []
-    for kind, values in names_of.items():
-        numbers = Counter(name.partition("/")[0] for name in values)
-        names = [f"{name} ({count})" if count > 1 else name for name, count in numbers.items()]
-        in_short = shorten(", ".join(names), _SHORT, placeholder=" ...", break_on_hyphens=False)
-        rows.append((f"{kind:<12} {len(values):>3}", in_short or note_on_choice()))
+    for kind, names in names_of.items():
+        shown = ", ".join(dict.fromkeys(name.partition("/")[0] for name in names))
+        in_short = shorten(shown, _SHORT, placeholder=" ...", break_on_hyphens=False)
+        rows.append((f"{kind} ({len(names)})", in_short or note_on_choice()))
     print_columns(rows)
-    print_line("'benchrunner list tasks' shows all of a kind, 'benchrunner list WORD' what mentions a word.")
 
 
 def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
@@ -105,8 +111,6 @@ def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
                     print_line(f"  ... and {family.prefix}:A,B, several of these as one backbone")
         if kind == "recipes":
             print_line("  Without --recipe, every backbone gets the same recipe, each task's own: a fair comparison.")
-    for contest in plugins.contests:
-        print_line(f"WRONG: {contest}")
 
 
 def _show_recipe(recipe: NamedRecipe) -> None:

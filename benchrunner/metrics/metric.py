@@ -79,7 +79,7 @@ class Metric:
     """Computes the figure of one row from (gold, predicted), where the metric is the mean over rows. Thresholds are
     tuned with it."""
     detail: bool = False
-    """True for a figure that `score`, records and JSON show, but tables of comparisons do not."""
+    """True for a figure that `audit`, records and JSON show, but tables of comparisons do not."""
     computed_from: str = ANSWERS
     """What `compute` gets as predictions: "answers", or the name of a figure that `Problem.extra_figures` gives for
     each row, for example "probabilities". A file of answers has no such figures, so the score is then absent."""

@@ -68,7 +68,7 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
     import torch
 
     gpus = [f"cuda:{number} ({torch.cuda.get_device_name(number)})" for number in range(torch.cuda.device_count())]
-    apple = ["mps"] if torch.backends.mps.is_available() else []
+    apple = ["mps"] * torch.backends.mps.is_available()
     versions = {}
     for name in DISTRIBUTIONS:
         versions[name] = next((found.version for found in metadata.distributions(name=name)), "not installed")

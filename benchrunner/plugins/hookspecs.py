@@ -38,8 +38,10 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 class Commands(Protocol):
     """The commands of the command line, to which `register_commands` adds those of a plugin."""
 
-    def add_parser(self, name: str, *, help: str, module: str = "") -> argparse.ArgumentParser:
+    def add_parser(self, name: str, *, help: str, module: str = "", group: str = "") -> argparse.ArgumentParser:
         """Add a command with a line of help; the parser takes its options.
+
+        `group` is where the line stands: "start", "compare", "hand in", "look" or, by default, "extend".
 
         `module` is imported when the command is chosen: it has `add_options(parser)`, `run(arguments)` and, if wanted,
         `estimate(arguments)`.

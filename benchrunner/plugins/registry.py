@@ -334,4 +334,4 @@ class Plugins:
 
 def _suite(task: str) -> str:
     """Return the suite of a task's name."""
-    return task.split("/", 1)[0]
+    return task.partition("/")[0]

@@ -104,7 +104,7 @@ class Scorer(ABC):
     """An official scorer: reads its layout of prediction files and computes its figures to the last digit."""
 
     options: Mapping[str, str] = {}
-    """Options of `score` that name further files: the option's name -> its help text."""
+    """Options of `audit` that name further files: the option's name -> its help text."""
     needs_gold: bool = True
     """False if prediction files hold the gold answers too; they are then checked only if the user names gold files."""
 

@@ -1,4 +1,4 @@
-"""Audits for benchrunner: flags for anybody's prediction files, also for folders of many."""
+"""Audits for benchrunner: scores and flags of anybody's prediction files, also of folders of many."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from benchrunner import Commands, hookimpl
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "flag prediction files, whoever wrote them: constant answers, no better than majority, copies"
-    cli.add_parser("audit", help=about, module="benchrunner_audit.audit_command")
+    about = "score and flag prediction files, whoever wrote them"
+    cli.add_parser("audit", group="look", help=about, module="benchrunner_audit.audit_command")

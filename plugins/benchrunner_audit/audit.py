@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DataError, RequestError, Score
+from benchrunner import DataError, RequestError, Score, Task
 from benchrunner.results import Runner, predicting
 from benchrunner_audit.question import Question
-from benchrunner_submit import parse_answer, read_lines, score_file
+from benchrunner_submit import FileScores, parse_answer, read_lines, score_file
 
 UNUSED = "label never used"
 OUTSIDE = "answers out of the label set"
@@ -44,10 +44,20 @@ class AuditedFile:
     rows: int | None = None
     """The number of answers; None if they could not be read, or only the official scorer reads them."""
     flags: tuple[Flag, ...] = ()
-    scores: Mapping[str, Score] = field(default_factory=dict)
-    """As `benchrunner score --json` gives them; empty without gold labels."""
+    scored: FileScores | None = None
+    """The scores; None without gold labels."""
     fault: str = ""
     """Why the file is invalid, in a sentence or two; empty for a valid file."""
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """The scores of all metrics, or the official scorer's figures; empty without gold labels."""
+        return {} if self.scored is None else self.scored.scores
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was found as JSON values."""
+        facts = {"path": self.path, "rows": self.rows, "flags": self.flags}
+        return {**facts, "scores": self.scores, "fault": self.fault}
 
 
 @final
@@ -117,26 +127,31 @@ def _audited(path: Path, question: Question, runner: Runner, seen: Seen) -> Audi
     """Audit one file; a file that cannot be read has a fault."""
     try:
         task = question.task
-        if task is not None and task.scorer is not None and task.scorer.recognizes(path):
-            return _officially_scored(path, question, runner, seen)
-        return _audited_answers(path, question, seen)
+        official = task is not None and task.scorer is not None and task.scorer.recognizes(path)
+        if task is not None and (official or question.files):  # files beside another layout are refused
+            return _officially_scored(task, path, question, runner, seen)
+        return _audited_answers(path, question, runner, seen)
     except DataError as fault:
         return AuditedFile(path, fault=str(fault))
     except OSError as error:
         return AuditedFile(path, fault=f"{path}: cannot be read: {error.strerror}.")
 
 
-def _officially_scored(path: Path, question: Question, runner: Runner, seen: Seen) -> AuditedFile:
+def _scored(task: Task, path: Path, question: Question, runner: Runner) -> FileScores:
+    return score_file(task, path, runner, split=question.split, gold=question.gold, files=question.files)
+
+
+def _officially_scored(task: Task, path: Path, question: Question, runner: Runner, seen: Seen) -> AuditedFile:
     """Audit a file in the layout of the task's official scorer, which reads it."""
-    assert question.task is not None
-    if question.rows is None:
+    needs_rows = task.scorer is None or task.scorer.needs_gold
+    if question.rows is None and needs_rows and not question.files:
         return AuditedFile(path, flags=_flag_of_same(seen, [path.read_bytes()], path))
-    scored = score_file(question.task, path, runner, split=question.split)
+    scored = _scored(task, path, question, runner)
     flags = tuple(map(Flag, predicting.flags_of(scored.answers, None, {}, dict)))
-    return AuditedFile(path, flags=flags or _flag_of_same(seen, scored.answers, path), scores=scored.scores)
+    return AuditedFile(path, flags=flags or _flag_of_same(seen, scored.answers, path), scored=scored)
 
 
-def _audited_answers(path: Path, question: Question, seen: Seen) -> AuditedFile:
+def _audited_answers(path: Path, question: Question, runner: Runner, seen: Seen) -> AuditedFile:
     """Audit a file that holds an answer for each row."""
     lines = read_lines(path, question.row_count)
     texts = [text for _, text in lines]
@@ -152,31 +167,24 @@ def _audited_answers(path: Path, question: Question, seen: Seen) -> AuditedFile:
         flags = [Flag(name) for name in names]
         flags += [Flag(OUTSIDE, f"{len(faults):,} of {len(texts):,} rows")] if question.labels else []
         return AuditedFile(path, len(texts), tuple(flags), fault=faults[0])
-    scores = _scores(path, question, answers)
-    headline = question.task.metrics[0] if question.task is not None else None
-    known = question.comparable(scores)
+    scored = headline = None
+    if question.task is not None:
+        headline = question.task.metrics[0]
+        if question.is_labelled:
+            scored = _scored(question.task, path, question, runner)
+    known = question.comparable({} if scored is None else scored.scores)
     names = predicting.flags_of(answers, question.problem, known, lambda: question.majority, headline)
     flags = [Flag(name) for name in names]
     if predicting.CONSTANT not in names:  # such files lack labels, and are equal, without being copied
         flags += _unused(answers, question.labels)
         flags += _flag_of_same(seen, answers, path)
-    return AuditedFile(path, len(texts), tuple(flags), scores)
+    return AuditedFile(path, len(texts), tuple(flags), scored)
 
 
 def _answer(path: Path, line: int, text: str, question: Question) -> Any:
     if question.problem is None:
         return text
     return parse_answer(path, line, text, question.problem, question.spellings)
-
-
-def _scores(path: Path, question: Question, answers: Sequence[Any]) -> Mapping[str, Score]:
-    """Score the answers by the task's metrics; nothing without gold labels."""
-    if question.task is None or question.rows is None:
-        return {}
-    try:
-        return question.task.scores(question.rows.table, answers)
-    except DataError as error:  # an answer does not fit its row, for example too few tags for the words
-        raise DataError(f"{path}: {error}") from None
 
 
 def _unused(answers: Sequence[Any], labels: Sequence[str]) -> list[Flag]:

@@ -1,17 +1,22 @@
-"""Command `audit`: flag prediction files, whoever wrote them."""
+"""Command `audit`: score and flag prediction files, whoever wrote them."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner import RequestError, print_line, print_note
-from benchrunner.results import command_line
+from benchrunner import PluginError, RequestError, print_line, print_note
+from benchrunner.results import Plugins, command_line
 
 if TYPE_CHECKING:
     from benchrunner import Task
     from benchrunner_audit.audit import Audit, AuditedFile
+
+_FILES = "file of "
+"""Prefix of the names under which scorers' options are stored: no other option has such a name."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -21,10 +26,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="a prediction file as 'benchrunner score' reads it, or a folder, read with all folders below it",
+        help="index<TAB>prediction with a header, one answer a line, what the task's official scorer reads, or a "
+        "folder of such files",
     )
     parser.add_argument("--task", metavar="TASK", help="the task that the files answer (default: none is known)")
     parser.add_argument("--split", help="the split that the files answer (default: the first dev split)")
+    parser.add_argument(
+        "--gold", type=Path, metavar="FILE", help="file of labelled rows in the task's own layout, instead of --split"
+    )
     parser.add_argument("--labels", metavar="A,B", help="the labels that are possible, for files without a --task")
     parser.add_argument(
         "--name",
@@ -35,6 +44,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     command_line.options.add_data(parser)
     command_line.options.add_json(parser)
+    _add_files(parser, parser.get_default("plugins"))
+
+
+def _add_files(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
+    """Add an option for each further file that a task's scorer takes; scorers of several tasks may share an option."""
+    known = set[str]()
+    for task in plugins.tasks.values():
+        try:
+            for name, about in (task.scorer.options if task.scorer is not None else {}).items():
+                if name not in known:
+                    _add_file(parser, name, about)
+                known.add(name)
+        except Exception as error:  # a plugin's scorer may be broken; the others work
+            plugins.fail(plugins.supplier(task).name, error, f"the options of {task.name}'s scorer: ")
+
+
+def _add_file(parser: argparse.ArgumentParser, name: str, about: str) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+        raise PluginError(f"'{name}' is not a name of an option: it must be of lower case and hyphens")
+    parser.add_argument(f"--{name}", type=Path, metavar="FILE", dest=_FILES + name, help=about.replace("%", "%%"))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,7 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner_audit.question import question_of_labels, question_of_task
 
     options, output = command_line.options, command_line.output
-    _check(arguments)
+    files = dict[str, Path]()
+    for key, path in vars(arguments).items():
+        if key.startswith(_FILES) and path is not None:
+            files[key.removeprefix(_FILES)] = path
+    _check(arguments, files)
     arguments.runs = None
     runner = Runner(arguments.plugins, options.workspace(arguments))
     with output.reserved_for_json(arguments.json):
@@ -52,7 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
             labels = [] if arguments.labels is None else arguments.labels.split(",")
             question = question_of_labels(labels)
         else:
-            question = question_of_task(arguments.plugins.tasks.find(arguments.task), arguments.split, runner)
+            task = arguments.plugins.tasks.find(arguments.task)
+            question = question_of_task(task, arguments.split, runner, gold=arguments.gold, files=files)
         audit = audit_files(arguments.files, question, runner, names=arguments.name or NAMES)
     if arguments.json:
         output.print_json({"files": audit.files, "counts": audit.counts, "notes": audit.notes})
@@ -61,39 +95,51 @@ def run(arguments: argparse.Namespace) -> int:
     return output.DONE if audit.is_valid else output.FAILED
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def _check(arguments: argparse.Namespace, files: Iterable[str]) -> None:
     """Raise a `RequestError` for options that mean nothing together."""
     if arguments.task is not None and arguments.labels is not None:
         raise RequestError("--labels is for files without a task, and --task names one. Leave one of them out.")
-    for name in ("split", "data"):
-        if arguments.task is None and getattr(arguments, name) is not None:
+    given = [name for name in ("split", "data", "gold") if getattr(arguments, name) is not None]
+    for name in (*given, *files):
+        if arguments.task is None:
             raise RequestError(f"--{name} has no meaning without a task: give --task too, or leave it out.")
     if arguments.labels == "":
         raise RequestError("--labels is empty: give two or more labels, with commas between them.")
 
 
 def _print(audit: Audit, task: Task | None) -> None:
-    """Print the faults, a line for each file, and what the flags sum up to."""
-    for note in audit.notes:
-        print_note(note)
+    """Print the faults, all scores of a single file or a line for each of several, and what the flags sum up to."""
+    notes = list(audit.notes)
     for file in audit.files:
+        notes += () if file.scored is None else file.scored.notes
         if file.fault:
             print_line(file.fault)
+    for note in dict.fromkeys(notes):
+        print_note(note)
+    first = audit.files[0]
+    if len(audit.files) == 1 and first.scored is not None:
+        print_line(first.scored.text)
+        print_line(f"flags: {_flag_text(first) or 'none'}")
+    else:
+        _print_table(audit, task)
+        for sentence in _summary(audit):
+            print_line(sentence)
+
+
+def _print_table(audit: Audit, task: Task | None) -> None:
+    """Print a line for each file, with the first score where files are scored."""
     scored = next((file for file in audit.files if file.scores), None)
     rows = [("file", "rows", *([] if scored is None else [next(iter(scored.scores))]), "flags")]
     for file in audit.files:
         score = [] if scored is None else [_score_text(file, task)]
         rows.append((str(file.path), "-" if file.rows is None else f"{file.rows:,}", *score, _flag_text(file)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *figures, flags in rows:
-        aligned = [f"{figure:>{width}}" for figure, width in zip(figures, widths[1:-1], strict=True)]
-        print_line("  ".join([f"{first:<{widths[0]}}", *aligned, flags]).rstrip())
-    for sentence in _summary(audit):
-        print_line(sentence)
+    for row in rows:
+        print_line("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
 def _score_text(file: AuditedFile, task: Task | None) -> str:
-    """Write the first score as `benchrunner score` does."""
+    """Write the first score, scaled as tables scale it; an official scorer's figure has its own scale."""
     for name, score in file.scores.items():
         if score.value is None:
             return "absent"

@@ -12,7 +12,7 @@ from typing import final
 from benchrunner import Classify, DataNotFound, RequestError, Rows, Score, Task
 from benchrunner.engine import Problem
 from benchrunner.results import Runner, predict, predicting
-from benchrunner_submit import labels_by_text
+from benchrunner_submit import labels_by_text, rows_of
 
 
 @final
@@ -28,6 +28,13 @@ class Question:
     """Text in files -> label, where boards and data files spell labels in another way."""
     task: Task | None = None
     split: str | None = None
+    """The split that was asked for; None for the first dev split."""
+    gold: Path | None = None
+    """File of labelled rows that takes the place of the split's."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Further files of the official scorer, by the names of its options."""
+    is_labelled: bool = False
+    """Whether the rows have gold labels."""
     rows: Rows | None = None
     """The rows of the split; None if they are not there."""
     majority: Mapping[str, Score] = field(default_factory=dict)
@@ -61,29 +68,43 @@ def question_of_labels(labels: Sequence[str]) -> Question:
     return Question(Classify(tuple(labels)), tuple(labels))
 
 
-def question_of_task(task: Task, split: str | None, runner: Runner) -> Question:
-    """Return what a split of a task asks (default: the first dev split), as far as its data is there."""
+def question_of_task(
+    task: Task,
+    split: str | None,
+    runner: Runner,
+    *,
+    gold: Path | None = None,
+    files: Mapping[str, Path] | None = None,
+) -> Question:
+    """Return what a split of a task asks (default: the first dev split), as far as its data is there.
+
+    `gold` is a file of labelled rows in the task's own layout, which takes the place of the split's rows. `files` are
+    the further files that the task's official scorer takes, by the names of its options.
+    """
     name = split or next(iter(task.named("dev")), task.train)
     if name not in task.splits:
         raise RequestError(f"{task.name} has no split '{name}'; it has {', '.join(task.splits)}.")
     labels = getattr(task.problem, "labels", ())
     spellings = labels_by_text(task, runner.plugins.leaderboards.values())
-    question = Question(task.problem, labels, spellings, task, name)
+    question = Question(task.problem, labels, spellings, task, split, gold, files or {})
     try:
-        rows = runner.planner.rows(task, name)
+        rows = runner.planner.rows(task, name) if gold is None else rows_of(task, name, gold, runner.workspace)
     except DataNotFound:
-        without = f"No data for {task.name}, split {name}: nothing is scored, and numbers of rows are not checked."
-        return dataclasses.replace(question, notes=(f"{without} Give it with --data DIR.",))
+        note = f"No data for {task.name}, split {name}: only what needs no rows is told. Give the data with --data DIR."
+        return dataclasses.replace(question, notes=(note,))
     notes = [f"{rows.origin}: {note}" for note in rows.notes]
     majority: Mapping[str, Score] = {}
-    if task.problem.gold(rows.table) is None:
+    is_labelled = task.problem.gold(rows.table) is not None
+    if not is_labelled:
         notes.append(f"{rows.origin} has no labels: nothing is scored.")
+    elif gold is not None:
+        notes.append("With --gold, nothing is compared with the majority answer.")
     else:
         try:
             majority = _majority_scores(task, name, runner)
         except DataNotFound:
             notes.append(f"No training rows of {task.name}: nothing is compared with their majority answer.")
-    return dataclasses.replace(question, rows=rows, majority=majority, notes=tuple(notes))
+    return dataclasses.replace(question, is_labelled=is_labelled, rows=rows, majority=majority, notes=tuple(notes))
 
 
 def _majority_scores(task: Task, split: str, runner: Runner) -> Mapping[str, Score]:

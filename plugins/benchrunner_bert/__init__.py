@@ -34,4 +34,4 @@ def register_recipes() -> Iterator[NamedRecipe]:
 @hookimpl
 def register_commands(cli: Commands) -> None:
     about = "train a BERT from raw text; the result is a backbone"
-    cli.add_parser("pretrain", help=about, module="benchrunner_bert.pretraining.command")
+    cli.add_parser("pretrain", group="extend", help=about, module="benchrunner_bert.pretraining.command")

@@ -7,5 +7,5 @@ from benchrunner import Commands, hookimpl
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "show for a kept study, or finished runs, whether systems are right as often as their probabilities say"
-    cli.add_parser("calibration", help=about, module="benchrunner_calibration.calibration_command")
+    about = "show how far probabilities of answers can be trusted"
+    cli.add_parser("calibration", group="look", help=about, module="benchrunner_calibration.calibration_command")

@@ -7,7 +7,7 @@ from benchrunner import Commands, hookimpl
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "run everything once on generated data with a small backbone: minutes on a CPU"
-    cli.add_parser("demo", help=about, module="benchrunner_kit.demo_command")
-    about = "write the package of a new plugin, with tests that pass, to start from"
-    cli.add_parser("new", help=about, module="benchrunner_kit.new_command")
+    about = "run everything once on generated data: minutes on a CPU"
+    cli.add_parser("demo", group="start", help=about, module="benchrunner_kit.demo_command")
+    about = "write the package of a new plugin, with tests that pass"
+    cli.add_parser("new", group="extend", help=about, module="benchrunner_kit.new_command")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "repeat the protocol of a publication: its grid, seeds, tasks and selection, beside its figures"
-    cli.add_parser("reproduce", help=about, module="benchrunner_protocols.reproduce_command")
+    about = "repeat the protocol of a publication, beside its figures"
+    cli.add_parser("reproduce", group="compare", help=about, module="benchrunner_protocols.reproduce_command")
 
 
 @hookimpl

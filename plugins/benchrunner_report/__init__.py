@@ -15,8 +15,8 @@ __getattr__, __all__ = named_by_stub(__name__, __file__)
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "write a kept study, or finished runs, as one file of HTML that opens without a network"
-    cli.add_parser("report", help=about, module="benchrunner_report.report_command")
+    about = "write a kept study, or finished runs, as one page of HTML"
+    cli.add_parser("report", group="look", help=about, module="benchrunner_report.report_command")
 
 
 @hookimpl

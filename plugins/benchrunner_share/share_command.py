@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     print_line("Nothing was uploaded." if push is None else push.sentence)
     print_line(f"Fingerprint: {verified.fingerprint}")
-    print_line(f"Whoever has the data verifies the folder with 'benchrunner verify {shared.folder} --data DIR'.")
+    print_line(f"Whoever has the data verifies the folder with 'benchrunner check {shared.folder} --data DIR'.")
     print_line(statements.FINGERPRINT_ADVICE)
     return output.DONE
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "measure speed, memory, parameters and FLOPs of backbones on this machine, in turns, with intervals"
-    cli.add_parser("speed", help=about, module="benchrunner_speed.speed_command")
+    about = "measure speed, memory, parameters and FLOPs of backbones here"
+    cli.add_parser("speed", group="compare", help=about, module="benchrunner_speed.speed_command")
 
 
 @hookimpl

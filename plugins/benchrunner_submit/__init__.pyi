@@ -19,6 +19,7 @@ from benchrunner_submit.prediction_files import (
     labels_by_text as labels_by_text,
     parse_answer as parse_answer,
     read_lines as read_lines,
+    rows_of as rows_of,
 )
 from benchrunner_submit.submission_files.checking import find_faults as find_faults
 from benchrunner_submit.submission_files.content import file_content as file_content

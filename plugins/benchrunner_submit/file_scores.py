@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from benchrunner import DataError, RequestError, Rows, Score, Task
+from benchrunner import RequestError, Rows, Score, Task
 from benchrunner.results import Runner
 from benchrunner_submit.prediction_files import labels_by_text, rows_of, scores_of_file
 
@@ -21,8 +21,6 @@ class FileScores:
     """The task's metrics; or the official scorer's figures, by its own names and on its own scale."""
     rows: Rows | None
     """The labelled rows; None if the file holds the gold answers itself and no others were named."""
-    official: bool
-    """Whether the task's official scorer read the file."""
     text: str
     """The scores as text, to be printed."""
     notes: tuple[str, ...] = ()
@@ -51,14 +49,13 @@ def score_file(
     name = split or next(iter(task.named("dev")), task.train)
     if name not in task.splits:
         raise RequestError(f"{task.name} has no split '{name}'; it has {', '.join(task.splits)}.")
-    _check_exists(path)
-    _check_files(task, files, runner)
+    _check_files(task, files)
     if task.scorer is not None and path.is_file() and task.scorer.recognizes(path):
         named = gold is not None or split is not None
         rows = _rows(task, name, gold, runner) if task.scorer.needs_gold or named else None
         scored = task.scorer.score(path, rows, files)
         notes = (*_notes(rows), *scored.notes)
-        return FileScores(scored.figures, rows, True, scored.text.removesuffix("\n"), notes, scored.answers)
+        return FileScores(scored.figures, rows, scored.text.removesuffix("\n"), notes, scored.answers)
     if files:
         option = next(iter(files))
         raise RequestError(
@@ -67,25 +64,14 @@ def score_file(
     rows = _rows(task, name, gold, runner)
     spellings = labels_by_text(task, runner.plugins.leaderboards.values())
     scores = scores_of_file(task, rows, path, spellings=spellings)
-    return FileScores(scores, rows, False, _text(task, path, rows, scores), _notes(rows))
+    return FileScores(scores, rows, _text(task, path, rows, scores), _notes(rows))
 
 
-def _check_exists(path: Path) -> None:
-    """Raise a `DataError` if there is no file, before the labelled rows are read."""
-    try:
-        path.stat()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
-
-
-def _check_files(task: Task, files: Mapping[str, Path], runner: Runner) -> None:
+def _check_files(task: Task, files: Mapping[str, Path]) -> None:
     """Raise a `RequestError` for a file that the task's scorer does not take, or that does not exist."""
     for name, path in files.items():
         if task.scorer is None or name not in task.scorer.options:
-            tasks = runner.plugins.tasks.values()
-            known = [user.name for user in tasks if user.scorer is not None and name in user.scorer.options]
-            users = f"this option is for {', '.join(known)}" if known else "no task's scorer has this option"
-            raise RequestError(f"--{name} has no meaning for {task.name}: {users}. Leave it out.")
+            raise RequestError(f"--{name} has no meaning for the official scorer of {task.name}: leave it out.")
         if not path.is_file():
             raise RequestError(f"--{name} {path}: there is no such file.")
 

@@ -14,7 +14,7 @@ from benchrunner import Workspace
 from benchrunner.plugins.listing import KINDS
 from benchrunner.results import discover
 from command_line import Shell
-from inline import SUBMIT, mood, own, pairs, plugin
+from inline import AUDIT, mood, own, pairs, plugin
 
 HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -126,7 +126,7 @@ def test_with_json_standard_output_is_json_and_nothing_else(shell: Shell) -> Non
         print("done", fit.id)
 
     shell.plugins = discover(
-        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit)), SUBMIT],
+        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit)), AUDIT],
         installed=False,
     )
     (shell.folder / "answers.txt").write_text("\n".join(["glad"] * 24))
@@ -134,7 +134,7 @@ def test_with_json_standard_output_is_json_and_nothing_else(shell: Shell) -> Non
         ["list"],
         ["doctor"],
         ["data", "status"],
-        ["score", "mood", "answers.txt"],
+        ["audit", "answers.txt", "--task", "mood"],
         ["run", "mood", "--backbone", "words", "--device", "cpu"],
         ["compare", "words", "--tasks", "mood", "--device", "cpu"],
     ]
@@ -218,7 +218,7 @@ def test_data_status_lists_found_and_missing_splits(shell: Shell) -> None:
     ]
     assert err.startswith("Put the missing files below data, or name another folder with --data DIR, or run 'benchr")
     code, out, err = shell("data", "status", "pairs")
-    assert [line.partition("not found")[2] for line in out.splitlines()] == ["", "", ""]
+    assert out.count("not found: no data folder with pairs/") == len(out.splitlines()) == 3
     assert "No data folder was searched, as none is named: give --data DIR" in err
     assert shell("data", "fetch", "pairs", "--data", "data")[0] == 1
 
@@ -258,16 +258,32 @@ def test_the_demo_checks_the_device_before_it_writes(shell: Shell) -> None:
     assert not (shell.folder / "here").exists()
 
 
-def test_no_words_at_all_print_the_help(shell: Shell) -> None:
+def test_no_words_at_all_print_the_commands_in_groups(shell: Shell) -> None:
+    def hooks(cli: Any) -> None:
+        cli.add_parser("mine", help="do as I like").set_defaults(run=print)
+        cli.add_parser("glance", group="look", help="glance at it").set_defaults(run=print)
+
+    shell.plugins = discover(extra=[("own", own()), ("third", plugin(register_commands=hooks)), AUDIT], installed=False)
     out = shell.done()
-    assert out.startswith("usage: benchrunner") and "compare" in out
+    assert out.startswith("usage: benchrunner COMMAND ...") and out == shell.done("--help")
+    groups = [line.rstrip(":") for line in out.splitlines() if line.endswith(":")]
+    assert groups == ["start", "compare", "look", "extend", "options"]
+    look, extend = out.partition("look:")[2].partition("extend:")[::2]
+    assert "\n  glance  " in look and "\n  audit  " in look and "\n  mine  " in extend
+    assert "do as I like" in shell.done("mine", "--help")
 
 
 def test_list_alone_is_a_line_for_each_kind(shell: Shell) -> None:
     lines = shell("list")[1].splitlines()
     assert [line.split()[0] for line in lines[:-1]] == list(KINDS)
-    assert lines[0].split() == ["tasks", "2", "mine", "(2)"]
+    assert lines[0].split() == ["tasks", "(2)", "mine"]
     assert "'benchrunner list tasks' shows all of a kind" in lines[-1]
+
+
+def test_list_tasks_is_a_line_for_each_family(shell: Shell) -> None:
+    assert shell("list", "tasks")[1].splitlines()[0] == "  mine (2)  mood, pairs"
+    assert shell("list", "tasks", "mine")[1].splitlines()[1] == "  mine/mood   Is the text glad or sad?"
+    assert shell("list", "tasks", "mine/mood")[1].splitlines()[1:] == ["  mine/mood  Is the text glad or sad?"]
 
 
 def test_list_searches_names_and_texts_for_a_word(shell: Shell) -> None:

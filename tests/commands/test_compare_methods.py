@@ -99,7 +99,7 @@ def test_tables_reports_and_shared_folders_name_the_rows(shell: Shell) -> None:
     shell.done("report", "ways", *folders, "--out", "ways.html")
     assert all(name in (shell.folder / "ways.html").read_text() for name in NAMES)
     shell.done("share", "ways", *folders, "--out", "shared")
-    shell.done("verify", "shared", "--data", str(shell.folder / "data"))
+    shell.done("check", "shared", "--data", str(shell.folder / "data"))
 
 
 def test_a_dry_run_has_a_line_for_each_method(shell: Shell) -> None:

@@ -25,7 +25,7 @@ def test_what_needs_a_model_is_refused(shell: Shell) -> None:
 def test_a_cross_validated_study_is_shared_and_verified(shell: Shell) -> None:
     shell.done(*COMPARE, *shell.folders(), "--folds", "3", "--name", "cv")
     shell.done("share", "cv", "--out", "shared", *shell.folders())
-    verified = shell.done("verify", "shared", *shell.folders()[:2])
+    verified = shell.done("check", "shared", *shell.folders()[:2])
     assert "shared: everything is equal." in verified
 
 

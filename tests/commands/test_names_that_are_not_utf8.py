@@ -14,7 +14,7 @@ SHOWN = r"n\udcff\udce9m"
 REFUSED = "this path is not UTF-8, and the libraries that read models refuse such paths. Choose a folder"
 
 
-WITHOUT_RUNS = ("check", "verify", "list", NAME)
+WITHOUT_RUNS = ("check", "list", NAME)
 """Commands that have no runs folder."""
 CASES = [
     ("compare words --tasks mood --data NAME --quiet --device cpu", 0, "mood"),
@@ -31,7 +31,6 @@ CASES = [
     ("compare --study NAME.toml", 2, f"{SHOWN}.toml"),
     ("compare --study missing.NAME", 2, f"missing.{SHOWN}"),
     ("check NAME.zip", 2, f"{SHOWN}.zip"),
-    ("verify NAME", 2, SHOWN),
     ("report NAME", 2, SHOWN),
     ("runs show NAME", 2, SHOWN),
     ("predict NAME table.NAME", 2, SHOWN),

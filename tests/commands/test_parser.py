@@ -17,7 +17,11 @@ from inline import own, plugin
 
 MISTYPED: dict[str, tuple[list[str], str]] = {
     "command": (["comapre", "words"], "there is no command 'comapre'. Did you mean compare?"),
-    "strange command": (["xyzzy"], "there is no command 'xyzzy'. Choose from list, doctor, data, run, compare"),
+    "strange command": (["xyzzy"], "there is no command 'xyzzy'. Choose from list, data, doctor, run, compare"),
+    "command of another name": (
+        ["score"],
+        "there is no command 'score'. 'audit' is to score and flag prediction files",
+    ),
     "option": (["run", "mood", "--bakbone", "words"], "there is no option --bakbone. Did you mean --backbone?"),
     "option with a value": (["run", "mood", "--epoch5=3"], "there is no option --epoch5. Did you mean --epochs?"),
     "option before what it needs": (["submit", "moods", "--bakbone", "b"], "there is no option --bakbone. Did you"),

@@ -80,7 +80,8 @@ def list_is_equal(shell: Shell) -> None:
     assert shell.json("list") == {kind: same_json(values) for kind, values in offers.items()}
     for kind, values in offers.items():
         out = shell("list", kind)[1]
-        assert all(f"  {value.name} " in out for value in values)
+        names = [value.name.partition("/")[2] if kind == "tasks" else value.name for value in values]
+        assert all(f" {name}" in out for name in names)
 
 
 def doctor_is_equal(shell: Shell) -> None:

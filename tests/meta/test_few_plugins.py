@@ -17,7 +17,7 @@ QUICK = ["--data", "data", "--quiet", "--device", "cpu", "--epochs", "1", "--max
 @pytest.fixture
 def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Choose GLUE, BERT, the boards and submissions, with data for RTE that has the official number of test rows."""
-    monkeypatch.setenv("BENCHRUNNER_PLUGINS", "glue,bert,leaderboards,submit")
+    monkeypatch.setenv("BENCHRUNNER_PLUGINS", "glue,bert,leaderboards,share,submit")
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     rte = discover(extra=[("glue", benchrunner_glue)], installed=False).tasks.find("glue/rte")
@@ -64,7 +64,7 @@ def test_a_few_plugins_compare_submit_and_check(capsys: pytest.CaptureFixture[st
 def test_what_is_left_out_is_said(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, written = called(capsys, *words)
     assert code == 2 and said in written, written
-    assert "BENCHRUNNER_PLUGINS=glue,bert,leaderboards,submit leaves plugins out." in written
+    assert "BENCHRUNNER_PLUGINS=glue,bert,leaderboards,share,submit leaves plugins out." in written
 
 
 def test_the_core_alone_lists_and_diagnoses(

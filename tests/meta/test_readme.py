@@ -69,7 +69,7 @@ def test_the_added_task_is_installed_listed_and_fitted(tmp_path: Path) -> None:
 
     away = ("--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(site))
     told("pip", "install", *away, str(folder))
-    assert "mine/mood" in told("benchrunner", "list", "tasks")
+    assert "mine/mood" in told("benchrunner", "list", "mood")
     [command] = [line for line in shown_commands(README) if line.startswith("benchrunner run mood")]
     words = shlex.split(command.replace("DIR", "data"))
     if "bert" not in {plugin.name for plugin in discover().loaded}:

@@ -145,7 +145,7 @@ def test_doctor_says_what_is_wrong_and_everything_else_goes_on(capsys: pytest.Ca
     capsys.readouterr()
     assert main(["list", "tasks"], plugins=plugins) == 0
     said = capsys.readouterr()
-    assert "mine/mood" in said.out and "broken" not in said.out
+    assert "mine (1)  mood" in said.out and "broken" not in said.out
     assert "plugin broken is set aside" in said.err
 
 

@@ -72,8 +72,9 @@ def test_the_whole_way(home: Path) -> None:
     assert [line.split("\t")[0] for line in answers] == ["index", "0", "1"]
     assert {line.split("\t")[1] for line in answers[1:]} <= {"business", "entertainment", "politics", "sport", "tech"}
     benchrunner(home, "predict", run, "data/bbc/test.csv", "--runs", "runs", "--out", "said.tsv")
-    scored = json.loads(benchrunner(home, "score", "news", "said.tsv", "--split", "test", "--data", "data", "--json"))
-    assert scored["accuracy"]["value"] > 0.5
+    asked = ("audit", "said.tsv", "--task", "news", "--split", "test", "--data", "data", "--json")
+    (scored,) = json.loads(benchrunner(home, *asked))["files"]
+    assert scored["scores"]["accuracy"]["value"] > 0.5
     benchrunner(home, "export", run, "model", "--runs", "runs")
     config = json.loads((home / "model" / "config.json").read_text())
     assert list(config["label2id"]) == ["business", "entertainment", "politics", "sport", "tech"]

@@ -224,7 +224,8 @@ def test_several_labels_go_from_files_to_a_board(
     assert answers[0].startswith("people") and "water" in answers[1]
 
     assert line("predict", run, "--split", "dev", "--out", tmp_path / "dev.tsv")[0] == 0
-    score = line.json("score", "topics", tmp_path / "dev.tsv")["exact_match"]["value"]
+    (audited,) = line.json("audit", tmp_path / "dev.tsv", "--task", "topics")["files"]
+    score = audited["scores"]["exact_match"]["value"]
     majority = line.json("run", "topics", "--method", "majority")["majority"]
     assert score > majority[0]["score"]["value"] + 0.2
 

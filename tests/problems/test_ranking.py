@@ -3,7 +3,6 @@
 The class uses the public surface alone, and its columns, its labels and its answers are unlike those of the core.
 """
 
-import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -176,8 +175,8 @@ def test_a_kind_of_question_of_a_plugin_works_in_every_command(tmp_path: Path, l
     assert header == "index\tprediction" and answer.startswith("0\t1 ") and len(answer.split()) == 4
 
     line.done("predict", "--ensemble", *runs, "--split", "dev", "--out", tmp_path / "dev.tsv")
-    written = line.done("score", "days", tmp_path / "dev.tsv", "--split", "dev", "--json")
-    assert json.loads(written)["first"]["value"] > 0.8
+    (audited,) = line.json("audit", tmp_path / "dev.tsv", "--task", "days", "--split", "dev")["files"]
+    assert audited["scores"]["first"]["value"] > 0.8
 
     code, written = line("export", runs[0], tmp_path / "out")
     assert code == 2 and "no other library has a head for problems of the kind 'rank'" in written

@@ -59,7 +59,7 @@ def commands() -> str:
     """List the commands of the core and of the first-party plugins, with their help."""
     plugins = discover()
     [chosen] = [action for action in parser(plugins)._actions if isinstance(action, argparse._SubParsersAction)]
-    return table(("command", "what it does"), [(f"`{act.dest}`", act.help or "") for act in chosen._choices_actions])
+    return table(("command", "what it does"), [(f"`{name}`", own.description) for name, own in chosen.choices.items()])
 
 
 def tasks() -> str:

@@ -99,7 +99,7 @@ def test_without_data_flags_that_need_none_still_work(shell: Shell) -> None:
     write("1.txt", ["sad", "sad"])
     code, out, err = shell("audit", "given", "--task", "mood", "--data", "empty", "--offline")
     assert code == 0 and "constant predictions" in out and "accuracy" not in out
-    assert "No data for mine/mood, split dev: nothing is scored" in err
+    assert "No data for mine/mood, split dev: only what needs no rows is told." in err
 
 
 def test_unlabelled_rows_are_counted_and_not_scored(shell: Shell) -> None:
@@ -148,6 +148,7 @@ def test_the_table_has_a_line_for_each_file(shell: Shell) -> None:
         (["data", "--task", "mood", "--labels", "a,b"], "--labels is for files without a task"),
         (["data", "--split", "dev"], "--split has no meaning without a task"),
         (["data", "--data", "data"], "--data has no meaning without a task"),
+        (["data", "--gold", "data"], "--gold has no meaning without a task"),
         (["data", "--labels", "a,a"], "--labels a,a: give two or more different labels"),
         (["data", "--labels", "a"], "--labels a: give two or more different labels"),
         (["data", "--labels", ""], "--labels is empty"),
@@ -172,6 +173,7 @@ def test_files_of_an_official_scorer_are_scored_by_it(shell: Shell) -> None:
     shell.plugins = inline_plugins(register_tasks=[mood(scorer=Stars())])
     write("1.txt", ["*"])
     write("2.txt", ["*"])
+    assert shell.done("audit", "given/1.txt", "--task", "mood", "--data", "data") == "stars 50\nflags: none\n"
     out = shell.done("audit", "given", "--task", "mood", "--data", "data")
     assert "stars" in out and "50.00" in out and f"same answers ({Path('given/1.txt')})" in out
     write("3.txt", ["* *"])

@@ -53,7 +53,7 @@ def test_arms_from_the_study_to_what_is_shared(
     assert main(["report", printed["kept_as"], "--out", "report.html", "--data", "data"], plugins=plugins) == 0
     share = ["share", printed["kept_as"], "--out", "shared", "--data", "data"]
     assert main(share, plugins=plugins) == 0, capsys.readouterr().err
-    assert main(["verify", "shared", "--data", "data"], plugins=plugins) == 0
+    assert main(["check", "shared", "--data", "data"], plugins=plugins) == 0
     for page in ("report.html", "shared/report.html"):
         text = Path(page).read_text()
         assert "deep: mean ± deviation of the pre-trainings deep 3, deep 4" in text

@@ -192,7 +192,7 @@ def test_the_command_line_fits_predicts_and_refuses(
         "predict", run, *shell.folders(), "--split", "dev", "--out", "answers.tsv", "--device", "cpu"
     )
     assert code == 0, err
-    code, out, err = shell("score", "mood", "answers.tsv", *shell.folders())
+    code, out, err = shell("audit", "answers.tsv", "--task", "mood", "--data", "data")
     assert code == 0 and "accuracy" in out, err
     code, out, err = shell("compare", "one", "concat:one,two", "--tasks", "mood", *shell.folders(), "--quiet")
     assert code == 0 and "concat:one,two" in out, err

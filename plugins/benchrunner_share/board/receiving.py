@@ -92,7 +92,7 @@ def _verified(entry: os.DirEntry[str], runners: OwnRunners, private: Private) ->
     names = {*suppliers, *suppliers.values()}
     faults = [*verification.differences, *(private.remark(text, names) for text in verification.unverified)]
     if faults:
-        more = f" ({len(faults) - 1:,} further reasons: see 'benchrunner verify')" if len(faults) > 1 else ""
+        more = f" ({len(faults) - 1:,} further reasons: see 'benchrunner check')" if len(faults) > 1 else ""
         raise RequestError(f"{faults[0]}{more}")
     _check_is_fair(study, runners)
     return study

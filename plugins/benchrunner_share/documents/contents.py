@@ -12,7 +12,7 @@ from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Prediction, Record, Result
 
 FORMAT = 2
-"""Format of shared folders. `verify` refuses folders of another format."""
+"""Format of shared folders. `check` refuses folders of another format."""
 STUDY, MANIFEST, REPORT, README = "study.json", "manifest.json", "report.html", "README.md"
 """Names of files of a shared folder."""
 

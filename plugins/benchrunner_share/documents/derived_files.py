@@ -1,6 +1,6 @@
 """Files of a shared folder that follow from its study alone: the README and the metadata of each backbone.
 
-`verify` writes these files again and compares every byte.
+`check` writes these files again and compares every byte.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
         "",
         f"Written by benchrunner {_cell(content['benchrunner'])}; the newest answers are of "
         f"{_cell(content['answered'])}. To verify it, install benchrunner with the",
-        "plugins of the tasks, get the data, and run `benchrunner verify FOLDER --data DIR`.",
+        "plugins of the tasks, get the data, and run `benchrunner check FOLDER --data DIR`.",
         "",
         *_table(scores),
         "",
@@ -94,7 +94,7 @@ def _about_sealed(content: Mapping[str, Any]) -> Iterator[str]:
     """Say which answers have no scores here."""
     if places := sealed_places(content):
         yield f"Sealed: {_cell(', '.join(places))}. The answers are in the folder, and were given without the labels:"
-        yield "whoever has these scores the answers with `benchrunner verify`."
+        yield "whoever has these scores the answers with `benchrunner check`."
         yield ""
 
 

@@ -1,4 +1,4 @@
-"""Makes the documents of a shared study: `share` from the runs folder, `verify` from the folder that it received."""
+"""Makes the documents of a shared study: `share` from the runs folder, `check` from the folder that it received."""
 
 from __future__ import annotations
 

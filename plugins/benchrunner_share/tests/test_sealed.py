@@ -142,8 +142,8 @@ def test_a_direct_evaluation_gives_the_same_figure(shell: Shell) -> None:
     shutil.copytree(shell.folder / "data", shell.folder / "owned")
     write_gold(shell.folder / "owned")
     data = ("--data", str(shell.folder / "owned"))
-    verified = shell.json("verify", "shared", *data)
-    out = shell.done("verify", "shared", *data)
+    verified = shell.json("check", "shared", *data)
+    out = shell.done("check", "shared", *data)
     direct = shell.json(*words, *data, "--runs", str(shell.folder / "runs"))
     scores = {score["metric"]: score for score in direct["cells"][0]["scores"] if score["split"] == "test"}
     assert {score["metric"] for score in verified["opened"]} == set(scores) == {"accuracy", "matthews"}

@@ -1,4 +1,4 @@
-"""The commands `share` and `verify`, as a user types them."""
+"""The command `share`, and `check` of a shared folder, as a user types them."""
 
 import json
 
@@ -6,7 +6,7 @@ from command_line import Shell
 
 
 def verify(shell: Shell, *words: str) -> tuple[int, str, str]:
-    return shell("verify", "out", "--data", str(shell.folder / "data"), *words)
+    return shell("check", "out", "--data", str(shell.folder / "data"), *words)
 
 
 def test_a_shared_study_is_verified(shared: Shell) -> None:
@@ -35,7 +35,7 @@ def test_what_differs_is_listed(shared: Shell) -> None:
 
 
 def test_without_data_nothing_differs_and_nothing_is_computed(shared: Shell) -> None:
-    code, out, _ = shared("verify", "out", "--data", str(shared.folder / "runs"))
+    code, out, _ = shared("check", "out", "--data", str(shared.folder / "runs"))
     assert code == 1 and "differences: 0; not computed here: 2. 0 scores" in out
 
 
@@ -43,7 +43,7 @@ def test_finished_runs_are_shared_without_a_study(shared: Shell) -> None:
     runs = json.loads((shared.folder / "out" / "study.json").read_text())["result"]["cells"][0]["candidates"]
     fit = runs[0]["fits"][0]
     shared.done("share", f"run:{fit[:10]}", "--out", "single", *shared.folders())
-    assert shared("verify", "single", "--data", str(shared.folder / "data"))[0] == 0
+    assert shared("check", "single", "--data", str(shared.folder / "data"))[0] == 0
 
 
 def test_a_folder_with_other_contents_is_replaced_if_asked(shared: Shell) -> None:
@@ -56,10 +56,9 @@ def test_wrong_requests_say_what_to_do(shared: Shell) -> None:
     assert "Did you mean first?" in shared.refused("share", "frist", "--out", "new", *shared.folders())
     inside_a_file = shared.refused("share", "first", "--out", "data/mood/dev.tsv/new", *shared.folders())
     assert "dev.tsv/new cannot be written: " in inside_a_file
-    assert "there is no such folder" in shared.refused("verify", "nowhere")
-    assert "'study.json' is missing" in shared.refused("verify", "data")
+    assert "out is a shared study: leave out --board" in shared.refused("check", "out", "--board", "moods")
     assert "--out out: the folder has other files" in refused_after_a_note(shared)
-    assert "there is no option --runs" in shared.refused("verify", "out", "--runs", "x")
+    assert "there is no option --runs" in shared.refused("check", "out", "--runs", "x")
 
 
 def refused_after_a_note(shell: Shell) -> str:

@@ -1,4 +1,4 @@
-"""What the commands `share` and `verify` write and find is what Python does."""
+"""What the commands `share` and `check` write and find is what Python does."""
 
 from __future__ import annotations
 
@@ -36,4 +36,4 @@ def test_the_folder_from_python_is_that_of_the_command(shell: Shell) -> None:
     assert printed.pop("fingerprint") and ours.pop("fingerprint")  # they differ: the files name their second
     assert printed == {**ours, "push": None}
     verified = verify_folder(Path("command"), shell.plugins, own.workspace)
-    assert printed_json(shell, "verify", "command", "--data", "data") == same_json(verified)
+    assert printed_json(shell, "check", "command", "--data", "data") == same_json(verified)

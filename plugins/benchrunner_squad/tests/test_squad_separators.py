@@ -33,12 +33,13 @@ def test_answers_go_from_prediction_to_score(tmp_path: Path, capsys: pytest.Capt
     separated(tmp_path)
 
     def output(*words: str, fits: bool = True) -> str:
-        where = ["--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
-        assert main([*words, *where, *(["--device", "cpu"] if fits else [])], plugins=plugins) == 0
+        where = ["--runs", str(tmp_path / "runs"), "--device", "cpu"] if fits else []
+        assert main([*words, "--data", str(tmp_path), *where], plugins=plugins) == 0
         return capsys.readouterr().out
 
     def f1(path: Path) -> float:
-        return float(json.loads(output("score", "squad/1.1", str(path), "--json", fits=False))["f1"]["value"])
+        audited = json.loads(output("audit", str(path), "--task", "squad/1.1", "--json", fits=False))["files"][0]
+        return float(audited["scores"]["f1"]["value"])
 
     output("run", "squad/1.1", "--method", "majority", "--quiet")
     (path,) = (tmp_path / "runs").glob("*/predictions/*/answers.jsonl")

@@ -109,7 +109,7 @@ class Columns(FileKind):
             self._compare(sentences, expected.table, faults)
 
     def answer_texts(self, content: bytes) -> list[str]:
-        return [line.rsplit(" ", 1)[-1] for line in content.decode().split("\n") if line.strip()]
+        return [line.rpartition(" ")[2] for line in content.decode().split("\n") if line.strip()]
 
     def _sentences(self, lines: Sequence[str], faults: Faults) -> Iterator[_Sentence]:
         """Yield the sentences of a file and add the faults of its lines."""

@@ -1,20 +1,15 @@
 """Prediction files of any system, scored against labelled rows."""
 
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-import inline
-from benchrunner.command_line.main import main
 from benchrunner.data.delimited import TextTable
-from benchrunner.data.hub import HubTable
 from benchrunner.data.rows import Rows
-from benchrunner.data.sources import Reshaped, RowsFrom
 from benchrunner.errors import DataError
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
 from benchrunner.metrics import Metric, Score
@@ -23,7 +18,7 @@ from benchrunner.metrics.correlation import PEARSON
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify, Regress
 from benchrunner.problems.span import Span
-from benchrunner.tasks.task import Scored, Scorer, Split, Task
+from benchrunner.tasks.task import Split, Task
 from benchrunner_submit.file_kinds.spellings import Labels, Number
 from benchrunner_submit.file_kinds.text_files import Table
 from benchrunner_submit.prediction_files import labels_by_text, read_lines, scores_of_file
@@ -153,151 +148,6 @@ def test_numbers_have_no_spellings() -> None:
     graded = Task("mine/other", "", Regress(0, 5), {"train": Split("train", ())}, (PEARSON,))
     assert labels_by_text(graded, [board(sad="0", glad="1")]) == {}
     assert labels_by_text(task(), [board()]) == {"-": "sad", "+": "glad"}
-
-
-# --- official scorers, through the command line
-
-
-class Counting(Scorer):
-    """A scorer that reads files which begin with "official", and counts their words."""
-
-    options = {"weights": "how much each row weighs, 50% at most"}
-
-    def recognizes(self, path: Path) -> bool:
-        return path.read_bytes().startswith(b"official")
-
-    def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
-        figures = {"words": Score(len(path.read_text().split())), "rows": Score(None, "no gold")}
-        if gold is not None:
-            figures["rows"] = Score(float(len(gold)))
-        return Scored(figures, f"{sorted(files)} beside {path.name}\n", ("An odd file.",) * (len(files) == 0))
-
-
-class Alone(Counting):
-    needs_gold = False
-    options = {}
-
-
-class Shouting(Counting):
-    options = {"weights": "the same", "Loud": "no name of an option"}
-
-
-class Clashing(Counting):
-    options = {"gold": "there already"}
-
-
-Say = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
-    """Run `benchrunner` where a task `mine/mood` has the first scorer and `mine/other` the second."""
-    monkeypatch.chdir(tmp_path)
-    inline.files(1, tmp_path / "data")
-    (tmp_path / "said.txt").write_text("official answers")
-    (tmp_path / "weights.txt").write_text("1")
-
-    def run(*words: str, scorers: Sequence[Scorer | None] = (Counting(), None)) -> tuple[int, str, str]:
-        tasks = [
-            inline.mood(name=name, scorer=scorer)
-            for name, scorer in zip(("mine/mood", "mine/other"), scorers, strict=True)
-        ]
-        code = main(words, plugins=inline.plugins(register_tasks=tasks))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
-
-
-def test_a_file_in_official_layout_uses_the_official_scorer(say: Say) -> None:
-    words = ("score", "mine/mood", "said.txt", "--data", "data", "--weights", "weights.txt")
-    assert say(*words) == (0, "['weights'] beside said.txt\n", "")
-    assert say(*words[:-2]) == (0, "[] beside said.txt\n", "An odd file.\n")
-    code, out, _ = say(*words, "--json")
-    assert code == 0 and json.loads(out) == {"words": {"value": 2}, "rows": {"value": 24.0}}
-    assert '"value": 2\n' in out  # a count stays a whole number
-
-
-def test_any_other_file_is_read_one_answer_a_line(say: Say) -> None:
-    Path("said.txt").write_text("glad\n" * 24)
-    code, out, _ = say("score", "mine/mood", "said.txt", "--data", "data")
-    assert code == 0 and "accuracy" in out and "against data/mood/dev.tsv (24 rows)" in out
-
-
-def test_a_scorer_that_needs_no_gold_gets_only_what_is_named(say: Say) -> None:
-    alone = (Alone(), None)
-    named = ("--gold", "data/mood/dev.tsv")
-    assert json.loads(say("score", "mine/mood", "said.txt", "--json", scorers=alone)[1])["rows"]["value"] is None
-    for more in (named, ("--split", "dev", "--data", "data")):
-        _, out, _ = say("score", "mine/mood", "said.txt", "--json", *more, scorers=alone)
-        assert json.loads(out)["rows"] == {"value": 24.0}
-
-
-def test_what_is_unusual_about_the_gold_rows_is_said(say: Say) -> None:
-    path = Path("data/mood/dev.tsv")
-    path.write_text(path.read_text() + "one more\tglad\n")
-    _, _, err = say("score", "mine/mood", "said.txt", "--data", "data")
-    assert err == "data/mood/dev.tsv: 25 dev rows, where the official count is 24\nAn odd file.\n"
-
-
-REFUSED = {
-    "of another task": (("mine/other", "said.txt", "--weights", "weights.txt"), "--weights has no meaning for"),
-    "nowhere": (("mine/mood", "said.txt", "--weights", "none.txt"), "--weights none.txt: there is no such file."),
-    "with another layout": (("mine/mood", "weights.txt", "--weights", "weights.txt"), "--weights is for files in the"),
-}
-
-
-@pytest.mark.parametrize(("words", "said"), REFUSED.values(), ids=REFUSED)
-def test_a_file_that_a_scorer_cannot_use_is_refused(say: Say, words: tuple[str, ...], said: str) -> None:
-    code, out, err = say("score", *words, "--data", "data")
-    assert (code, out) == (2, "") and err.startswith(f"benchrunner: {said}")
-
-
-def test_two_tasks_scorers_may_share_an_option(say: Say) -> None:
-    both = (Counting(), Counting())
-    for task in ("mine/mood", "mine/other"):
-        assert say("score", task, "said.txt", "--data", "data", "--weights", "weights.txt", scorers=both)[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("bad", "said"),
-    [(Shouting(), "'Loud' is not a name of an option"), (Clashing(), "conflicting option string: --gold")],
-)
-def test_a_bad_option_of_a_scorer_is_said_and_stops_nobody(say: Say, bad: Scorer, said: str) -> None:
-    Path("said.txt").write_text("glad\n" * 24)
-    code, out, err = say("score", "mine/other", "said.txt", "--data", "data", scorers=(bad, None))
-    assert code == 0 and "accuracy" in out
-    assert "the options of mine/mood's scorer" in err and said in err
-
-
-def test_the_help_names_the_options_of_the_scorers(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        say("score", "--help")
-    assert "how much each row weighs, 50% at most" in " ".join(capsys.readouterr().out.split())
-
-
-def test_gold_in_any_layout_is_read_by_the_source_that_knows_it(say: Say, tmp_path: Path) -> None:
-    shape = TextTable("nowhere.csv", {"text": "text", "label": "mood"}, separator=",", quoted=True)
-    dev = Split(
-        "dev", (HubTable("no/where", "", "dev", {}), Reshaped(shape, lambda one: one.rename_columns(["a", "label"])))
-    )
-    splits = {**inline.mood().splits, "dev": dev}
-    (tmp_path / "mine.csv").write_text('text,mood\n"a, b",glad\nc,sad\n')
-    (tmp_path / "said.txt").write_text("glad\nglad\n")
-    plugins = inline.plugins(register_tasks=[inline.mood(splits=splits)])
-    assert main(["score", "mood", "said.txt", "--gold", "mine.csv", "--json"], plugins=plugins) == 0
-
-
-def test_gold_without_a_row_is_refused(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("mine.tsv").write_text("text\tmood\n")
-    assert say("score", "mine/mood", "said.txt", "--gold", "mine.tsv")[::2] == (2, "benchrunner: mine.tsv: no rows.\n")
-
-
-def test_gold_for_a_task_without_files_is_refused(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
-    splits = {name: Split(one.role, (RowsFrom(lambda workspace: {}),)) for name, one in inline.mood().splits.items()}
-    plugins = inline.plugins(register_tasks=[inline.mood(splits=splits)])
-    assert main(["score", "mood", "said.txt", "--gold", "weights.txt"], plugins=plugins) == 2
-    assert "mine/mood has no file layout for its split dev; leave --gold out." in capsys.readouterr().err
 
 
 def test_a_file_is_read_without_knowing_the_number_of_rows(tmp_path: Path) -> None:

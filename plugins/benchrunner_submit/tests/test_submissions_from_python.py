@@ -1,4 +1,4 @@
-"""What the commands `submit`, `check` and `score` write and find is what Python does."""
+"""What the commands `submit`, `check` and `audit` write and find is what Python does."""
 
 import json
 from pathlib import Path
@@ -65,11 +65,12 @@ def test_check_finds_what_python_finds(shell: Shell) -> None:
     assert out.endswith(f"{len(checked.faults)} problems; {checked.board.name} would not accept it as meant.\n")
 
 
-def test_score_prints_what_python_computes(shell: Shell) -> None:
+def test_audit_prints_the_scores_that_python_computes(shell: Shell) -> None:
     Path("answers.txt").write_text("glad\n" * 24)
     task = shell.plugins.tasks.find("mood")
     scored = score_file(task, Path("answers.txt"), runner(shell))
-    printed = shell.json("score", "mood", "answers.txt", "--data", "data")
-    assert printed == same_json(scored.scores)
+    (printed,) = shell.json("audit", "answers.txt", "--task", "mood", "--data", "data")["files"]
+    assert printed["scores"] == same_json(scored.scores)
     by_gold = score_file(task, Path("answers.txt"), runner(shell), gold=Path("data/mood/dev.tsv"))
-    assert shell("score", "mood", "answers.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
+    out = shell.done("audit", "answers.txt", "--task", "mood", "--gold", "data/mood/dev.tsv")
+    assert out == f"{by_gold.text}\nflags: constant predictions\n"

@@ -1,4 +1,4 @@
-"""The commands `submit`, `check` and `score`: what they write, and errors that say what to do."""
+"""The commands `submit`, `check` and `audit`: what they write, and errors that say what to do."""
 
 import json
 import zipfile
@@ -15,14 +15,7 @@ HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
     "unknown board": (["submit", "mood", "--backbone", "words"], "no leaderboard 'mood'. Did you mean moods?"),
     "file to check": (["check", "absent.zip"], "absent.zip: there is no such file or folder."),
-    "file to score, before the data": (["score", "mood", "absent.tsv", "--data", "."], "absent.tsv: cannot be read"),
-    "file to score": (["score", "mood", "absent.tsv", *HERE], "absent.tsv: cannot be read: No such file"),
-    "gold": (["score", "mood", "data/mood/dev.tsv", "--gold", "absent.tsv"], "--gold absent.tsv: there is no such"),
-    "split": (["score", "mood", "x", "--split", "devel", *HERE], "mine/mood has no split 'devel'; it has train, dev"),
-    "split without labels": (
-        ["score", "mood", "data/mood/dev.tsv", "--split", "test", *HERE],
-        "these rows have no labels",
-    ),
+    "gold": (["audit", "x", "--task", "mood", "--gold", "absent.tsv"], "--gold absent.tsv: there is no such"),
     "submission below a file": (
         ["submit", "moods", "--backbone", "words", *HERE, "--out", "data/mood/dev.tsv/mine.zip"],
         "mine.zip cannot be written: ",
@@ -171,10 +164,11 @@ def test_files_are_shown_as_they_were_named(shell: Shell) -> None:
     run = shell.fitted()
     (shell.folder / "own.tsv").write_text("mood\ttext\nglad\ta sunny day\n")
     (shell.folder / "answers.txt").write_text("glad\n")
-    out = shell.done("score", "mood", "answers.txt", "--gold", "own.tsv")
+    audit = ("audit", "answers.txt", "--task", "mood", "--gold", "own.tsv")
+    out = shell.done(*audit)
     assert out.startswith("answers.txt against own.tsv (1 rows)")
     (shell.folder / "own.tsv").write_text("mood\ttext\ngald\ta sunny day\n")
-    assert "benchrunner: own.tsv:2: label 'gald'" in shell.refused("score", "mood", "answers.txt", "--gold", "own.tsv")
+    assert "benchrunner: own.tsv:2: label 'gald'" in shell.refused(*audit)
     assert "benchrunner: own.txt: " in shell.refused("predict", run, "own.txt")
 
 

@@ -75,7 +75,7 @@ def others(run: str) -> list[list[str]]:
         ["runs", "list"],
         ["report", run, "--runs", "runs", "--out", "report.html"],
         ["share", run, "--runs", "runs", "--data", "data", "--out", "shared"],
-        ["verify", "shared", "--data", "data"],
+        ["check", "shared", "--data", "data"],
     ]
 
 

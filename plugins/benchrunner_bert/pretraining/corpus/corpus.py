@@ -126,6 +126,6 @@ def _hub_set(reference: str, passages_only: bool | None) -> HubSet:
             "to choose a commit, branch or tag."
         )
     configuration, split = [*parts[1:], "", ""][:2]
-    is_wikipedia = parts[0].rsplit("/", 1)[-1] == WIKIPEDIA
+    is_wikipedia = parts[0].rpartition("/")[2] == WIKIPEDIA
     filtered = is_wikipedia if passages_only is None else passages_only
     return HubSet(parts[0], configuration, split or "train", revision or None, filtered)
