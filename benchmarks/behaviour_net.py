@@ -32,7 +32,7 @@ from behaviour_text import checksums, described_files, normalised, pretty_json, 
 
 HERE = Path(__file__).parent
 PARTS = ("demo", "studies", "commands")
-ANSWERING = "demo --out demo --backbone bert/random-1/32 --jobs 1 --device cpu --tasks"
+ANSWERING = "demo --out demo --backbone bert/random-1/32 --device cpu --tasks"
 DEMO_TASKS = (
     "rte,stsb,mrpc,cola,wnli,mnli,squad/1.1,squad/2.0,swag,conll/ner,conll2002/dutch,superglue,babylm/wsc-filtered"
 )

@@ -70,26 +70,31 @@ def print_result(
     form: str = "table",
     shown: Shown | None = None,
     long: bool = False,
+    notes_by: str = "",
+    then: str = "kept as the study",
 ) -> int:
     """Print a study's result, beside published figures; return the exit code: whether every fit finished.
 
     `form` is one of `FORMATS`. `shown` is by default everything. `long` prints a row for
-    each score in place of the table.
+    each score in place of the table. `notes_by` is the option or command that shows the notes which five lines below a
+    table hold back; without it, all notes are printed. `then` stands before the study's name.
     """
     from benchrunner.studies.comparison.formats import as_table, as_text
     from benchrunner.studies.comparison.json_values import as_json
     from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, WIDTH
-    from benchrunner.studies.comparison.remarks import remarks
+    from benchrunner.studies.comparison.remarks import lines_below
     from benchrunner.studies.comparison.table import Shown
 
     published, shown = published or NOTHING_PUBLISHED, shown or Shown()
     if form == "json":
         print_json(list(result.scores()) if long else as_json(result, published))
     elif form == "table":
-        table = as_table(result, published, shown, long=long)
-        print_table(table, remarks(result, published, shown), title=result.study.title, plain_width=WIDTH)
-        if result.name:
-            print_line(f"  kept as the study {result.name}")
+        print_table(
+            as_table(result, published, shown, long=long),
+            lines_below(result, published, shown, notes_by=notes_by, then=then),
+            title=result.study.title,
+            plain_width=WIDTH,
+        )
     else:
         print_data(as_text(form, result, published, shown, long=long) + "\n")
     return DONE if result.is_complete else FAILED

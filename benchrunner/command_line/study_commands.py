@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, FORMATS, OWN_FORMATS, print_result, reserved_for_json
-from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         choices=("headline", "all"),
         help="metrics of each task in a table of three or more systems: headline (default) or all",
     )
-    shown.add_argument("--best", action="store_true", help="show the selected restart too; it is optimistic")
     shown.add_argument(
         "--intervals",
         action=argparse.BooleanOptionalAction,
@@ -81,11 +79,15 @@ def planned_or_printed(study: Study, runner: Runner, executor: Executor, argumen
     intervals = arguments.intervals
     if intervals is None:
         intervals = len(study.lines or study.names) <= MOST_WITH_INTERVALS
-    shown = Shown(arguments.best, arguments.metrics == "all", intervals, arguments.notes, arguments.run_ids)
-    code = print_result(result, published=published, form=arguments.format, shown=shown, long=arguments.long)
-    if arguments.format == "table" and "report" in arguments.commands:
-        print_line(f"  a page to share, with the rows where systems differ: benchrunner report {result.name}")
-    return code
+    return print_result(
+        result,
+        published=published,
+        form=arguments.format,
+        shown=Shown(arguments.metrics == "all", intervals, arguments.run_ids),
+        long=arguments.long,
+        notes_by=arguments.notes,
+        then="next: benchrunner report" if "report" in arguments.commands else "kept as the study",
+    )
 
 
 def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> int:

@@ -43,10 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
     result = finished_study(study, runner, executor, arguments, reserved=arguments.json)
-    code = print_result(result, published=published, form=arguments.format)
+    code = print_result(result, published=published, form=arguments.format, notes_by=arguments.notes)
     if not arguments.json:
         for cell in result.cells:
-            if cell.selected is not None:
+            if cell.selected:
                 print_line(f"  {cell.cell.task.name}: run {cell.selected.id} in {runner.folder(cell.selected).path}")
     return code
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner import DataError, RequestError, Score, Task
-from benchrunner.results import Runner, predicting
+from benchrunner.results import Runner, comparison, predicting
 from benchrunner_audit.question import Question
 from benchrunner_submit import FileScores, parse_answer, read_lines, score_file
 
@@ -33,6 +33,12 @@ class Flag:
     name: str
     detail: str = ""
     """The labels, the number of rows or the other file that the flag is about."""
+
+    @property
+    def text(self) -> str:
+        """The name, after the code that warnings of studies have too, and the detail."""
+        name = comparison.coded(self.name)
+        return f"{name} ({self.detail})" if self.detail else name
 
 
 @final

@@ -149,8 +149,7 @@ def _score_text(file: AuditedFile, task: Task | None) -> str:
 
 
 def _flag_text(file: AuditedFile) -> str:
-    texts = [f"{flag.name} ({flag.detail})" if flag.detail else flag.name for flag in file.flags]
-    return "; ".join([*(["invalid"] if file.fault else []), *texts])
+    return "; ".join([*(["invalid"] if file.fault else []), *(flag.text for flag in file.flags)])
 
 
 def _summary(audit: Audit) -> list[str]:

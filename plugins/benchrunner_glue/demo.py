@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchrunner_glue.demo_layouts import LAYOUTS, Layout
-from benchrunner_glue.demo_texts import TEXTS, Texts
-from benchrunner_glue.demo_words import ELSEWHERE, WORDS
 
+TEXTS = Path(__file__).with_name("demo_texts.toml")
+CONTRADICTS_TRAIN = "wnli"
+"""The task whose dev repeats texts of train with the opposite answers."""
 WRONG_SHARE = 0.04
 """Share of rows with a random answer, because data that people label has wrong answers too."""
 
@@ -18,34 +22,41 @@ Row = tuple[list[str], str]
 
 def write(task: str, seed: int, folder: Path) -> None:
     """Write the task's files below the folder. Equal seeds give equal bytes."""
-    texts = TEXTS[task]
+    texts = tomllib.loads(TEXTS.read_text(encoding="utf-8"))
+    contradicts_train = task == CONTRADICTS_TRAIN
     for layout in LAYOUTS[task]:
         draw = random.Random(f"{layout.folder} {seed}")
         home = folder / layout.folder
         home.mkdir(parents=True, exist_ok=True)
         train_rows: list[Row] = []
         for name, count in layout.files:
-            if texts.contradicts_train and name == "dev":
+            if contradicts_train and name == "dev":
                 rows = _contradicting_rows(train_rows, count, draw)
             else:
-                rows = _rows(texts, count, draw, elsewhere="mismatched" in name)
+                words = texts["words"] | texts["elsewhere"] if "mismatched" in name else texts["words"]
+                rows = _rows(texts[task], words, count, draw, wrong_share=0 if contradicts_train else WRONG_SHARE)
             train_rows = train_rows or rows
             (home / f"{name}.tsv").write_bytes(_file(layout, name, rows, draw).encode())
 
 
-def _rows(templates: Texts, count: int, draw: random.Random, *, elsewhere: bool) -> list[Row]:
+def _rows(
+    templates: Mapping[str, Any], words: Mapping[str, str], count: int, draw: random.Random, *, wrong_share: float
+) -> list[Row]:
     """Make rows with different texts, shuffled, with the labels in their exact proportions."""
-    labels = [label for label, (percent, _) in templates.answers.items() for _ in range(-(-percent * count // 100))]
+    answers = templates["answers"]
+    labels = [label for label, of_label in answers.items() for _ in range(-(-of_label["percent"] * count // 100))]
     draw.shuffle(labels)
     rows: dict[tuple[str, ...], str] = {}
     for label in labels[:count]:
-        is_wrong = draw.random() < WRONG_SHARE and not templates.contradicts_train
-        answer = draw.choice(list(templates.answers)) if is_wrong else label
-        choices = [templates.first] * bool(templates.first) + [templates.answers[label][1]]
+        is_wrong = draw.random() < wrong_share
+        answer = draw.choice(list(answers)) if is_wrong else label
+        choices = [answers[label]["texts"]]
+        if "first" in templates:
+            choices.insert(0, templates["first"])
         texts: tuple[str, ...] = ()
         while not texts or texts in rows:
-            words = _words(draw, elsewhere=elsewhere)
-            texts = tuple(draw.choice(templates_of_text).format_map(words) for templates_of_text in choices)
+            chosen = _words(words, draw)
+            texts = tuple(draw.choice(templates_of_text).format_map(chosen) for templates_of_text in choices)
         rows[texts] = answer
     return [(list(texts), answer) for texts, answer in rows.items()]
 
@@ -60,11 +71,11 @@ def _contradicting_rows(rows: list[Row], count: int, draw: random.Random) -> lis
     return draw.sample(chosen, count)
 
 
-def _words(draw: random.Random, *, elsewhere: bool) -> dict[str, str]:
+def _words(choices: Mapping[str, str], draw: random.Random) -> dict[str, str]:
     """Choose two different words for every slot of the templates: `slot` and `slot2`."""
     words = {}
-    for slot, choices in (WORDS | ELSEWHERE if elsewhere else WORDS).items():
-        words[slot], words[f"{slot}2"] = draw.sample(choices.split("|" if "|" in choices else " "), 2)
+    for slot, listed in choices.items():
+        words[slot], words[f"{slot}2"] = draw.sample(listed.split("|" if "|" in listed else " "), 2)
     return words
 
 

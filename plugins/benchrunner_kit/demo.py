@@ -1,104 +1,68 @@
-"""The demo: every task on generated data with a small backbone, from files to submissions, without a network."""
+"""The demo's folder: generated data of tasks, backbones that need no network, and submissions."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from benchrunner import RequestError, Task, Workspace, quoted
-from benchrunner.results import (
-    Plugins,
-    Result,
-    Runner,
-    Study,
-    StudyOptions,
-    compared,
-    output_places,
-)
+from benchrunner.results import Plugins, Runner, StudyOptions, output_places
 from benchrunner_submit import Submission, write_submission
 
 MARK = "demo.txt"
 """File that tells the folder of a demo from others; written first."""
-SUITES = ("conll", "glue", "squad", "swag")
-"""What a demo shows if no tasks are chosen; with all suites it would take ten minutes."""
-RECIPE = {"epochs": 4, "batch_size": 16, "lr": 1e-3, "precision": "fp32"}
-"""Recipe for a small backbone and a few hundred sentences, not for real fine-tuning."""
 
 
 @final
 @dataclass(frozen=True)
 class Demo:
-    """A demo in one folder: write its data, run its study with `run_study`, write its submissions."""
+    """A demo in one folder: it writes the data and the submissions; studies of the data run in between."""
 
     folder: Path
     plugins: Plugins
-    study: Study
-    seed: int = 0
-    """Seed of the generated data and of the fits."""
-    trusted_code: tuple[str, ...] = ()
-    """Code that the backbone may run: see `Settings.trusted_code`."""
+    backbones: tuple[str, ...]
+    """The backbone, and its twin if it has one: the same model without pre-training."""
 
     @classmethod
-    def plan(
-        cls,
-        folder: Path,
-        plugins: Plugins,
-        *,
-        tasks: Collection[Task] | None = None,
-        backbone: str | None = None,
-        seed: int = 0,
-        trusted_code: tuple[str, ...] = (),
-    ) -> Demo:
-        """Plan the demo of some tasks, or of every task that can write demo data.
-
-        The backbone is by default the first that is meant for the demo; its twin, the same model without pre-training,
-        is compared with it.
-        """
+    def of(cls, folder: Path, plugins: Plugins, backbone: str | None = None) -> Demo:
+        """Choose the folder and the backbone, by default the first that is meant for the demo."""
         output_places.check_place(folder, is_file=False)
         if folder.is_symlink():
             folder = Path(os.path.realpath(folder))  # what the link leads to need not exist
         _check_is_own(folder)
-        chosen = _with_demo_files(plugins) if tasks is None else _checked(tasks)
-        runner = Runner(plugins, _workspace(folder, trusted_code))
-        study = StudyOptions().study((backbone or _demo_backbone(plugins),), chosen, runner)
-        twin = runner.planner.backbone(study.backbones[0]).twin
-        backbones = (*study.backbones, twin) if twin else study.backbones
-        return cls(folder, plugins, compared(backbones, chosen, seeds=(seed,), changes=RECIPE), seed, trusted_code)
+        name = backbone or _demo_backbone(plugins)
+        twin = Runner(plugins, Workspace.of_demo(folder)).planner.backbone(name).twin
+        return cls(folder, plugins, (name, twin) if twin else (name,))
 
     @property
     def workspace(self) -> Workspace:
         """The demo's folders: everything is below one folder, and no network is used."""
-        return _workspace(self.folder, self.trusted_code)
+        return Workspace.of_demo(self.folder)
 
-    def write_data(self) -> None:
-        """Write a small data set of every task in the task's real file layout."""
+    def write_data(self, tasks: Iterable[Task]) -> None:
+        """Write a small data set of each task in the task's real file layout."""
+        writers = []
+        for task in tasks:
+            if task.demo_files is None:
+                raise RequestError(f"{task.name} cannot write demo data: choose other tasks.")
+            writers.append(task.demo_files)
+        if not writers:
+            raise RequestError("No installed task can write demo data: install a plugin that has such a task.")
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / MARK).write_text("This folder holds the files of 'benchrunner demo'. It may be removed.\n")
-        for task in self.study.tasks:
-            if task.demo_files is not None:
-                task.demo_files(self.seed, self.folder / "data")
+        for write in writers:
+            write(0, self.folder / "data")
 
-    def write_submissions(self, result: Result, runner: Runner) -> list[Submission]:
-        """Write a submission of the first backbone to every leaderboard whose tasks all belong to the demo."""
-        runs = {}
-        for cell in result.cells:
-            if cell.cell.backbone == self.study.backbones[0] and cell.selected is not None:
-                runs[cell.cell.task.name] = cell.selected.id
-        submissions = []
+    def write_submissions(self, tasks: Iterable[Task], options: StudyOptions, runner: Runner) -> Iterator[Submission]:
+        """Write a submission of the backbone to every leaderboard whose tasks are all among these."""
+        names = {task.name for task in tasks}
         for board in self.plugins.leaderboards.values():
-            tasks = {file.task for file in board.files}
-            if tasks and tasks <= runs.keys():
-                ensemble = [runs[name] for name in sorted(tasks)]
-                submissions.append(write_submission(board, self.folder, runner, ensemble=ensemble))
-        return submissions
-
-
-def _workspace(folder: Path, trusted_code: tuple[str, ...]) -> Workspace:
-    workspace = Workspace.of_demo(folder)
-    return replace(workspace, settings=replace(workspace.settings, trusted_code=trusted_code))
+            needed = {file.task for file in board.files}
+            if needed and needed <= names:
+                yield write_submission(board, self.folder, runner, backbone=self.backbones[0], options=options)
 
 
 def _check_is_own(folder: Path) -> None:
@@ -109,22 +73,6 @@ def _check_is_own(folder: Path) -> None:
             f"{folder} holds other files, such as {quoted(names[0])}: a demo needs a folder that is empty, missing or "
             "that of an earlier demo. Name another folder with --out."
         )
-
-
-def _with_demo_files(plugins: Plugins) -> tuple[Task, ...]:
-    """Return the tasks of the suites that a demo shows, or all tasks if none of these suites is there."""
-    tasks = tuple(task for task in plugins.tasks.values() if task.demo_files is not None)
-    if not tasks:
-        raise RequestError("No installed task can write demo data: install a plugin that has such a task.")
-    return tuple(task for task in tasks if task.name.partition("/")[0] in SUITES) or tasks
-
-
-def _checked(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """Return the tasks; raise a `RequestError` if one of them cannot write demo data."""
-    tasks = tuple(tasks)
-    if without := [task.name for task in tasks if task.demo_files is None]:
-        raise RequestError(f"{', '.join(without)} cannot write demo data: choose other tasks.")
-    return tasks
 
 
 def _demo_backbone(plugins: Plugins) -> str:

@@ -97,7 +97,7 @@ def gather(
         records |= of_cell
         costs.append(cost(cell, of_cell))
     conclusions = comparison.conclusions(result)
-    legend = list(comparison.Marks.of(result).legend())
+    legend = tuple(comparison.Marks(result).legend())
     said = {*conclusions, *legend, " ".join(study.about.split())}
     notes = dict.fromkeys(note for note in comparison.remarks(result, published) if note not in said)
     compared = _compared(result)
@@ -113,7 +113,7 @@ def gather(
         facts=tuple(_facts(result, records)),
         versions=tuple(_versions(result, records)),
         conclusions=tuple(conclusions),
-        legend=tuple(legend),
+        legend=legend,
         command=shlex.join(result.command),
         notes=tuple(notes),
     )

@@ -221,6 +221,8 @@ def _show_study(arguments: argparse.Namespace) -> None:
 
 
 def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, str]]:
+    from benchrunner.results import comparison
+
     fit = details.fit
     record = details.record
     yield "task", fit.task
@@ -243,7 +245,7 @@ def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, s
         for name, score in predicted.record.scores.items():
             figures[name] = "absent" if score.value is None else f"{score.value:.4f}"
         scores = _joined(figures) or "no labels to score with"
-        flags = f" ({', '.join(predicted.record.flags)})" if predicted.record.flags else ""
+        flags = f" ({', '.join(map(comparison.coded, predicted.record.flags))})" if predicted.record.flags else ""
         yield f"prediction of {prediction.place}", f"{scores}{flags}, {rows}"
     yield "size", _joined({kind: size_text(size) for kind, size in details.sizes.of_kinds.items() if size})
     yield "selected by", ", ".join(studies) or "no kept study"

@@ -40,7 +40,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path(), metavar="PATH", help="the archive, or a folder for it (default: .)"
     )
-    parser.add_argument("--notes", action="store_true", help="print all notes on the fits, not one of each kind")
+    parser.add_argument(
+        "--notes", action="store_const", const="", default="--notes", help="print all notes on the fits, not five lines"
+    )
     options.add_published(parser)
     options.add_recipe(parser)
     options.add_workspace(parser)
@@ -86,11 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_result(arguments: argparse.Namespace, published: comparison.PublishedChoice, result: Result) -> None:
     """Print the table of the fits that answer, unless standard output is for JSON."""
-    from benchrunner.results import comparison
-
     if not arguments.json:
-        shown = comparison.Shown(every_note=arguments.notes)
-        command_line.output.print_result(result, published=published, shown=shown)
+        command_line.output.print_result(result, published=published, notes_by=arguments.notes)
 
 
 def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list[str]:

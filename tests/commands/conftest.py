@@ -13,10 +13,9 @@ from inline import files, mood, pairs, plugins
 def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
     """Commands of the inline plugins in an empty folder, which is the working directory."""
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
-    for name in ("BENCHRUNNER_DATA", "BENCHRUNNER_RUNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "")  # so that what --offline sets is removed after the test
-    monkeypatch.delenv("HF_HUB_OFFLINE")
+    for name in ("BENCHRUNNER_DATA", "BENCHRUNNER_RUNS", "HF_HUB_OFFLINE"):
+        monkeypatch.setenv(name, "")  # so that what --offline and the demo set is removed after the test
+        monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     return Shell(tmp_path, capsys)
 

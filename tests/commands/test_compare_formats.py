@@ -36,10 +36,9 @@ def test_every_format_has_the_same_mean(shell: Shell) -> None:
     assert "torch" in values["computing"]["versions"]
 
 
-def test_the_best_restart_and_the_run_ids_are_shown_on_request(shell: Shell) -> None:
-    plain, more = compare(shell), compare(shell, "--best", "--run-ids")
-    assert "best mean" not in plain and "runs of words" not in plain
-    assert "best mean" in more and "runs of words on mine/mood: " in more
+def test_the_run_ids_are_shown_on_request(shell: Shell) -> None:
+    plain, more = compare(shell), compare(shell, "--run-ids")
+    assert "runs of words" not in plain and "runs of words on mine/mood: " in more
 
 
 @pytest.mark.parametrize("form", ["markdown", "latex", "table"])

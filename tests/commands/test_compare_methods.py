@@ -69,11 +69,9 @@ def test_a_grid_belongs_to_the_fits_that_read_it(shell: Shell) -> None:
 
 def test_any_recipe_field_is_a_grid_that_the_caption_names(shell: Shell) -> None:
     words = (*COMPARE, *shell.folders(), *QUIET, "--method", "finetune,majority", "--lr", "1e-2")
-    out = shell.done(*words, "--set", "weight-decay=0.5,0", "--set", "summary=mean", "--set", "clip=0")
+    out = shell.done(*words, "--set", "weight-decay=0.5,0", "summary=mean", "clip=0", "--notes")
     assert "weight decay 0." in out and "clip" not in out
-    first, second = shell.json(*words, "--set", "weight-decay=0.5,0", "--set", "summary=mean", "--set", "clip=0")[
-        "cells"
-    ]
+    first, second = shell.json(*words, "--set", "weight-decay=0.5,0", "summary=mean", "clip=0")["cells"]
     grid = [(fit["recipe"]["weight_decay"], fit["recipe"]["summary"], fit["recipe"]["clip"]) for fit in first["fits"]]
     assert grid == [(0.5, "mean", 0.0), (0.0, "mean", 0.0)]
     assert len(second["fits"]) == 1
@@ -81,7 +79,7 @@ def test_any_recipe_field_is_a_grid_that_the_caption_names(shell: Shell) -> None
 
 def test_methods_without_steps_show_no_learning_rate(shell: Shell) -> None:
     for method in ("majority", "probe"):
-        out = shell.done("run", "mood", "--backbone", "words", *shell.folders(), *QUIET, "--method", method)
+        out = shell.done("run", "mood", "--backbone", "words", *shell.folders(), *QUIET, "--notes", "--method", method)
         assert method in out
         assert not [word for word in ("epochs", "batch size", "learning rate") if word in out]
         assert ("16 tokens, fp32" in out) == (method == "probe")
@@ -90,7 +88,7 @@ def test_methods_without_steps_show_no_learning_rate(shell: Shell) -> None:
 
 
 def test_tables_reports_and_shared_folders_name_the_rows(shell: Shell) -> None:
-    out = shell.done(*COMPARE, *shell.folders(), *QUIET, *METHODS, "--name", "ways")
+    out = shell.done(*COMPARE, *shell.folders(), *QUIET, *METHODS, "--name", "ways", "--notes")
     assert all(name in out for name in NAMES)
     assert "finetune/probe/majority" in out and "backbone (method)" in out
     out = shell.done(*COMPARE, *shell.folders(), *QUIET, *METHODS, "--format", "csv")

@@ -59,7 +59,7 @@ def test_a_study_file_names_tasks_in_folds(shell: Shell) -> None:
     system, column = 'name = "tiny"\nbackbone = "words"', 'name = "mood"\ntask = "mine/mood@3"'
     text = f'title = "look"\n[[system]]\n{system}\n[[column]]\n{column}\n'
     file.write_text(text)
-    assert "is answered by one of 3 fits" in shell.done(*words)
+    assert "is answered by one of 3 fits" in shell.done(*words, "--notes")
     assert "leave folds out" in shell.refused(*words, "--folds", "3")
     file.write_text(text.replace("[[system]]", 'recipe = {folds = "3"}\n[[system]]'))
     assert "recipe: a task is named in folds" in shell.refused(*words)

@@ -60,8 +60,8 @@ def test_scores_are_those_of_the_drawn_rows(shell: Shell) -> None:
 
 
 def test_tables_and_reports_say_so(shell: Shell) -> None:
-    out = shell.done(*COMPARE, *shell.folders(), "--limit-dev", "10", "--name", "few")
-    assert NOTE in out
+    out = shell.done(*COMPARE, *shell.folders(), "--limit-dev", "10", "--name", "few", "--notes")
+    assert f"C10 mine/mood: {NOTE}" in out
     shell.done("report", "few", *shell.folders(), "--out", "few.html")
     assert NOTE in (shell.folder / "few.html").read_text()
     assert "selected its fits on 10 rows of dev only" in shell.refused("submit", "moods", "--study", "few")
@@ -121,7 +121,7 @@ task = "mine/mood"
 def test_a_column_of_a_study_file_may_score_few_rows(shell: Shell) -> None:
     (shell.folder / "look.toml").write_text(STUDY)
     words = ("compare", "--study", "look.toml", *shell.folders(), "--quiet", "--device", "cpu")
-    out = shell.done(*words)
+    out = shell.done(*words, "--notes")
     assert out.count(NOTE) == 1
     shown = json.loads(shell(*words, "--json")[1])
     fits = [cell["selected"] for cell in shown["cells"]]

@@ -29,21 +29,23 @@ def test_names_with_methods_contrasts_and_submissions(shell: Shell) -> None:
     command = (*words(shell, "small=words"), "--method", "finetune,majority")
     values = json.loads(shell.done(*command, "--against", "small (majority)", "--json"))
     assert values["contrasts"] == [["small (finetune)", "small (majority)"]]
-    shown = shell.done(*command)
+    shown = shell.done(*command, "--notes")
     assert "small (majority)" in shown and "small (finetune): words" in shown
 
 
-def test_notes_of_a_kind_are_one_line_unless_asked(shell: Shell) -> None:
+def test_notes_are_counted_unless_asked(shell: Shell) -> None:
     command = (*words(shell, "small=words"), "--method", "finetune,majority,probe")
-    assert "small (finetune): words (2 more such notes: --notes)" in shell.done(*command)
+    *_, kept, last = shell.done(*command).splitlines()
     every = shell.done(*command, "--notes")
-    assert "small (probe): words\n" in every and "more such" not in every
+    assert "small (probe): words\n" in every
     notes = json.loads(shell.done(*command, "--json"))["notes"]
     assert [note for note in notes if note.endswith(": words")] == [
         f"small ({method}): words" for method in ("finetune", "majority", "probe")
     ]
+    assert kept.split()[-1] in every and last.endswith(" notes: --notes")
 
 
-def test_the_last_line_says_how_to_write_a_report(shell: Shell) -> None:
-    [*_, kept, last] = shell.done(*words(shell, "small=words")).splitlines()
-    assert last.endswith(f": benchrunner report {kept.split()[-1]}") == ("report" in shell.done("--help"))
+def test_the_lines_below_say_how_to_write_a_report(shell: Shell) -> None:
+    [*_, then, _] = shell.done(*words(shell, "small=words")).splitlines()
+    has_report = "report" in shell.done("--help")
+    assert then.startswith("  next: benchrunner report small" if has_report else "  kept as the study small")

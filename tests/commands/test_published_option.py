@@ -21,10 +21,10 @@ QUIET = ("--quiet", "--device", "cpu")
 @pytest.mark.parametrize("words", [("compare", "words", "--tasks", "mood"), ("run", "mood", "--backbone", "words")])
 def test_compare_and_run_show_the_rows_by_default(words: tuple[str, ...], shell: Shell) -> None:
     published_shell(shell)
-    out = shell.done(*words, *shell.folders(), *QUIET)
+    out = shell.done(*words, *shell.folders(), *QUIET, "--notes")
     assert "test 80.5" in out and "ensemble" not in out
     assert "  published: Mercury (dev and test): Nobody 2019, Table 1\n" in out
-    out = shell.done(*words, *shell.folders(), *QUIET, "--published", "none")
+    out = shell.done(*words, *shell.folders(), *QUIET, "--published", "none", "--notes")
     assert "published" not in out
     out = shell.done(*words, *shell.folders(), *QUIET, "--published", "mercury (ensemble)", "--json")
     assert [row["figure"] for row in json.loads(out)["published"]] == [82.5]
@@ -95,13 +95,13 @@ def test_a_board_that_takes_no_files_is_listed_and_refuses_files(shell: Shell) -
     error = shell.refused("submit", "paper", "--backbone", "words", *shell.folders())
     assert "paper takes no files: it only lists published results." in error
     assert "paper takes no files" in shell.refused("check", "data", "--board", "paper")
-    assert shell("demo", "--out", "demo", "--device", "cpu", "--jobs", "1", "--quiet")[1].count("3. Wrote") == 1
+    assert shell("demo", "--out", "demo", "--device", "cpu", "--quiet")[1].count("  wrote demo/") == 1
 
 
 def test_submit_shows_published_figures_in_its_table(shell: Shell) -> None:
     published_shell(shell)
     submit = ("submit", "moods", "--backbone", "words", *shell.folders(), *QUIET)
-    out = shell.done(*submit)
+    out = shell.done(*submit, "--notes")
     assert "Mercury" in out and out.index("[95 %]") < out.index("is ready for moods")
     assert "published test figures are of other rows than ours, which are of dev" in out
     assert "Mercury" not in shell(*submit, "--published", "none")[1]

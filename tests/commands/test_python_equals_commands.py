@@ -24,6 +24,7 @@ from benchrunner.results import (
     list_offers,
     run_study,
 )
+from benchrunner.studies.comparison.codes import coded
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner_runs.exporting import export
@@ -112,9 +113,9 @@ def compare_is_equal(shell: Shell) -> None:
     own, options = runner(shell), StudyOptions(recipe={"lr": (1e-2, 2e-2)}, restarts=2)
     result = run_study(options.study(["words"], shell.plugins.tasks_of(["mood"]), own), own)
     assert without_seconds(printed) == without_seconds(same_json(as_json(result)))
-    code, out, _ = shell("compare", "words", "--tasks", "mood", *words)
+    code, out, _ = shell("compare", "words", "--tasks", "mood", *words, "--notes")
     assert code == (0 if result.is_complete else 1)
-    assert all(f"  {note}\n" in out for note in footnotes(result))
+    assert all(f"  {coded(note)}\n" in out for note in footnotes(result))
 
 
 def compare_with_a_study_is_equal(shell: Shell) -> None:

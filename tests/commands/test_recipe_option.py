@@ -38,7 +38,7 @@ def recipe_of_the_only_fit(shell: Shell) -> dict[str, object]:
 
 def test_compare_fits_with_the_recipe_and_says_so(fast: Shell) -> None:
     words = ("compare", "words", "--tasks", "mood", *fast.folders(), *QUIET, "--recipe", "fast-paper", "--lr", "0.05")
-    out = fast.done(*words)
+    out = fast.done(*words, "--notes")
     assert NOTE in " ".join(out.split())
     recipe = recipe_of_the_only_fit(fast)
     assert [recipe[name] for name in ("epochs", "beta2", "clip", "lr")] == [1, 0.98, 2.0, 0.05]
@@ -48,7 +48,7 @@ def test_compare_fits_with_the_recipe_and_says_so(fast: Shell) -> None:
 
 def test_a_study_file_may_name_a_recipe(fast: Shell) -> None:
     path = write_study(Path(), HEAD + SYSTEM + 'recipe = {preset = "fast-paper", lr = "0.05"}\n' + COLUMN)
-    out = fast.done("compare", "--study", str(path), *fast.folders(), *QUIET)
+    out = fast.done("compare", "--study", str(path), *fast.folders(), *QUIET, "--notes")
     assert NOTE in " ".join(out.split())
     assert recipe_of_the_only_fit(fast)["beta2"] == 0.98
 

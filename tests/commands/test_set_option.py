@@ -75,7 +75,7 @@ def test_a_parameter_changes_the_fit_and_its_record(fixed: Shell) -> None:
     values = json.loads((run / "model" / "values.json").read_text())
     assert values == {"label": 1, "strength": 1.5, "tone": "loud", "twice": False}
     assert cell["recipe"]["fixed.label"] == 1
-    code, out, _ = fixed.run("--method", "fixed", "--set", "fixed.label=1", "fixed.tone=loud")
+    code, out, _ = fixed.run("--method", "fixed", "--set", "fixed.label=1", "fixed.tone=loud", "--notes")
     assert "fixed.label 1, fixed.tone loud" in out
     out = fixed.done("runs", "show", cell["selected"], *fixed.folders()[2:])
     assert "fixed.label 1, fixed.tone loud" in out

@@ -53,7 +53,7 @@ def test_a_kept_study_has_its_test_splits(shell: Shell) -> None:
 
 def test_a_split_without_labels_is_answered_without_a_figure(shell: Shell) -> None:
     words = (*COMPARE, *shell.folders(), *QUIET, "--split", "test", "--name", "sealed", "--restarts", "2")
-    code, out, err = shell(*words)
+    code, out, err = shell(*words, "--notes")
     said = "the answers are kept, and whoever has the labels scores them"
     assert code == 0 and f"mine/mood (test): {said} (there are none in " in err
     assert f"no figure: 2 of 2 restarts: {said}" in out

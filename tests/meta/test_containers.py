@@ -68,7 +68,7 @@ def test_the_demo_runs_in_an_image() -> None:
     if not working:
         pytest.skip("neither docker nor podman works here")
     subprocess.run([BUILD, "cpu"], check=True)
-    command = [working[0], "run", "--rm", "benchrunner:cpu", "demo", "--tasks", "rte", "--jobs", "1"]
+    command = [working[0], "run", "--rm", "benchrunner:cpu", "demo", "--tasks", "rte"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "Done in" in done.stdout + done.stderr, done.stderr
 

@@ -85,14 +85,14 @@ def test_arms_are_tested_in_place_of_systems(arms: Kitchen) -> None:
 
 
 def test_a_table_has_a_row_for_each_arm(arms: Kitchen) -> None:
-    out = arms.done(*OPTIONS)
+    out = arms.done(*OPTIONS, "--notes")
     rows = [cells(line) for line in out.splitlines() if line[0] == "│"]
     names = [row[0] for row in rows if row[0]]
     assert names == [*RATES, "long", "short"]
     figures = {row[0]: row[1] for row in rows}
     assert (figures["long"], figures["short"]) == ("56.2 ± 6.2 (3)", "18.8 ± 6.2 (3) *")
     assert "  short: mean ± deviation of the pre-trainings short 1, short 2, short 3\n" in out
-    assert "  *  differs from long: p < 0.05 after correction for 1 test\n" in out
+    assert "  *  differs from long (p < 0.05, corrected for 1 test)" in out
     csv = arms.done(*OPTIONS, "--format", "csv").splitlines()
     assert [line.split(",")[0] for line in csv] == ["system", *RATES, "long", "short"]
 

@@ -118,5 +118,5 @@ def test_a_system_without_a_cost_has_a_dash(tmp_path: Path) -> None:
 
     result, _ = measure(tmp_path, 2, measure_costs=measure_costs)
     [row] = cost_rows(result)
-    assert [figure[1] for figure in row.figures] == ["5.00", "-"]
+    assert [figure[0] for figure in row.figures] == ["5.00", "-"]
     assert list(cost_notes(result)) == []

@@ -114,14 +114,14 @@ def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
 
 
 def test_the_table_has_intervals_marks_and_conclusions(guessers: Kitchen) -> None:
-    out = guessers.done("--study", "study.toml", "--quiet")
+    out = guessers.done("--study", "study.toml", "--quiet", "--notes")
     lines = [cells(line) for line in out.splitlines() if line[0] == "│"]
     places = {row[0]: number for number, row in enumerate(lines) if row[0]}
     bad = places["bad"]
-    assert lines[bad][1] == "16.7 ± 8.3 (3) a" and lines[places["good"]][2].endswith("(3) =")
+    assert lines[bad][1] == "16.7 ± 8.3 (3) C2" and lines[places["good"]][2].endswith("(3) =")
     assert all(cell.startswith("[") and cell.endswith("]") for cell in lines[bad + 1][1:])
     assert lines[places["as good"]][1] == "94.4 ± 9.6 (3) ="
-    assert "  =  tied for best: none is clearly better: p < 0.05 after correction for 2 tests\n" in out
+    assert "  =  tied for best (p < 0.05, corrected for 2 tests)" in out
     assert "  Tied for best on 2 of 2 columns, right, balance: good, as good.\n" in out
     assert "good 1.5 (1.0 to 2.0); as good 1.5 (1.0 to 2.0); clearly behind: bad." in out
 

@@ -62,12 +62,5 @@ def test_equal_grid_points_have_no_edge(tmp_path: Path) -> None:
     assert not any(EDGE in note for note in footnotes(result))
 
 
-def test_notes_on_edges_are_of_one_kind(tmp_path: Path) -> None:
-    result = compare_rates(chancy(tmp_path), grid=Grid({"lr": (4, 6, 8), "warmup": (0.1, 0.2, 0.3)}), seeds=(0,))
-    (said,) = [note for note in footnotes(result, every_note=False) if EDGE in note]
-    assert said == f"mine/mood: {EDGE}lr 8 is the largest of 3 (1 more such note: --notes)"
-    assert sum(EDGE in note for note in footnotes(result)) == 2
-
-
 def test_one_dev_split_needs_no_note_on_selection(rates_compared: Result) -> None:
     assert not any("selected on" in note for note in footnotes(rates_compared))

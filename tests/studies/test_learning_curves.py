@@ -1,7 +1,6 @@
-"""Learning curves over training rows: their systems, samples, tests, table, who overtakes whom, and what is refused."""
+"""Learning curves over training rows: their systems, samples, tests, table, and what is refused."""
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 import finished_studies
 from benchrunner import RequestError, Workspace
 from benchrunner.results import Result, Runner, StudyOptions, compared, read_study, run_study
-from benchrunner.studies.comparison.conclusions import overtaking
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
 from benchrunner.studies.significance.contrasts import compared_with
@@ -121,38 +119,6 @@ def test_a_curve_has_places_and_intervals_in_json(finished: tuple[Result, Runner
     (line,) = [line for line in printed["series"] if (line["series"], line["column"][-8:]) == ("slow", "accuracy")]
     assert line["at"] == [8, 40, 120] and len(line["interval_over_examples"]) == 3
     assert as_json(read_study("curve", made)) == printed
-
-
-@pytest.mark.parametrize(
-    ("gains", "said"),
-    [
-        ((-0.2, 0.0, 0.2), ["slow overtakes quick between 8 and 120 training rows."]),
-        ((-0.2, -0.2, 0.2), ["slow overtakes quick between 40 and 120 training rows."]),
-        ((0.2, 0.2, 0.0), []),
-        ((0.0, -0.2, 0.0), []),
-        (
-            (0.2, -0.2, 0.2),
-            [
-                "quick overtakes slow between 8 and 40 training rows.",
-                "slow overtakes quick between 40 and 120 training rows.",
-            ],
-        ),
-    ],
-)
-def test_one_overtakes_between_places_with_clear_differences(
-    gains: tuple[float, ...], said: list[str], finished: tuple[Result, Runner]
-) -> None:
-    """A gain of 0 stands for a difference that may be chance."""
-    result, _ = finished
-    (column,) = [column for column in result.study.columns if column.is_tested]
-    tests = {}
-    for pairing, test in result.statistics.tests.items():
-        gain = gains[("8", "40", "all").index(pairing.system.split("(")[1].split(" ")[0])]
-        comparison = replace(test.comparison, difference=gain)
-        tests[pairing] = replace(test, comparison=comparison, adjusted_p=0.001 if gain else 0.5)
-    known = replace(result.statistics, tests=tests)
-    sentences = list(overtaking(replace(result, given_statistics=known)))
-    assert sentences == [f"{column.name.removesuffix(' accuracy')}: {sentence}" for sentence in said]
 
 
 def test_a_study_file_says_the_same(tmp_path: Path, finished: tuple[Result, Runner]) -> None:

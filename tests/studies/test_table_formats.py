@@ -12,7 +12,6 @@ import pytest
 from test_comparison import ABOVE, HOSTILE, ranked, result, with_statistics
 
 from benchrunner.errors import RequestError
-from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.table import Shown
 from inline import mood
@@ -37,7 +36,7 @@ def test_html_has_a_caption_scopes_and_a_strong_best_group() -> None:
 
 def test_every_row_of_html_has_as_many_cells_as_the_head() -> None:
     made = with_statistics(made_result([mood(suite=MEAN)], ["a", "b", HOSTILE]), {"mine/mood": 0.1})
-    page = tree(written("html", made, choice("all"), Shown(best=True)))
+    page = tree(written("html", made, choice("all"), Shown()))
     columns = len(page.findall("table/thead/tr/th"))
     covered = 0
     for row in page.findall("table/tbody/tr"):
@@ -63,19 +62,6 @@ def test_tables_without_intervals_have_a_line_for_a_system() -> None:
     shown = lines(as_table(made, shown=Shown(intervals=False)), 100)
     assert not any("91.0" in line for line in shown) and sum("93.1" in line for line in shown) == 3
     assert shown[0].strip() == "dev, mean ± sd"
-
-
-def test_notes_with_other_numbers_are_one_kind() -> None:
-    made = result("a")
-    for number, cell in enumerate(made.cells):
-        notes = (f"{number + 5},000 rows, where the official count is 9; a reason", f"odd {'x' * number}")
-        object.__setattr__(cell, "notes", notes)
-    assert list(footnotes(made, every_note=False)) == [
-        "mine/mood: 5,000 rows, where the official count is 9 (1 more such note: --notes)",
-        "mine/mood: odd ",
-        "mine/gloom: odd x",
-    ]
-    assert len(list(footnotes(made))) == 4
 
 
 def test_frames_have_the_table_and_every_score() -> None:
@@ -112,7 +98,7 @@ def test_latex_compiles_and_is_not_wider_than_the_page(tmp_path: Path) -> None:
     tables = []
     for names in ([hostile], ["[a]", "*b"], [*"abcdefgh", hostile]):
         made = with_statistics(made_result(tasks, names), {})
-        for shown in (Shown(), Shown(intervals=False, best=True)):
+        for shown in (Shown(), Shown(intervals=False)):
             tables.append(written("latex", made, choice("all"), shown))
         tables.append(written("latex", made, long=True))
     tables.append(written("latex", ranked({"one": ABOVE, "two": {("a", "c")}}, "a", "b", "c")))

@@ -207,7 +207,7 @@ def test_the_plan_of_looks_is_said_everywhere(tmp_path: Path) -> None:
     values = as_json(run_study(study_of(offered), offered))
     assert values["looks"] == [2, 3, 5] and values["begun_after"] == []
     assert any("looks at 2, 3, 5; corrected for this" in note for note in values["notes"])
-    assert any("after correction for 1 test and 3 looks" in note for note in values["notes"])
+    assert any("corrected for 1 test and 3 looks" in note for note in values["notes"])
     assert any(note.endswith("; restarts 2") for note in values["notes"])
 
 

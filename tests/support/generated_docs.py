@@ -30,6 +30,7 @@ from benchrunner.parameters.parameter import Parameter
 from benchrunner.plugins import hookspecs, observer_specs
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.distributions import DISTRIBUTION
+from benchrunner.studies import comparison
 from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 from benchrunner_bert.pretraining.settings import Plan, Settings as PretrainingSettings, Texts
 from benchrunner_files.kinds import KINDS
@@ -144,6 +145,12 @@ def protocols() -> str:
         first = ", ".join(dict.fromkeys(part.starts_from for part in protocol.parts if part.starts_from))
         rows.append((f"`{protocol.name}`", protocol.about, ", ".join(fits), first, protocol.source))
     return table(("protocol", "what it fits", "fits of a task", "first task of some", "source"), rows)
+
+
+def warnings() -> str:
+    """List the codes of warnings, with cause and cure."""
+    rows = [(warning.code, warning.short, warning.cause, warning.cure) for warning in comparison.WARNINGS]
+    return table(("code", "warning", "cause", "what to do"), rows)
 
 
 def _parameters(declared: Mapping[str, Parameter], prefix: str = "") -> str:
@@ -332,7 +339,7 @@ PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
         *(commands, computing, tasks, recipes, columns, options, settings, pretraining, protocols, ray, slurm, speed),
-        hooks,
+        *(hooks, warnings),
         *(surface, engine, results, testing, submissions, reports, models, guesses, packages, roots, drawing),
     )
 }

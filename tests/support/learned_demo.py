@@ -1,11 +1,10 @@
 """The demo of one plugin, run with the tiny encoder: every task is learned, and a submission is written."""
 
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 from benchrunner import hookimpl
-from benchrunner.results import Computing, Runner, compared, discover, run_study
+from benchrunner.results import Computing, Runner, StudyOptions, compared, discover, run_study
 from benchrunner_kit.demo import Demo
 from benchrunner_kit.testing import tiny_family
 
@@ -23,15 +22,14 @@ def learned_tasks(name: str, plugin: ModuleType, folder: Path) -> list[str]:
     """Fit all tasks of a plugin to their demo data, check its submission, and name the tasks that beat the majority."""
     plugins = discover(extra=[(name, plugin), ("tiny", Tiny)], installed=False)
     assert not plugins.set_aside
-    planned = Demo.plan(folder, plugins)
+    demo = Demo.of(folder, plugins)
     changes = {"epochs": 8, "batch_size": 8, "lr": 0.02, "precision": "fp32"}
     tasks = [task for task in plugins.tasks.values() if task.demo_files is not None]
-    demo = replace(planned, study=compared(planned.study.backbones, tasks, changes=changes))
-    demo.write_data()
+    demo.write_data(tasks)
     runner = Runner(plugins, demo.workspace, Computing("cpu"))
-    result = run_study(demo.study, runner)
+    result = run_study(compared(demo.backbones, tasks, changes=changes), runner)
     assert result.is_complete
-    (submission,) = demo.write_submissions(result, runner)
+    (submission,) = demo.write_submissions(tasks, StudyOptions(recipe=changes), runner)
     assert submission.faults == ()
     print({term: spread.mean.value for cell in result.cells for term, spread in cell.figures.items()})
     return [

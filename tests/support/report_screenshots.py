@@ -32,12 +32,11 @@ HIDDEN = {
 def study(folder: Path) -> tuple[Result, Runner]:
     """Run the study on the demo's data in a folder."""
     plugins = discover()
-    demo = Demo.plan(folder, plugins)
-    if not (folder / "data").exists():
-        demo.write_data()
+    demo = Demo.of(folder, plugins)
+    tasks = tuple(plugins.tasks_of(TASKS))
+    demo.write_data(tasks)
     runner = Runner(plugins, demo.workspace, Computing("cpu"))
     changes = {"epochs": 4, "batch_size": 8, "limit_train": 160, "precision": "fp32"}
-    tasks = tuple(plugins.tasks_of(TASKS))
     asked = compared(BACKBONES, tasks, Grid({"lr": (1e-3, 3e-4)}), seeds=(0, 1), changes=changes)
     return run_study(asked, runner, show_progress=True, keep_as="three-small-backbones"), runner
 

@@ -1,11 +1,8 @@
-"""Footnotes of a study's table: what the table cannot show, with notes of one kind in one line."""
+"""Footnotes of a study's table: what the table cannot show, in a sentence each."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.studies.cells import Cell, CellResult
@@ -20,78 +17,40 @@ from benchrunner.studies.significance.differences import SystemDifference
 from benchrunner.studies.study import Column, Place, Study
 
 
-@final
-@dataclass(frozen=True)
-class Note:
-    """A line below a table that may stand for others of its kind."""
-
-    said: str
-    kind: str = ""
-    """What notes of one kind have in common; empty for a note that always stands."""
-    about: str = ""
-    """Places of the table that the note is about, separated by semicolons."""
-
-    @property
-    def text(self) -> str:
-        """The whole note."""
-        return f"{self.about}: {self.said}" if self.about else self.said
-
-    @property
-    def short(self) -> str:
-        """The note about its first places, without what follows a semicolon."""
-        return replace(self, said=self.said.split("; ")[0], about=self.about.split("; ")[0]).text
-
-
-def footnotes(
-    result: Result, published: PublishedChoice = NOTHING_PUBLISHED, *, every_note: bool = True
-) -> Iterator[str]:
+def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> Iterator[str]:
     """Yield what the table cannot show: backbones, default methods that learn nothing, lost fits, absent scores and
-    intervals, notes, and the sources of published figures.
-
-    Without `every_note`, the first note of each kind stands for all, with the number of the others.
-    """
-    of_kind = dict[str, list[Note]]()
-    for note in _notes(result, published):
-        of_kind.setdefault(note.text if every_note else note.kind or note.text, []).append(note)
-    for first, *others in of_kind.values():
-        more = f" ({len(others)} more such note{'s' * (len(others) > 1)}: --notes)"
-        yield f"{first.short}{more}" if others and not every_note else first.text
-
-
-def _notes(result: Result, published: PublishedChoice) -> Iterator[Note]:
+    intervals, notes, and the sources of published figures."""
     yield from _named_backbones(result.study)
     for task in result.study.tasks:
         if task.method_reason and result.study.methods == ():
-            yield Note(f"{task.name} is answered by '{task.method}': {task.method_reason}")
+            yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
     yield from _of_cells(result)
     for clusters, columns in grouped((clusters, name) for name, clusters in result.statistics.clusters.items()).items():
         if clusters.are_few:
-            said = (
-                f"the {clusters.rows:,} rows are of {clusters.number} different values of '{clusters.name}'; intervals "
-                "and tests ask about others, of which so few tell little"
+            yield (
+                f"{', '.join(columns)}: the {clusters.rows:,} rows are of {clusters.number} different values of "
+                f"'{clusters.name}'; intervals and tests ask about others, of which so few tell little"
             )
-            yield Note(said, about=", ".join(columns))
     yield from _budgets(result)
     if result.study.looks:
-        for said in _looks(result):
-            yield Note(said)
+        yield from _looks(result)
     without_interval = []
     for (system, column), reason in result.statistics.absent.items():
         without_interval.append((reason, f"{system} on {column}"))
     for reason, places in grouped(without_interval).items():
         more = f" and {len(places) - 2} more" if len(places) > 2 else ""
-        yield Note(reason, about=f"no interval for {', '.join(places[:2])}{more}")
+        yield f"no interval for {', '.join(places[:2])}{more}: {reason}"
     if not result.study.systems_down:
         shown = [figure for row in task_rows(result, published) for figure in row.published]
-        for said in (*captions(shown), *published.notes_on_missing(shown)):
-            yield Note(said)
+        yield from captions(shown)
+        yield from published.notes_on_missing(shown)
 
 
-def _named_backbones(study: Study) -> Iterator[Note]:
+def _named_backbones(study: Study) -> Iterator[str]:
     """Yield the backbone of each system whose name, from a command line, does not say it."""
     for system in () if study.systems_down else study.systems:
         if not system.name.startswith(system.backbone):
-            yield Note(system.backbone, "backbones", system.name)
+            yield f"{system.name}: {system.backbone}"
 
 
 def _looks(result: Result) -> Iterator[str]:
@@ -114,7 +73,7 @@ def _looks(result: Result) -> Iterator[str]:
         )
 
 
-def _budgets(result: Result) -> Iterator[Note]:
+def _budgets(result: Result) -> Iterator[str]:
     """Say what was tried and trained for each system, where grid points may be left out or systems differ in this.
 
     Fits of several methods are not compared by their number and epochs, nor are restarts that are added until clear.
@@ -139,7 +98,7 @@ def _budgets(result: Result) -> Iterator[Note]:
         chosen_by = f"{', '.join(ways)} chose which grid points are trained; " if ways else ""
         listed = "; ".join(f"{name} {budget}" for name, budget in budgets.items())
         said = f"{chosen_by}{'trained were' if is_equal else 'the systems had different budgets'}: {listed}"
-        yield Note(said + _favour(result, column, cells, is_sample=not ways), "budgets", column.title)
+        yield f"{column.title}: {said}{_favour(result, column, cells, is_sample=not ways)}"
 
 
 def _favour(result: Result, column: Column, cells: Mapping[str, Cell], *, is_sample: bool) -> str:
@@ -161,38 +120,35 @@ def _favour(result: Result, column: Column, cells: Mapping[str, Cell], *, is_sam
     return f"{said}; to be expected of {least} grid point{'s' * (least > 1)}: {', '.join(expected)}"
 
 
-def _of_cells(result: Result) -> Iterator[Note]:
+def _of_cells(result: Result) -> Iterator[str]:
     """Yield each note about cells once, with all places that it is about."""
-    systems = (*result.study.names, *result.study.arms)
-    places_of: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    places_of: dict[str, list[tuple[str, str]]] = {}
     for column in result.study.columns:
-        for system in systems:
+        for system in (*result.study.names, *result.study.arms):
             place = (system, column.name)
-            for said, kind, name in _notes_at(place, column, result):
-                note = (said, kind)
-                places_of.setdefault(note, []).append((name, system))
-    for (said, kind), places in places_of.items():
-        where = _where(places, all_systems=len(result.study.names))
-        yield Note(said, kind, where)
+            for said, name in _notes_at(place, column, result):
+                places_of.setdefault(said, []).append((name, system))
+    for said, places in places_of.items():
+        yield f"{where(places, all_systems=len(result.study.names))}: {said}"
 
 
-def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[str, str, str]]:
-    """Yield why a figure is absent and the notes about the fits behind it, each with its kind and the column's name."""
+def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[str, str]]:
+    """Yield why a figure is absent and the notes about the fits behind it, each with the column's name."""
     figure, cell = result.figures.get(place), result.cell_at.get(place)
     if figure is not None and figure.mean.value is None:
-        yield f"no figure: {figure.mean.reason}", "", column.name
+        yield f"no figure: {figure.mean.reason}", column.name
     if cell is None:
         return
     for reason, fits in grouped((reason, fit) for fit, reason in cell.lost.items()).items():
         names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
-        yield f"{names} no scores: {reason}", f"lost: {_without_numbers(reason)}", column.title
+        yield f"{names} no scores: {reason}", column.title
     if 0 < cell.collapsed < len(cell.chosen_fits):
-        yield _collapsed_note(cell, place, result), "collapsed fits", column.title
+        yield _collapsed_note(cell, place, result), column.title
     expected = result.statistics.trials.get(place) or (0.0,)
     for said in _at_edge(cell) if abs(expected[-1] - expected[0]) > 1e-9 else ():  # not if all points are equal
-        yield f"the best grid point lies at the edge of the grid: {said}", "edge of the grid", column.title
+        yield f"the best grid point lies at the edge of the grid: {said}", column.title
     for note in cell.notes:
-        yield note, _without_numbers(note), column.title
+        yield note, column.title
 
 
 def _at_edge(cell: CellResult) -> Iterator[str]:
@@ -204,11 +160,6 @@ def _at_edge(cell: CellResult) -> Iterator[str]:
         if len(numbers) > 2 and chosen in (numbers[0], numbers[-1]):
             side = "smallest" if chosen == numbers[0] else "largest"
             yield f"{name} {chosen:g} is the {side} of {len(numbers)}"
-
-
-def _without_numbers(said: str) -> str:
-    """Return what notes with other numbers have in common."""
-    return re.sub(r"\d[\d,.]*(?:e-?\d+)?", "0", said)
 
 
 def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
@@ -235,7 +186,7 @@ def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
     return said
 
 
-def _where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:
+def where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:
     """List pairs of a column and a system in few words: columns that have the same systems are named together."""
     columns_of = grouped((tuple(systems), column) for column, systems in grouped(about).items())
     places = []

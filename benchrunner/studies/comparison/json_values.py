@@ -8,7 +8,9 @@ from typing import Any
 from benchrunner.io.json_form import as_json as plain_json
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.cells import CellResult
-from benchrunner.studies.comparison.conclusions import conclusions
+from benchrunner.studies.comparison.codes import coded_warnings
+from benchrunner.studies.comparison.conclusions import caveats, conclusions
+from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.result import Result
@@ -41,6 +43,7 @@ def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> d
         "published": list(_published(result, published)),
         "submissions": result.submissions,
         "notes": list(remarks(result, published)),
+        "warnings": coded_warnings((*caveats(result), *footnotes(result, published))),
     }
     values: dict[str, Any] = plain_json(content)
     return values
@@ -125,6 +128,7 @@ def _cell_json(result: CellResult, study: Result) -> dict[str, Any]:
         "scores": scores,
         "expected_best": expected,
         "flags": result.flagged,
+        "warnings": coded_warnings(result.warnings),
         "lost": result.lost,
         "fits": fits,
     }

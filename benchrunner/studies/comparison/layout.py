@@ -33,7 +33,7 @@ class Row:
     """Empty for an average; the unit of a cost."""
     baseline: str
     figures: tuple[tuple[str, ...], ...]
-    """For each system the parts of a text: the best restart, the mean with its deviation, the interval, the marks."""
+    """For each system the parts of a text: the mean with its deviation, the interval, the marks."""
     column: str
     """Name of the study's column; empty for an average or a cost."""
     beside: Mapping[str, str]
@@ -47,8 +47,8 @@ class Compared:
     """A column of a table with a row for each system."""
 
     header: str
-    parts: Mapping[str, tuple[str, str, str]]
-    """System -> the texts of the best restart, of the mean with its marks, and of the interval."""
+    parts: Mapping[str, tuple[str, str]]
+    """System -> the texts of the mean with its marks, and of the interval."""
     published: Mapping[str, str]
     """System -> the published figure that stands with the system."""
     below: Mapping[tuple[str, str], str]
@@ -63,7 +63,7 @@ def layout(result: Result, published: PublishedChoice, shown: Shown = EVERYTHING
     One or two systems without a study file have a column each while these fit. Otherwise, and with costs, each system
     is a row.
     """
-    study, legend = result.study, tuple(Marks.of(result).legend())
+    study, legend = result.study, tuple(Marks(result).legend())
     is_narrow = len(study.names) <= MOST_COLUMNS and not study.lines
     if not study.systems_down and is_narrow and not result.costs:
         wide = _wide_layout(result, list(task_rows(result, published)), shown)
@@ -126,7 +126,7 @@ def _by_place(column: Compared, study: Study) -> Iterator[Compared]:
 
     Published figures stand with the whole training set.
     """
-    points = dict[float | None, dict[str, tuple[str, str, str]]]()
+    points = dict[float | None, dict[str, tuple[str, str]]]()
     for name, systems in study.lines.items():
         for at, system in systems.items():
             of_place = points.setdefault(at, {})
@@ -140,10 +140,9 @@ def _system_lines(system: System, columns: Sequence[Compared], shown: Shown) -> 
     """Yield the lines of a system, each with a cell for every column.
 
     The first line has the mean figures, or published figures of what was not measured. Below stand, where there are
-    any, the figures of the selected restarts (with `best`), the intervals, and the published figures.
+    any, the intervals, and the published figures.
     """
     means = [system.name]
-    bests = [""]
     intervals = [""]
     published = []
     marked = []
@@ -151,20 +150,16 @@ def _system_lines(system: System, columns: Sequence[Compared], shown: Shown) -> 
         beside = column.published.get(system.name, "")
         if system.name not in column.parts:  # only published
             means.append(beside or ABSENT)
-            bests.append("")
             intervals.append("")
             published.append("")
             continue
-        best_text, mean, interval = column.parts[system.name]
+        mean, interval = column.parts[system.name]
         means.append(mean)
-        bests.append(f"best {best_text}" if best_text else "")
         intervals.append(interval)
         published.append(beside)
         if system.name in column.best:
             marked.append(number)
     yield Line(tuple(means), begins_group=True, best=tuple(marked))
-    if shown.best:
-        yield Line(tuple(bests))
     if shown.intervals and any(intervals):
         yield Line(tuple(intervals))
     name = f"paper: {system.published}" if system.published else ""
@@ -174,7 +169,7 @@ def _system_lines(system: System, columns: Sequence[Compared], shown: Shown) -> 
 
 def _columns_of_file(result: Result) -> Iterator[Compared]:
     """Yield the columns of a study file."""
-    study, marks = result.study, Marks.of(result)
+    study, marks = result.study, Marks(result)
     names = {arm: arm for arm in study.arms} | {system.name: system.published_name for system in study.systems}
     for column in study.columns:
         parts = {}
@@ -183,8 +178,8 @@ def _columns_of_file(result: Result) -> Iterator[Compared]:
             published[name] = _published_text(study, published_name, column)
             place = (name, column.name)
             if place in result.figures:
-                best, mean, interval, mark = _parts(result, place, marks)
-                parts[name] = (best, f"{mean}{_count_text(result.figures[place])} {mark}".rstrip(), interval)
+                mean, interval, mark = _parts(result, place, marks)
+                parts[name] = (f"{mean}{_count_text(result.figures[place])} {mark}".rstrip(), interval)
         below = {}
         for row in study.published_alone:
             below[f"paper: {row.name}", ""] = _published_text(study, row.name, column) or ABSENT
@@ -195,8 +190,8 @@ def _columns_of_file(result: Result) -> Iterator[Compared]:
 def _column_of_row(result: Result, row: Row) -> Compared:
     """Turn a row of a table with tasks down into a column; the majority and published figures are rows below."""
     parts = {}
-    for name, (best, mean, interval, mark) in zip(result.study.names, row.figures, strict=True):
-        parts[name] = (best, f"{mean} {mark}".rstrip(), interval)
+    for name, (mean, interval, mark) in zip(result.study.names, row.figures, strict=True):
+        parts[name] = (f"{mean} {mark}".rstrip(), interval)
     below = {}
     if row.baseline:
         below["majority", ""] = row.baseline
@@ -215,7 +210,7 @@ def _mean_ranks(result: Result) -> Iterator[Compared]:
         return
     parts = {}
     for name, rank in statistics.mean_ranks.items():
-        parts[name] = ("", f"{rank.mean:.1f}", f"[{rank.low:.1f}, {rank.high:.1f}]")
+        parts[name] = (f"{rank.mean:.1f}", f"[{rank.low:.1f}, {rank.high:.1f}]")
     if len(parts) > MOST_COLUMNS:
         yield Compared("mean\nrank", parts, {}, {})
 
@@ -244,7 +239,7 @@ def _published_text(study: Study, row: str, column: Column) -> str:
 
 def task_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
     """Yield a row for every column of a task, then a row for each average that has a value."""
-    study, marks = result.study, Marks.of(result)
+    study, marks = result.study, Marks(result)
     tasks = {task.name: task for task in study.tasks}
     for column in study.columns:
         if column.task not in tasks:
@@ -271,18 +266,18 @@ def _average_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
     for name in averages[0]:
         figures = []
         for average in averages:
-            best, mean = average[name]
-            figures.append((score_text(Score(best), 100.0), score_text(Score(mean), 100.0), "", ""))
-        if any(text[:2] != (ABSENT, ABSENT) for text in figures):  # averages over tasks not in the study have none
+            _, mean = average[name]
+            figures.append((score_text(Score(mean), 100.0), "", ""))
+        if any(text[0] != ABSENT for text in figures):  # averages over tasks not in the study have none
             yield Row(name, "", "", tuple(figures), "", {"average": name}, published.beside_average(suites, name))
 
 
 def cost_rows(result: Result) -> Iterator[Row]:
     """Yield a row for each quantity of the costs, with its unit as the metric."""
-    absent = ("", ABSENT, "", "")
-    quantities = defaultdict[tuple[str, str], dict[str, tuple[str, str, str, str]]](dict)
+    absent = (ABSENT, "", "")
+    quantities = defaultdict[tuple[str, str], dict[str, tuple[str, str, str]]](dict)
     for cost in result.costs:
-        quantities[cost.quantity, cost.unit][cost.system] = ("", cost.text or ABSENT, cost.interval_text, "")
+        quantities[cost.quantity, cost.unit][cost.system] = (cost.text or ABSENT, cost.interval_text, "")
     for (quantity, unit), of_systems in quantities.items():
         figures = [of_systems.get(system, absent) for system in result.study.names]
         yield Row(quantity, unit, "", tuple(figures), "", {"cost": quantity}, ())
@@ -298,22 +293,17 @@ def score_text(score: Score | None, scale: float) -> str:
     return ABSENT if score is None else Figure(score, score, scale=scale).mean_text
 
 
-def _parts(result: Result, place: Place, marks: Marks) -> tuple[str, str, str, str]:
+def _parts(result: Result, place: Place, marks: Marks) -> tuple[str, str, str]:
     """Return the parts of a figure's text, as `Row.figures` has them."""
     figure, interval = result.figures[place], result.statistics.intervals.get(place)
-    return (
-        figure.text(figure.best.value),
-        figure.mean_text,
-        figure.interval_text(interval),
-        marks.of_place(place),
-    )
+    return figure.mean_text, figure.interval_text(interval), marks.of_place(place)
 
 
 def _what(result: Result, shown: Shown) -> str:
     """Write what stands below the name of a system: which figures its column has."""
     fitting = result.study.fitting
     mean = "score" if fitting is not None and len(fitting.seeds) == 1 else "mean ± sd"
-    return f"{'best ' * shown.best}{mean}{' [95 %]' * shown.intervals}"
+    return f"{mean}{' [95 %]' * shown.intervals}"
 
 
 def _wide_layout(result: Result, rows: Sequence[Row], shown: Shown) -> Layout:
@@ -327,8 +317,8 @@ def _wide_layout(result: Result, rows: Sequence[Row], shown: Shown) -> Layout:
         headers.append(f"{system}\n{what}")
         parts = []
         for row in rows:
-            best, mean, interval, marks = row.figures[number]
-            parts.append((best * shown.best, mean, interval * shown.intervals, marks))
+            mean, interval, marks = row.figures[number]
+            parts.append((mean, interval * shown.intervals, marks))
         columns.append(_padded(parts))
     lines = []
     was_average = True

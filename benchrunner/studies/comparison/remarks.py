@@ -9,11 +9,11 @@ from typing import Any
 from benchrunner.features.kernels import gain_of_kernels
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.methods.method import Method
-from benchrunner.parameters.grids import NamedRecipe
 from benchrunner.parameters.recipes import RECIPE_FIELDS
-from benchrunner.studies.cells import ABSENT, CellResult
-from benchrunner.studies.comparison.conclusions import conclusions, grouped
-from benchrunner.studies.comparison.footnotes import footnotes
+from benchrunner.studies.cells import CellResult
+from benchrunner.studies.comparison.codes import coded
+from benchrunner.studies.comparison.conclusions import conclusions, grouped, headline, line_count
+from benchrunner.studies.comparison.footnotes import footnotes, where
 from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.table import Shown
@@ -24,21 +24,42 @@ WORTH_BF16 = 1.2
 """Times that products are as fast in bf16, from which a table says so: they are a part of a step, the rest is casts."""
 WORTH_KERNELS = 60.0
 """Seconds of fitting from which a table says what compiled kernels would gain."""
+MOST_LINES = 5
+"""Lines below a table in a terminal, unless all notes are asked for."""
+
+
+def lines_below(result: Result, published: PublishedChoice, shown: Shown, *, notes_by: str, then: str) -> list[str]:
+    """Return the lines below a table in a terminal: the verdict, what its marks mean, what may reverse it, what to do
+    next, and the option or command `notes_by` that shows the notes.
+
+    Without `notes_by`, and with the ids of runs, all remarks are returned. `then` stands before the study's name.
+    """
+    every = list(remarks(result, published, shown))
+    then = f"{then} {result.name}" if result.name else ""
+    if not notes_by or shown.run_ids:
+        return list(filter(None, (*every, then)))
+    legend = [*Marks(result).legend(), *_directions(result)]
+    meanings = "; ".join(" ".join(line.split()) for line in legend)
+    failed = [note for note in every if "no scores: " in note][:1]
+    held = len(every) - len(conclusions(result)) - len(legend) - len(failed)
+    below = [meanings, *failed, then, f"{held} note{'s' * (held > 1)}: {notes_by}" * (held > 0)]
+    verdict = headline(result, max(1, MOST_LINES - line_count(below)))
+    return list(filter(None, (verdict, *below)))
 
 
 def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, shown: Shown = EVERYTHING) -> Iterator[str]:
     """Yield the lines below a table: conclusions and the legend first."""
     yield from conclusions(result)
-    yield from Marks.of(result).legend()
+    yield from Marks(result).legend()
     yield from _directions(result)
     yield from _about(result.study)
     yield from caption(result, shown)
-    yield from cost_notes(result)
+    yield from map(coded, cost_notes(result))
     if shown.run_ids:
         for cell in result.table_cells:
             ids = ", ".join(fit.id for fit in cell.restarts)
             yield f"runs of {cell.cell.system} on {_titles(cell, result)}: {ids or 'none'}"
-    yield from footnotes(result, published, every_note=shown.every_note)
+    yield from map(coded, footnotes(result, published))
     for system, words in result.submissions.items():
         yield f"submission of {system}, without fitting again: benchrunner {shlex.join(words)}"
 
@@ -118,20 +139,18 @@ def cost_notes(result: Result) -> Iterator[str]:
 
 
 def _origins(result: Result) -> Iterator[str]:
-    """Yield the tasks of which fits start, and their named recipes, with the systems unless these are all."""
+    """Yield the tasks of which fits start, and their named recipes, with the systems unless these are all.
+
+    The notes of a recipe are what it cannot express of its source.
+    """
     used = [(f"fine-tuned on {system.first} first", system.name) for system in result.study.systems if system.first]
     for cell in result.cells:
         preset = cell.cell.fitting.preset
         if preset is not None:
-            used.append((_preset_note(preset), cell.cell.system))
+            notes = f"; {preset.notes}" if preset.notes else ""
+            used.append((f"recipe {preset.name}: {preset.source}{notes}", cell.cell.system))
     for note, systems in grouped(used).items():
         yield note if len(systems) == len(result.study.names) else f"{', '.join(systems)}: {note}"
-
-
-def _preset_note(preset: NamedRecipe) -> str:
-    """Say which named recipe fits used, and what the recipe cannot express of its source."""
-    notes = f"; {preset.notes}" if preset.notes else ""
-    return f"recipe {preset.name}: {preset.source}{notes}"
 
 
 _CAPTION_FIELDS = {
@@ -191,43 +210,34 @@ def _method(cell: CellResult) -> Method | None:
 
 def _chosen_rates(result: Result) -> str:
     """Say which learning rate each cell has, and whether dev chose it; a single rate for all cells is said once."""
-    rates = dict[str, dict[str, str]]()
+    places_of: dict[str, list[tuple[str, str]]] = {}
     is_chosen = False
     for cell in result.table_cells:
         is_chosen = is_chosen or len({point.recipe.lr for point in cell.cell.candidates}) > 1
         method = _method(cell)
         if cell.chosen is not None and (method is None or method.trains_in_steps):
-            of_task = rates.setdefault(_titles(cell, result), {})
-            of_task.setdefault(cell.cell.system, f"{cell.chosen.lr:g}")
-    return _by_task("learning rate", rates, result, " chosen on dev" * is_chosen)
+            places = places_of.setdefault(f"{cell.chosen.lr:g}", [])
+            places.append((_titles(cell, result), cell.cell.system))
+    return _by_value("learning rate", places_of, result, " chosen on dev" * is_chosen)
 
 
 def _restarts(result: Result) -> str:
     """Say how many restarts each cell has."""
-    counts: dict[str, dict[str, str]] = {}
+    places_of: dict[str, list[tuple[str, str]]] = {}
     for cell in result.table_cells:
-        counts.setdefault(_titles(cell, result), {})[cell.cell.system] = str(len(cell.chosen_fits))
-    return _by_task("restarts", counts, result, "")
+        places = places_of.setdefault(str(len(cell.chosen_fits)), [])
+        places.append((_titles(cell, result), cell.cell.system))
+    return _by_value("restarts", places_of, result, "")
 
 
-def _by_task(name: str, values: Mapping[str, Mapping[str, str]], result: Result, more: str) -> str:
-    """Say the value of each system on each task; `more` is added to the name unless all values are equal."""
-    every = set[str]()
-    systems = set[str]()
-    for of_task in values.values():
-        every.update(of_task.values())
-        systems.update(of_task)
-    if len(every) < 2:
-        return f"{name} {every.pop()}" if every else ""
-    ordered = [name for name in result.study.names if name in systems]
+def _by_value(name: str, places_of: Mapping[str, list[tuple[str, str]]], result: Result, more: str) -> str:
+    """Say where each value is; `more` is added to the name unless there is one value only."""
+    if len(places_of) < 2:
+        return f"{name} {next(iter(places_of))}" if places_of else ""
     shown = []
-    for titles, of_task in values.items():
-        listed = list(dict.fromkeys(of_task.values()))
-        if len(listed) > 1:
-            listed = [of_task.get(name, ABSENT) for name in ordered]
-        shown.append(f"{titles} {', '.join(listed)}")
-    order = f" (in the order {', '.join(ordered)})" if len(ordered) > 1 else ""
-    return f"{name}{more}{order}: {'; '.join(shown)}"
+    for value, places in places_of.items():
+        shown.append(f"{value} ({where(places, all_systems=len(result.study.names))})")
+    return f"{name}{more}: {', '.join(shown)}"
 
 
 def _titles(cell: CellResult, result: Result) -> str:

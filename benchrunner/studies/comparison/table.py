@@ -15,13 +15,9 @@ NAME_WIDTH = 12
 class Shown:
     """What is shown of a result in a table and below it."""
 
-    best: bool = False
-    """Whether the score of the selected restart is shown too; it is optimistic, because dev selected it."""
     every_metric: bool = False
     """Whether a table with a row for each system has all metrics of each task, not only the headline."""
     intervals: bool = True
-    every_note: bool = True
-    """Whether all notes are shown; otherwise notes of one kind are one line."""
     run_ids: bool = False
     """Whether the ids of the fits are listed."""
 

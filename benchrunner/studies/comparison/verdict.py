@@ -19,8 +19,11 @@ MOST_POINTS = 100.0
 Tests = Mapping[Pairing, SystemDifference]
 
 
-def verdict(result: Result) -> Iterator[str]:
-    """Say who is best or tied for best on which tasks, where nothing is clear, and what the mean ranks are."""
+def verdict(result: Result, *, with_figures: bool = True) -> Iterator[str]:
+    """Say who is best or tied for best on which tasks, where nothing is clear, and what the mean ranks are.
+
+    Without figures, it says on how many tasks.
+    """
     best_of: dict[tuple[str, ...], list[Column]] = {}
     unclear = []
     ranked = [column for column in result.study.columns if _ranked(result, column)]
@@ -35,12 +38,14 @@ def verdict(result: Result) -> Iterator[str]:
     of_all = f"of {len(ranked)} {kind}s" if len(ranked) > 1 else f"of 1 {kind}"
     groups = sorted(best_of.items(), key=lambda group: len(group[1]), reverse=True)
     for names, columns in groups[:MOST_GROUPS]:
-        yield _group(result, names, columns, of_all)
+        where = _where_best(result, names, columns) if with_figures else ""
+        yield f"{'Best' if len(names) == 1 else 'Tied for best'} on {len(columns)} {of_all}{where}: {listed(names)}."
     rest = [result.study.title_of(column) for _, columns in groups[MOST_GROUPS:] for column in columns]
     if rest:
         yield f"On {listed(rest)}, other systems are best or tied for best: see the marks."
     if unclear:
-        yield _nothing_clear(result, unclear, of_all)
+        described = _nothing_clear(result, unclear) if with_figures else "."
+        yield f"Nothing is clear on {len(unclear)} {of_all}{described}"
     yield from _over_all(result, kind)
 
 
@@ -49,19 +54,19 @@ def _ranked(result: Result, column: Column) -> list[str]:
     return [name for name in result.study.compared if (name, column.name) in result.statistics.ranks]
 
 
-def _group(result: Result, names: tuple[str, ...], columns: Collection[Column], of_all: str) -> str:
-    """Say on which columns these systems are best: a single one, or several that are tied."""
+def _where_best(result: Result, names: tuple[str, ...], columns: Collection[Column]) -> str:
+    """Name the columns on which these systems are best: a single one, or several that are tied."""
     titles = [result.study.title_of(column) for column in columns]
     if len(names) == 1:
-        return f"Best on {len(columns)} {of_all} ({listed(titles)}): {names[0]}."
+        return f" ({listed(titles)})"
     seen = []
     for column, title in zip(columns, titles, strict=True):
         points = detectable(result, column.name, _between(result.statistics.tests, names, column))
         seen.append(f"{title} ({seen_from(points)})" if points else title)
-    return f"Tied for best on {len(columns)} {of_all}, {listed(seen)}: {listed(names)}."
+    return f", {listed(seen)}"
 
 
-def _nothing_clear(result: Result, columns: Sequence[Column], of_all: str) -> str:
+def _nothing_clear(result: Result, columns: Sequence[Column]) -> str:
     """Name the columns without clear differences, with the differences that their rows and restarts let see."""
     described = []
     restarts = 1
@@ -73,7 +78,7 @@ def _nothing_clear(result: Result, columns: Sequence[Column], of_all: str) -> st
         described.append(f"{result.study.title_of(column)} ({seen})")
         restarts = max([restarts, *(max(test.comparison.restarts) for test in tests)])
     return (
-        f"Nothing is clear on {len(columns)} {of_all}: {listed(described)}. In parentheses, the differences that "
+        f": {listed(described)}. In parentheses, the differences that "
         f"may be missed with {restarts} restart{'s' * (restarts > 1)}."
     )
 

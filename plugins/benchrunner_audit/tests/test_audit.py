@@ -131,7 +131,7 @@ def test_the_table_has_a_line_for_each_file(shell: Shell) -> None:
     head, right, sad, *summary = shell.done("audit", "given", "--task", "mood", "--data", "data").splitlines()
     assert head.split() == ["file", "rows", "accuracy", "flags"]
     assert right.split() == [str(Path("given/right.txt")), "24", "100.00"]
-    assert sad.endswith("constant predictions; no better than majority")
+    assert sad.endswith("C1 constant predictions; C2 no better than majority")
     assert summary == [
         "1 of 2 files: constant predictions.",
         "1 of 2 files: no better than majority.",

@@ -54,7 +54,7 @@ def test_three_systems_have_marks_of_the_best(tmp_path: Path) -> None:
     assert standings & {"best", "tied"} and not standings & {"better", "worse"}
     best = [name for name in names if made.statistics.standing((name, "made/classify accuracy")) in ("best", "tied")]
     assert page.count('<td class="n best">') == len(best) > 0
-    for line in comparison.Marks.of(made).legend():
+    for line in comparison.Marks(made).legend():
         assert f"<li>{html.escape(line)}</li>" in page
 
 

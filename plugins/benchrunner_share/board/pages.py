@@ -54,13 +54,12 @@ class Pages:
         self._board = board
         styles, scripts = ["report.css", "board.css"], ["page.js", "board.js"]
         self._environment = page_environment("benchrunner_share.board", styles, scripts, shown)
-        self._marks = comparison.Marks.of(board.result)
 
     def index(self) -> str:
         """Return the first page: the verdict, the table, the cost, and how the board was made."""
         board, result = self._board, self._board.result
         conclusions = comparison.conclusions(result)
-        legend = list(self._marks.legend())
+        legend = list(comparison.Marks(result).legend())
         return self._page(
             "index.html",
             "",
@@ -145,7 +144,7 @@ class Pages:
             rank,
             result.statistics.mark(place),
             result.statistics.standing(place) in ("best", "tied"),
-            "; ".join((*cell.warnings, *cell.limits)),
+            "; ".join(map(comparison.coded, (*cell.warnings, *cell.limits))),
         )
 
     def _page(self, template: str, root: str, **values: Any) -> str:

@@ -59,6 +59,8 @@ def find_faults(
 
 def find_remarks(board: Leaderboard, path: Path, manifest: Manifest | None) -> list[str]:
     """Say what makes a submission without faults doubtful: what its manifest tells, and files that answer alike."""
+    from benchrunner.results import comparison
+
     files = list[str]()
     constant = list[str]()
     every = "every"
@@ -81,7 +83,7 @@ def find_remarks(board: Leaderboard, path: Path, manifest: Manifest | None) -> l
         count = f"{len(constant)} of {len(files)} files" if len(board.files) > 1 else "The file"
         verb = "has" if len(constant) == 1 else "have"
         remarks.append(f"{count} {verb} the same answer in {every} row: {file_faults.first_names(constant)}.")
-    return remarks
+    return list(map(comparison.coded, remarks))
 
 
 def held_files(board: Leaderboard, path: Path) -> list[BoardFile]:

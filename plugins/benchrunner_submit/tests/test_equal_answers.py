@@ -46,4 +46,4 @@ def test_equal_answers_of_every_kind_of_file_are_remarked_on(name: str, tmp_path
         values = [*(others * 3)[:few], *[most] * (1_000 - few)]
         write_answers(board, {file.pair: Answers(values, table)}, tmp_path / "asked")
         remarks = check_submission(tmp_path / "asked", plugins(), board=board).remarks
-        assert remarks == ((f"The file has the same answer {said}",) if said else ())
+        assert remarks == ((f"C1 The file has the same answer {said}",) if said else ())

@@ -64,7 +64,7 @@ def test_gaps_are_filled(shell: Shell) -> None:
     out = shell.done(*submit, "--fill", "majority")
     assert "grades.tsv is filled: no data for its split train; no training rows to count, so '" in out
     doubt = "1 of 2 files is filled in, not answered by a model: grades.tsv."
-    alike = "1 of 2 files has the same answer in every row: grades.tsv ('1.0')."
+    alike = "C1 1 of 2 files has the same answer in every row: grades.tsv ('1.0')."
     assert (
         f"{doubt}\n{alike}\nwide.zip has every file, but read the remarks above before you hand it in to wide; " in out
     )
@@ -118,7 +118,10 @@ def test_the_manifest_says_how_the_answers_were_made(shell: Shell) -> None:
     assert "dev accuracy" in file["dev"]
     assert before <= datetime.fromisoformat(written["date"]) <= datetime.now(UTC)
     assert (written["official_counts"], written["filled_files"]) == (True, 0)
-    assert "1 of 1 files is by models of limited training rows: moods.tsv (30 rows)." in shell("check", "moods.zip")[1]
+    assert (
+        "  - C9 1 of 1 files is by models of limited training rows: moods.tsv (30 rows)."
+        in shell("check", "moods.zip")[1]
+    )
 
 
 def test_a_submission_is_written_and_checked(shell: Shell) -> None:
@@ -133,14 +136,14 @@ def test_a_submission_is_written_and_checked(shell: Shell) -> None:
 
 def test_submit_says_what_check_says_of_equal_answers(shell: Shell) -> None:
     out = shell.done("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet", "--method", "majority")
-    alike = "The file has the same answer in every row: moods.tsv ('0')."
+    alike = "C1 The file has the same answer in every row: moods.tsv ('0')."
     assert f"{alike}\nmoods.zip has every file, but read the remarks above before you hand it in to moods; " in out
     assert f"  - {alike}\n" in shell.done("check", "moods.zip")
 
 
 def test_a_kept_study_answers_without_fitting_again(shell: Shell) -> None:
     compared = ("compare", "words", "--tasks", "mood", *shell.folders(), "--quiet", "--restarts", "2", "--name", "two")
-    assert "  kept as the study two\n" in shell(*compared)[1]
+    assert "  next: benchrunner report two\n" in shell(*compared)[1]
     records = {path: path.stat().st_mtime_ns for path in (shell.folder / "runs").glob("*/record.json")}
     code, out, _ = shell("submit", "moods", "--study", "two", *shell.folders(), "--quiet", "--out", "kept.zip")
     assert (code, records) == (0, {path: path.stat().st_mtime_ns for path in records}), out
@@ -172,7 +175,7 @@ def test_files_are_shown_as_they_were_named(shell: Shell) -> None:
     assert "benchrunner: own.txt: " in shell.refused("predict", run, "own.txt")
 
 
-def test_notes_of_one_kind_are_one_line(shell: Shell) -> None:
+def test_notes_on_the_fits_are_counted_unless_asked(shell: Shell) -> None:
     """A probe notes its penalty for each task: such notes would push what matters off the screen."""
     shifted = mood(name="mine/other")
     shifted = replace(
@@ -187,5 +190,5 @@ def test_notes_of_one_kind_are_one_line(shell: Shell) -> None:
     shell.plugins = plugins(register_tasks=moods, register_leaderboards=[both])
     submit = ("submit", "moods", "--backbone", "words", "--method", "probe", *shell.folders(), "--quiet")
     out = shell.done(*submit)
-    assert out.count("cross-validation chose") == 1 and "(1 more such note: --notes)" in out
+    assert "cross-validation chose" not in out and " notes: --notes\n" in out
     assert shell.done(*submit, "--notes").count("cross-validation chose") == 2
