@@ -1,7 +1,8 @@
 """Audit the fine-tuned baselines of BabyLM 2026's multilingual track with the gold labels of their own repository.
 
 `python benchmarks/babylm_audit.py CHECKOUT` reads a checkout of github.com/babylm-org/babylm-eval. There, each task in
-each language becomes a task of benchrunner, and its prediction files are audited. docs/audit.md shows the output.
+each language becomes a task of benchrunner, and its prediction files are audited.
+docs/proofs/audit.md shows the output.
 """
 
 import argparse

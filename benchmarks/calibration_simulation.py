@@ -1,6 +1,6 @@
 """Simulates systems whose calibration is known: bias, intervals, tests and temperatures of `benchrunner calibration`.
 
-    python benchmarks/calibration_simulation.py        # 2,000 draws a cell: tables of docs/calibration.md
+    python benchmarks/calibration_simulation.py        # 2,000 draws a cell: tables of docs/proofs/calibration.md
     python benchmarks/calibration_simulation.py --draws 200 --only bias
 
 The logits of a row are drawn from a normal distribution, and its label from their softmax, so that they are calibrated.

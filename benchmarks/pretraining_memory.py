@@ -24,7 +24,7 @@ COUNTED: dict[int, Callable[[int], float]] = {
     2: lambda n: 4 + 16 / n,
     3: lambda n: 20 / n,
 }
-"""Stage -> bytes a parameter of docs/pretraining.md."""
+"""Stage -> bytes a parameter of docs/proofs/pretraining.md."""
 
 
 def resident() -> int:

@@ -1,4 +1,4 @@
-"""Cut the data of docs/results.md: the first 60 documents of CoNLL-2003, and articles 2 to 5 of SQuAD's dev set.
+"""Cut the data of docs/proofs/results.md: the first 60 documents of CoNLL-2003, and articles 2 to 5 of SQuAD's dev set.
 
 python benchmarks/results_data.py --data DIR --out SLICE
 

@@ -1,6 +1,6 @@
 """Simulates searches of grids whose best point is known, and comparisons of systems that searched differently.
 
-    python benchmarks/search_simulation.py               # 1,000 searches a cell: the tables of docs/compare.md
+    python benchmarks/search_simulation.py               # 1,000 searches a cell: the tables of docs/proofs/search.md
     python benchmarks/search_simulation.py --searches 50 --only searches
 
 Nothing is trained. Each search has a landscape of its own: the best learning rate and number of epochs are drawn, and

@@ -1,6 +1,6 @@
 """Compares corrections for many tests between systems: how many true differences each shows, and how often it errs.
 
-    python benchmarks/statistics_corrections.py            # 2,000 studies a row: a table of docs/statistics.md
+    python benchmarks/statistics_corrections.py            # 2,000 studies a row: a table of docs/proofs/statistics.md
 
 Scores are normal and their errors known, so that corrections alone matter; the scores of a column are independent, or
 those of each half of the systems have much in common, or those of a system in different columns. Tests are two-sided,

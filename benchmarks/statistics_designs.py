@@ -1,6 +1,6 @@
 """Simulates studies whose rows come in clusters, or whose systems differ in numbers of restarts or of grid points.
 
-    python benchmarks/statistics_designs.py            # 2,000 studies a cell: tables of docs/statistics.md
+    python benchmarks/statistics_designs.py            # 2,000 studies a cell: tables of docs/proofs/statistics.md
     python benchmarks/statistics_designs.py --studies 200 --only clusters
 
 Studies are those of statistics_simulation.py, without a true difference. The rows of a cluster share a part of what

@@ -1,6 +1,6 @@
 """Simulates cross-validated studies of two systems that are equally good, and reports false marks and coverage.
 
-    python benchmarks/statistics_folds.py                 # 1,000 studies a cell: the table of docs/statistics.md
+    python benchmarks/statistics_folds.py                 # 1,000 studies a cell: the table of docs/proofs/statistics.md
     python benchmarks/statistics_folds.py --studies 200
 
 A study has rows of two labels and two ridge classifiers. Each classifier reads features of its own and some that both

@@ -1,6 +1,6 @@
 """Simulates studies that add restarts until differences are clear, and counts false marks, true marks and fits.
 
-    python benchmarks/statistics_sequential.py           # 2,000 studies a cell: tables of docs/statistics.md
+    python benchmarks/statistics_sequential.py           # 2,000 studies a cell: tables of docs/proofs/statistics.md
     python benchmarks/statistics_sequential.py --studies 200 --only 3x1
 
 A study has up to 12 restarts of each system, and looks after 3, 6 and 12 of them. All pairs of systems are tested in

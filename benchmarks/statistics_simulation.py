@@ -1,6 +1,6 @@
 """Simulates studies whose true differences are known, and reports how often `paired_test` and the intervals are right.
 
-    python benchmarks/statistics_simulation.py            # 2,000 studies a cell: the tables of docs/statistics.md
+    python benchmarks/statistics_simulation.py          # 2,000 studies a cell: the tables of docs/proofs/statistics.md
     python benchmarks/statistics_simulation.py --studies 200 --only power
 
 A study has 300 rows, two backbones and 1, 3 or 5 restarts of each. Every backbone has rows that are hard for it. Every

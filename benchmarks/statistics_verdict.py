@@ -1,6 +1,6 @@
 """Simulates studies of several systems, all pairs of which are tested, and counts false verdicts.
 
-    python benchmarks/statistics_verdict.py            # 2,000 studies a cell: a table of docs/statistics.md
+    python benchmarks/statistics_verdict.py            # 2,000 studies a cell: a table of docs/proofs/statistics.md
     python benchmarks/statistics_verdict.py --studies 100 --only f1 --shapes 3x4
 
 Studies are those of statistics_simulation.py with more systems and columns: rows are hard for every system or for one,

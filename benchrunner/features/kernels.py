@@ -17,7 +17,7 @@ def described(kernels: Kernels | None) -> str:
 
 _MEASURED = {"AVX512": "0.70 to 0.93", "AVX2": "0.80 to 0.99"}
 """Vector units, as torch names them -> medians of a training step in fp32 on one processor, of torch's time
-(docs/speed.md)."""
+(docs/proofs/speed.md)."""
 
 
 def gain_of_kernels(capability: str) -> str:

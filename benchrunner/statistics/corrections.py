@@ -33,7 +33,7 @@ def directional(
     that may be equal, one for each other pair. Of three systems of which two differ, the third equals at most one
     (Shaffer 1986). Systems that no chain of tests connects, such as those of different columns, are independent: where
     all their differences are reported, they no longer count, unless the data is looked at several times (`of_one_look`
-    is False). docs/statistics.md has the proof.
+    is False). docs/proofs/statistics.md has the proof.
     """
     groups = _connected(p_values)
     adjusted = dict(p_values)

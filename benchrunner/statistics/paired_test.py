@@ -244,10 +244,10 @@ def paired_test(
     that the test asks about other clusters instead of other rows. `folds` is the number of folds where the answers are
     those of a cross-validation.
 
-    With two or more restarts of both, the test asks about other rows and other restarts: see docs/statistics.md. With
-    one restart of each, it compares the two fits by a permutation test, which swaps the answers to rows or clusters: in
-    all ways where few results are possible, and else `resamples` times at random with `seed`. Raises `Undefined` if a
-    restart has no score.
+    With two or more restarts of both, the test asks about other rows and other restarts: docs/proofs/statistics.md.
+    With one restart of each, it compares the two fits by a permutation test, which swaps the answers to rows or
+    clusters: in all ways where few results are possible, and else `resamples` times at random with `seed`. Raises
+    `Undefined` if a restart has no score.
     """
     ours = Side.of_restarts(scored_restarts(metric, gold, a, "a", clusters, folds))
     theirs = Side.of_restarts(scored_restarts(metric, gold, b, "b", clusters, folds))

@@ -6,8 +6,8 @@ are added up in tensors that stay, and random numbers are drawn by generators th
 
 `Captured` computes every batch in a fixed shape, whether by a graph or not, with the same kernels and random numbers.
 Which batches are computed by a graph, for example after a resumption, therefore makes no difference. Fits on an H200
-used this code, and docs/speed.md has their speed. Tests have stand-ins for the graph, on the CPU: they cannot tell
-whether CUDA records every kernel, and whether a library chooses the same kernels in a recording.
+used this code, and docs/proofs/speed.md has their speed. Tests have stand-ins for the graph, on the CPU: they cannot
+tell whether CUDA records every kernel, and whether a library chooses the same kernels in a recording.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/scripts.md: the keys that it lists are those of the commands' JSON, and its workflow works."""
+"""docs/scripts.md and reference/json.md: the keys are those of the commands' JSON, and the workflow works."""
 
 import contextlib
 import io
@@ -19,7 +19,8 @@ from benchrunner.command_line.main import main
 from command_line import Shell
 from distributions import ROOT
 
-PAGE = (ROOT / "docs" / "scripts.md").read_text(encoding="utf-8")
+SCRIPTS = (ROOT / "docs" / "scripts.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
 
 PROGRAM = """#!{python}
 import sys
@@ -98,7 +99,7 @@ def test_errors_in_json_mode_are_sentences(words: list[str], shell: Shell) -> No
 
 def test_the_workflow_tells_valid_submissions_and_others(printed: dict[str, dict[str, Any]], tmp_path: Path) -> None:
     """The steps run in a shell as GitHub runs them, with a board of the tests."""
-    text = re.search(r"```yaml\n(.*?)```", PAGE, re.S)
+    text = re.search(r"```yaml\n(.*?)```", SCRIPTS, re.S)
     assert text is not None
     steps = yaml.safe_load(text[1])["jobs"]["check"]["steps"]
     scripts = {step.get("name"): step.get("run", "").replace("glue", "moods") for step in steps}

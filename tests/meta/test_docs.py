@@ -17,7 +17,10 @@ from distributions import PLUGINS, ROOT, home, project
 from documents import blocks, named_files, prose, shown_commands
 from generated_docs import PART, PARTS, commands, documentation, generated, origin, pages
 
-INSIDE_ONLY = (*(ROOT / "docs").rglob("*.md"), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md")
+INSIDE_ONLY = (
+    *(ROOT / "docs").rglob("*.md"),
+    *(ROOT / name for name in ("AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "llms.txt")),
+)
 """Pages that are read in the repository only; the others are also shown by package indexes."""
 
 
@@ -73,13 +76,6 @@ def test_every_named_file_of_the_repository_exists(page: Path) -> None:
         assert any(list(folder.glob(name)) for folder in {ROOT, page.parent}), name
 
 
-@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
-def test_the_files_in_the_table_of_a_plugin_exist(plugin: Path) -> None:
-    for row in re.findall(r"^\| (`.*?) \|", prose(home(plugin) / "README.md"), re.MULTILINE):
-        for name in re.findall(r"`([\w/]+\.(?:py|toml))`", row):
-            assert (plugin / name).is_file(), name
-
-
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_python_name_of_ours_exists(page: Path) -> None:
     for name in re.findall(r"`(benchrunner(?:_[a-z]+)?(?:\.\w+)+)`", prose(page)):
@@ -109,7 +105,7 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_studies_shown_are_understood(tmp_path: Path) -> None:
-    curve, whole, built, arms = [text for text in blocks("toml", ROOT / "docs" / "studies.md") if "[[system]]" in text]
+    whole, built, curve, arms = [text for text in blocks("toml", ROOT / "docs" / "studies.md") if "[[system]]" in text]
     path = tmp_path / "study.toml"
     path.write_text(whole, encoding="utf-8")
     study = read_study_file(path, {}).study

@@ -10,7 +10,14 @@ import pytest
 from distributions import ROOT
 from documents import blocks
 
-PAGES = (ROOT / "docs" / "plugins.md", *sorted((ROOT / "docs" / "plugins").glob("*.md")))
+DOCS = ROOT / "docs"
+EXAMPLES = ("hooks", "derived_methods")
+"""Pages of the reference with code that runs."""
+PAGES = (
+    DOCS / "plugins.md",
+    *sorted((DOCS / "plugins").glob("*.md")),
+    *(DOCS / "reference" / f"{name}.md" for name in EXAMPLES),
+)
 KINDS = ("sources", "problems", "features", "encoders", "methods")
 """Pages that describe one kind of value each, with code that runs."""
 
@@ -28,7 +35,7 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
     for code in blocks("python", page):
         exec(compile(code, str(page), "exec", dont_inherit=True), module.__dict__)
     tests = {name: value for name, value in vars(module).items() if name.startswith("test_")}
-    if page.stem not in ("features", "metrics"):  # these have assertions, or a test of their own
+    if page.stem not in ("features", "hooks", "metrics"):  # these have assertions, or a test of their own
         assert tests
     for name, test in tests.items():
         (tmp_path / name).mkdir()

@@ -19,7 +19,7 @@ from documents import blocks, shown_commands
 README = ROOT / "README.md"
 PYTHON = ROOT / "docs" / "python.md"
 STUDIES = ROOT / "docs" / "studies.md"
-SHOWN = (README, ROOT / "docs" / "compare.md", ROOT / "docs" / "submit.md", STUDIES)
+SHOWN = (README, *(ROOT / "docs" / f"{name}.md" for name in ("compare", "experiments", "submit")), STUDIES)
 """Pages whose console blocks follow one another: a block may use what an earlier one wrote."""
 
 

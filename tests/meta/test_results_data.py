@@ -1,4 +1,4 @@
-"""The script that cuts the data of docs/results.md makes exactly the cuts that the page names."""
+"""The script that cuts the data of docs/proofs/results.md makes exactly the cuts that the page names."""
 
 import json
 import sys

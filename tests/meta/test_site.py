@@ -61,8 +61,10 @@ def test_links_of_the_repository_lead_into_the_site() -> None:
     assert page.endswith("[b](#b) [c](names.md)")
     page = on_page_markdown("[a](../plugins/benchrunner_conll/README.md#data)", Page("results.md"))
     assert page == "[a](plugin/conll.md#data)"
-    page = on_page_markdown("[x](https://benchrunner.github.io/benchrunner/plugins/names.html)", Page("plugin/kit.md"))
-    assert page == "[x](../plugins/names.md)"
+    page = on_page_markdown(
+        "[x](https://benchrunner.github.io/benchrunner/reference/names.html)", Page("plugin/kit.md")
+    )
+    assert page == "[x](../reference/names.md)"
 
 
 def test_a_drawing_becomes_a_table() -> None:

@@ -1,4 +1,4 @@
-"""Methods derived from fine-tuning: those of docs/plugins/methods.md, and what their declaration may not say."""
+"""Methods derived from fine-tuning: those of the documentation, and what their declaration may not say."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ JOB = SimpleNamespace(parameters={"count": 10}, fit=SimpleNamespace(seed=0))
 def page() -> ModuleType:
     """The methods of the page for authors."""
     module = ModuleType("page_methods")
-    for code in blocks("python", ROOT / "docs" / "plugins" / "methods.md"):
-        exec(compile(code, "docs/plugins/methods.md", "exec", dont_inherit=True), module.__dict__)
+    for name in ("plugins/methods.md", "reference/derived_methods.md"):
+        for code in blocks("python", ROOT / "docs" / name):
+            exec(compile(code, name, "exec", dont_inherit=True), module.__dict__)
     return module
 
 

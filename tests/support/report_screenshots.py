@@ -4,7 +4,7 @@ Fits three small backbones to five tasks of generated data in FOLDER, with two l
 an hour on a core; finished fits are not fitted again), writes a report there, and photographs parts of it.
 
 With a report, `.../report_screenshots.py three-backbones.html`, photographs the results of this report, for
-docs/results.md.
+docs/proofs/results.md.
 """
 
 import sys

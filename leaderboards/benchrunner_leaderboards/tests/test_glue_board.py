@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,8 @@ from benchrunner_leaderboards import register_leaderboards
 from benchrunner_submit import Labels, Table, read_leaderboard, write_answers
 from benchrunner_submit.file_kinds.spellings import Number
 from benchrunner_submit.submission_files.checking import detect, find_faults
+from distributions import ROOT
+from documents import blocks
 
 
 @pytest.fixture(scope="module")
@@ -182,9 +183,8 @@ def test_the_board_names_splits_labels_and_metrics_of_the_tasks(glue: Leaderboar
     assert glue.columns["MNLI-mm"].dev_split(tasks["glue/mnli"]) == "dev_mismatched"
 
 
-def test_the_board_of_the_readme_can_be_read(tmp_path: Path) -> None:
-    readme = Path(__file__).parents[1] / "README.md"
-    (block,) = re.findall(r"```toml\n(.*?)```", readme.read_text(), flags=re.DOTALL)
+def test_the_documented_board_can_be_read(tmp_path: Path) -> None:
+    (block,) = blocks("toml", ROOT / "docs" / "reference" / "boards.md")
     (tmp_path / "moods.toml").write_text(block)
     assert read_leaderboard(tmp_path / "moods.toml").name == "moods"
 

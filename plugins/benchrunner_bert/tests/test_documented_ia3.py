@@ -1,4 +1,4 @@
-"""IA3 of docs/plugins/methods.md over BERT, beside the library transformers."""
+"""IA3 of docs/reference/derived_methods.md over BERT, beside the library transformers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SCALED = ("self.key.weight", "self.value.weight")
 @pytest.fixture(scope="module")
 def ia3() -> Any:
     module = ModuleType("page_methods")
-    for code in blocks("python", ROOT / "docs" / "plugins" / "methods.md"):
-        exec(compile(code, "docs/plugins/methods.md", "exec", dont_inherit=True), module.__dict__)
+    for code in blocks("python", ROOT / "docs" / "reference" / "derived_methods.md"):
+        exec(compile(code, "docs/reference/derived_methods.md", "exec", dont_inherit=True), module.__dict__)
     return module.IA3
 
 

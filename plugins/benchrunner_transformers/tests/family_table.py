@@ -1,4 +1,4 @@
-"""How the text architectures of the library read a batch, or why they are refused; a part of the README."""
+"""How the text architectures of the library read a batch, or why they are refused; a part of the documentation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "architectures.md"
 QUICK = ("opt", "squeezebert")
 """Model types that every run of the tests tries; all others are slow tests."""
 _BATCHES = {
@@ -78,8 +78,8 @@ _WAYS = {
 }
 
 
-def readme_section() -> str:
-    """Return the README's lists of families."""
+def families_section() -> str:
+    """Return the lists of families in the documentation."""
     parts = [f"{_WAYS[way]} ({len(names)}): {', '.join(names)}." for way, names in BATCHES.items()]
     refusals = "; ".join(f"{name} ({reason.rstrip('.')})" for name, reason in REFUSED.items())
     parts.append(f"Refused ({len(REFUSED)}): {refusals}.")
@@ -91,6 +91,6 @@ def _wrapped(text: str) -> str:
 
 
 if __name__ == "__main__":
-    content = README.read_text(encoding="utf-8")
+    content = PAGE.read_text(encoding="utf-8")
     before, after = content.split(_BEGIN)[0], content.split(_END)[1]
-    README.write_text(before + readme_section() + after, encoding="utf-8")
+    PAGE.write_text(before + families_section() + after, encoding="utf-8")

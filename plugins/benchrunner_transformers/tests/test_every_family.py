@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from any_model import write_any_model
-from family_table import BATCHES, QUICK, README, REFUSED, UNTRIED, readme_section
+from family_table import BATCHES, PAGE, QUICK, REFUSED, UNTRIED, families_section
 from test_hub_states import SECOND, TEXTS, batch_of, gradients
 from tiny_models import loaded
 
@@ -119,6 +119,6 @@ def test_every_text_architecture_of_the_library_is_in_the_table() -> None:
 
 
 def test_the_readme_lists_the_families_of_the_table() -> None:
-    assert readme_section() in README.read_text(encoding="utf-8"), (
+    assert families_section() in PAGE.read_text(encoding="utf-8"), (
         "run python plugins/benchrunner_transformers/tests/family_table.py"
     )

@@ -19,7 +19,7 @@ from benchrunner_kernels.self_test import TESTS
 FILE = Path(__file__).with_name("libkernels.so")
 """The compiled library; absent where there was no compiler when the distribution was installed."""
 SLOWER = {"avx512": ("gelu",)}
-"""Level of the library -> kernels that took longer than torch's where it was measured (docs/speed.md)."""
+"""Level of the library -> kernels that took longer than torch's where it was measured (docs/proofs/speed.md)."""
 NOT_BUILT = (
     "benchrunner-kernels has no compiled library, so torch computes all operators: install a C++ compiler such as g++, "
     "then `pip install --force-reinstall --no-deps --no-binary :all: benchrunner-kernels`."
