@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import itertools
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,13 +67,11 @@ def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
     for name in ("scale", "systems", "columns"):
         if getattr(arguments, name) is not None:
             raise RequestError(f"--{name} is for a study file: give its name with --study.")
-    if arguments.tasks and not arguments.backbones:
-        raise RequestError(_backbones_first(arguments))
     if not arguments.backbones or not arguments.tasks:
         missing = "the backbones" if not arguments.backbones else "--tasks"
         raise RequestError(
-            f"Give {missing}: 'compare B1 B2 --tasks TASK', or 'compare --study NAME' with one of "
-            "'benchrunner list studies'."
+            f"Give {missing}: 'compare B1 B2 --tasks TASK', as all words after --tasks are tasks, or 'compare --study "
+            "NAME' with one of 'benchrunner list studies'."
         )
     backbones = named_backbones(arguments.backbones)
     for reference in backbones.values():
@@ -86,25 +82,6 @@ def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
     chosen = options.study_options(arguments)
     tasks = options.tasks(arguments, arguments.tasks)
     return chosen.study(backbones, tasks, runner, tests=options.splits(arguments))
-
-
-def _backbones_first(arguments: argparse.Namespace) -> str:
-    """Say how the command is written if --tasks has taken the backbones, too: the words that name no task."""
-    tasks = list(itertools.takewhile(lambda word: _names_tasks(word, arguments), arguments.tasks))
-    backbones = arguments.tasks[len(tasks) :] if tasks else []
-    written = shlex.join(["compare", *(backbones or ["B1", "B2"]), "--tasks", *(tasks or arguments.tasks)])
-    return (
-        f"Give the backbones, before --tasks: all words that follow --tasks are tasks. Write 'benchrunner {written}'."
-        if backbones
-        else f"Give the backbones: 'benchrunner {written}'."
-    )
-
-
-def _names_tasks(word: str, arguments: argparse.Namespace) -> bool:
-    try:
-        return bool(options.tasks(arguments, [word]))
-    except RequestError:
-        return False
 
 
 def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:

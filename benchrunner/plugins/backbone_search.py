@@ -9,7 +9,7 @@ from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
-from benchrunner.errors import BenchrunnerError, CheckpointError, PluginError, RequestError, UnknownName, closest_names
+from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names
 from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.distributions import Plugin
@@ -43,13 +43,7 @@ class BackboneSearch:
     def check_family(self, plugin: str) -> None:
         """Raise an `UnknownName` if there is no plugin of that name that offers backbones."""
         if plugin not in self.plugins:
-            raise UnknownName(
-                "plugin",
-                plugin,
-                self.plugins,
-                "'benchrunner list plugins' shows all plugins.",
-                where="with backbones",
-            )
+            raise UnknownName("plugin", plugin, self.plugins, where="with backbones")
 
     def combining(self, reference: str) -> BackboneFamily | None:
         """Return the family that combines the backbones which `PREFIX:A,B` names; None for other references."""
@@ -77,6 +71,8 @@ class BackboneSearch:
     def find(self, reference: str, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
         """Return the backbone that a name, path, hub id or `PLUGIN:REFERENCE` means, and the family that loads it."""
         plugin, name = self.split(reference)
+        if name and name[0] in "./~" and not _is_path(name):
+            raise RequestError(f"There is no folder {name}, which was named as a backbone.")
         listed = self.listed if plugin is None else self.listed.of_plugin(plugin)
         if name in listed.names or not _is_path(name):  # a path goes before the last part of a name
             offer = listed.offer(name)
@@ -96,7 +92,7 @@ class BackboneSearch:
 
     def convert(self, source: Path, target: Path) -> None:
         """Let the first family that knows a trainer's checkpoint folder write it in its published layout."""
-        refusals = list[BenchrunnerError]()
+        refusals = []
         for family in self.families:
             try:
                 with guarded(f"Reading {source} with the plugin '{family.plugin.name}'"):
@@ -115,14 +111,12 @@ class BackboneSearch:
         self, plugin: str | None, name: str, listed: Offers[Backbone], refusals: Sequence[RequestError]
     ) -> RequestError:
         """Make the error for a backbone that no family knows; families may have refused it with errors of their own."""
-        if refusals:
-            reason = str(refusals[0])
+        for refusal in refusals:  # the first
             close = [] if _is_path(name) else closest_names(name, listed)
-            advice = f". Did you mean {' or '.join(close)}?" if close else ""
-            return type(refusals[0])(f"{reason.removesuffix('.')}{advice}" if advice else reason)
+            advice = f". Did you mean {' or '.join(close)}?" if close else "."
+            return type(refusal)(str(refusal).removesuffix(".") + advice)
         if _is_path(name):
-            readers = "No plugin can" if plugin is None else f"The plugin '{plugin}' cannot"
-            return CheckpointError(f"{readers} load {name}: a folder with config.json and weights is expected.")
+            return CheckpointError(f"{name} cannot be loaded: a folder with config.json and weights is expected.")
         prefix, colon, rest = name.partition(":")
         meant = [f"{close}:{rest}" for close in closest_names(prefix, self.plugins)] if colon else []
         combined = [f"{family.value.prefix}:A,B" for family in self.families if family.value.prefix]

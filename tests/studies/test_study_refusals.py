@@ -72,7 +72,7 @@ def test_faulty_study_entries_are_refused_before_making_anything(name: str, kitc
 
 def test_compare_says_which_argument_is_missing(kitchen: Kitchen) -> None:
     for words, reason in (
-        ([], "Give the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
+        ([], "Give the backbones: 'compare B1 B2 --tasks TASK', as all words after --tasks are tasks, or"),
         (["words"], "Give --tasks: "),
         (["words", "--tasks", "mood", "--set", "a=b"], "--set a: the parameter of a method is METHOD.NAME"),
         (["words", "--tasks", "mood", "--scale", "tiny"], "--scale is for a study file"),
