@@ -187,12 +187,9 @@ def _notes(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[s
         metric = f"{measures.metric} (over the tasks of {measures.suite})" if measures.suite else measures.metric
         columns_of.setdefault(metric, []).append(name)
     notes = [f"{metric}: {', '.join(names)}" for metric, names in columns_of.items()]
-    systems_of: dict[str, list[str]] = {}
     for row in rows:
         if row.notes:
-            systems_of.setdefault(row.notes, []).append(row.name)
-    for note, systems in systems_of.items():
-        notes.append(note if len(systems) == len(rows) else f"{', '.join(systems)}: {note}")
+            notes.append(f"{row.name}: {row.notes}")
     if rows[0].other_data:
         notes.append(f"never shown beside ours: {rows[0].other_data}")
     return notes

@@ -63,12 +63,8 @@ def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
     for task in tasks:
         method = plugins.methods.find(next(iter(arguments.method or ()), task.method))
         if method.needs_backbone:
-            names = list(plugins.backbones)[:4]
-            known = (
-                f"'benchrunner list backbones' has {', '.join(names)} and others" if names else "No plugin brings one"
-            )
             raise RequestError(
-                f"{task.name} is answered by '{method.name}', which needs a backbone: give --backbone with a name, "
-                f"a folder or a hub id. {known}."
+                f"{task.name} is answered by '{method.name}', which needs a backbone: give --backbone with a name of "
+                "'benchrunner list backbones', a folder or a hub id."
             )
     return "none"

@@ -12,9 +12,6 @@ from benchrunner.results import command_line, output_places
 if TYPE_CHECKING:
     from benchrunner_calibration.calibration import Calibration
 
-SUFFIXES = (".svg", ".html", ".htm")
-"""Ends of the names of files that `--plot` writes."""
-
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `calibration`."""
@@ -36,9 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--differences", action="store_true", help="test all pairs of systems on the same rows for differences"
     )
-    parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="write the reliability plots of all systems as .svg or .html"
-    )
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write the reliability plots of all systems as .svg")
     command_line.options.add_workspace(parser)
     command_line.options.add_json(parser)
 
@@ -80,8 +75,8 @@ def _check_plot(path: Path | None) -> None:
     """Raise a `RequestError` if no plot can be written to a path."""
     if path is None:
         return
-    if path.suffix.lower() not in SUFFIXES:
-        raise RequestError(f"--plot {path}: plots are files of SVG or HTML; name a file that ends in .svg or .html.")
+    if path.suffix.lower() != ".svg":
+        raise RequestError(f"--plot {path}: plots are files of SVG; name a file that ends in .svg.")
     output_places.check_place(path, is_file=True)
 
 

@@ -1,4 +1,4 @@
-"""Reliability plots of all systems, small and side by side, in one file of SVG or HTML that needs nothing else."""
+"""Reliability plots of all systems, small and side by side, in one file of SVG that needs nothing else."""
 
 from __future__ import annotations
 
@@ -26,11 +26,8 @@ Element = ElementTree.Element
 
 
 def write_plots(calibration: Calibration, path: Path) -> None:
-    """Write the reliability plots of all systems as SVG, or as a page of HTML where the name of the file says so."""
+    """Write the reliability plots of all systems as SVG, which browsers open."""
     drawing = ElementTree.tostring(plots(calibration), encoding="unicode")
-    if path.suffix.lower() != ".svg":
-        head = '<meta charset="utf-8"><title>Reliability</title>'
-        drawing = f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n{drawing}\n</body></html>\n'
     write_atomically(path, partial(Path.write_text, data=drawing, encoding="utf-8"))
 
 
