@@ -137,8 +137,6 @@ def _show_board(board: Leaderboard) -> None:
     for title, table, notes in source_tables(board):
         print_line()
         print_table(table, notes, title=title)
-    if any(row.by_default for row in board.published):
-        print_line("\n* shown beside our figures unless --published names other systems")
 
 
 _SHOWN: Mapping[str, Callable[[Any], None]] = {"leaderboards": _show_board, "recipes": _show_recipe}
@@ -158,10 +156,7 @@ def source_tables(board: Leaderboard) -> Iterator[tuple[str, Table, list[str]]]:
 
 
 def _table(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[str]) -> Table:
-    """Lay out systems as rows; below the name of each column stands dev or test.
-
-    A star marks the systems whose figures are shown beside ours unless --published names others.
-    """
+    """Lay out systems as rows; below the name of each column stands dev or test."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -174,8 +169,7 @@ def _table(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[s
         table.add_column(f"{escape(name)}\n{board.columns[name].kind}", justify="right")
     for row in rows:
         cells = [figure_text(row.cells[name]) if name in row.cells else "-" for name in columns]
-        mark = " *" if row.by_default else ""
-        table.add_row(escape(row.name) + mark, *cells)
+        table.add_row(escape(row.name), *cells)
     return table
 
 

@@ -52,7 +52,7 @@ def test_list_shows_the_whole_table_of_a_board(shell: Shell) -> None:
     published_shell(shell)
     out = shell.done("list", "leaderboards", "moods")
     assert [line.split() for line in out.splitlines() if "Mercury" in line] == [
-        ["Mercury", "*", "80.5", "81.5", "11.1"],
+        ["Mercury", "80.5", "81.5", "11.1"],
         ["Mercury", "(ensemble)", "-", "82.5", "-"],
         ["Mercury", "(ensemble):", "7", "of", "them"],
     ]
@@ -62,7 +62,6 @@ def test_list_shows_the_whole_table_of_a_board(shell: Shell) -> None:
         "\n  mean (over the tasks of mine): mean\n",
         "\nNobody 2018\n",
         "\n  never shown beside ours: the weather of 2018\n",
-        "\n\n* shown beside our figures unless --published names other systems\n",
     ):
         assert line in out
 
