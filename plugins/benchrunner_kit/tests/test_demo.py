@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,16 @@ def test_the_demo_prints_its_steps_and_writes_one_folder(tmp_path: Path, capsys:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here"], "everything is in the one folder"
     hint = next(line for line in printed.out.splitlines() if "benchrunner compare" in line)
     assert "--tasks mine/mood" in hint
+
+
+def test_the_demo_names_the_command_that_shows_its_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo("--out", "here") == 0
+    [said] = [line for line in capsys.readouterr().out.splitlines() if " notes: " in line]
+    count, _, command = said.strip().partition(" notes: benchrunner ")
+    assert main(shlex.split(command), plugins=plugins()) == 0
+    shown = capsys.readouterr().out.splitlines()
+    below = shown[max(number for number, line in enumerate(shown) if line.startswith("└")) + 1 :]
+    assert len([line for line in below if "kept as the study" not in line and "  C" not in line[:3]]) == int(count)
 
 
 def test_the_tasks_of_the_demo_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
