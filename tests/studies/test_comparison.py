@@ -361,7 +361,7 @@ def test_of_many_pairs_the_verdict_says_a_clear_difference() -> None:
         is_last = pairing.system == "system-9"
         tests[pairing] = replace(test, adjusted_p=0.01 if is_last else 0.9)
     made = replace(made, given_statistics=replace(made.statistics, tests=tests))
-    assert headline(made, 1) == "system-9 is better than system-0. 8 more such sentences."
+    assert headline(made, 1) == "system-9 is better than system-0. (8 more)"
 
 
 def test_a_mark_of_csv_is_no_formula() -> None:

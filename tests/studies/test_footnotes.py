@@ -22,7 +22,7 @@ def test_a_note_names_its_backbones_unless_all_share_it(rates_compared: Result) 
     both = replace(result, study=replace(result.study, systems=systems), cells=cells)
     collapsed, *notes = footnotes(both)
     assert collapsed.startswith(
-        "mine/mood: 1 of 3 restarts learned nothing or have no score (95 % interval of their share"
+        "mine/mood: no better than majority in some restarts: 1 of 3 learned nothing or have no score (95 % interval"
     )
     assert notes == [
         "words on mine/mood: threshold 0.4",

@@ -39,7 +39,7 @@ WARNINGS = (
         "some restarts learned nothing",
         "Some fits have C1, C2 or no score, others learned: a mean of few restarts says little.",
         "More restarts, a lower learning rate or a longer warm-up.",
-        "in some restarts|restarts learned nothing",
+        "in some restarts",
     ),
     CodedWarning(
         "C4",

@@ -36,7 +36,7 @@ def headline(result: Result, lines: int) -> str:
         said = " ".join(sentences)
         if line_count([said]) <= lines:
             return said
-    return f"{first} {len(others)} more such sentences." if others else first
+    return f"{first} ({len(others)} more)" if others else first
 
 
 def _sentences(result: Result, shown: int) -> list[str]:

@@ -169,8 +169,9 @@ def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
     fits = len(cell.chosen_fits)
     share = share_interval(cell.collapsed, fits)
     said = (
-        f"{cell.collapsed} of {fits} restarts learned nothing or have no score (95 % interval of their share: "
-        f"{100 * share.low:.0f} to {100 * share.high:.0f} %), so that a mean of few restarts says little"
+        f"{', '.join(cell.flagged) or 'no score'} in some restarts: {cell.collapsed} of {fits} learned nothing or have "
+        f"no score (95 % interval of their share: {100 * share.low:.0f} to {100 * share.high:.0f} %), so that a mean "
+        "of few restarts says little"
     )
     chances = {}
     for other, test in result.statistics.of_places[place].items():

@@ -72,7 +72,7 @@ def test_a_protocol_runs_from_the_command_to_the_table(reproduce: CommandLine) -
     mnli = next(cell for cell in result["cells"] if cell["task"] == "glue/mnli")
     rte = next(cell for cell in result["cells"] if cell["task"] == "glue/rte")
     assert mnli["backbone"] == "bert/random-tiny" and rte["backbone"] == f"run:{mnli['selected']}"
-    table = reproduce.done(*words)
+    table = reproduce.done(*words, "--notes")
     assert "ModernBERT-base" in table and "dev 87.4" in table, "the published accuracy of RTE"
     assert "protocol: Warner et al. 2024, Appendix E.1" in table and "glue/rte" in table
 
