@@ -260,4 +260,4 @@ def _damaged_runs(work: Path, fit: str) -> list[str]:
     content[-1] ^= 1
     weights.write_bytes(bytes(content))
     lines.append("predict {small-fit0} demo/data/RTE/dev.tsv --runs damaged/model-changed --json")
-    return [*lines, "export {small-fit0} damaged-export --runs damaged/model-changed"]
+    return [*lines, "runs export {small-fit0} damaged-export --runs damaged/model-changed"]

@@ -15,18 +15,11 @@ from collections.abc import Sequence
 
 from benchrunner.command_line.completion import complete
 from benchrunner.command_line.failures import estimate_of, exit_code_of, parsed, print_traceback
-from benchrunner.command_line.output import (
-    DONE,
-    FAILED,
-    MISUNDERSTOOD,
-    SIGNALLED,
-    print_json,
-    reserved_for_json,
-)
+from benchrunner.command_line.output import DONE, FAILED, MISUNDERSTOOD, SIGNALLED, print_json
 from benchrunner.command_line.parser import Parser
 from benchrunner.command_line.registered_commands import add_commands, show_in_groups
 from benchrunner.console.printing import print_line, print_note
-from benchrunner.console.standard_streams import prepare_streams
+from benchrunner.console.standard_streams import ReservedOutput, prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.entry_points import note_on_choice
@@ -95,7 +88,7 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
         return DONE
     arguments.words = list(words)
     if arguments.only_estimate:
-        with reserved_for_json(is_wanted=True):
+        with ReservedOutput():
             estimate = estimate_of(arguments)
         print_json(estimate)
         return DONE
@@ -106,7 +99,8 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
     is_data = getattr(arguments, "json", None) or getattr(arguments, "format", "table") != "table"
     prints_data = is_data and getattr(arguments, "reserves_output", False)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(reserved_for_json(prints_data))
+        if prints_data:
+            stack.enter_context(ReservedOutput())
         code = exit_code_of(arguments)
         if ends_process:  # what plugins print when the process ends is not JSON either
             stack.pop_all()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.console.printing import new_console, print_data, print_line, printable
-from benchrunner.console.standard_streams import ReservedOutput, is_reserved, own_output
+from benchrunner.console.standard_streams import own_output
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -123,8 +122,3 @@ def _wrapped(text: str, *, indent: int) -> str:
     return textwrap.fill(
         printable(text), width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
     )
-
-
-def reserved_for_json(is_wanted: bool) -> contextlib.AbstractContextManager[Any]:
-    """Send what plugins print to standard error if standard output is for JSON, and is not reserved for it already."""
-    return ReservedOutput() if is_wanted and not is_reserved() else contextlib.nullcontext()

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
-from benchrunner.command_line.output import DONE, FORMATS, OWN_FORMATS, print_result, reserved_for_json
+from benchrunner.command_line.output import DONE, FORMATS, OWN_FORMATS, print_result
 from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="table, markdown, latex, html, csv or json; csv has fractions, json everything",
     )
-    shown.add_argument("--notes", action="store_true", help="print all notes; not one of each kind")
     add_json_format(parser)
     shown.add_argument(
         "--long", action="store_true", help="a row for each system, task, split and metric, with fractions"
@@ -58,24 +57,36 @@ def check_output(arguments: argparse.Namespace) -> None:
 
     if arguments.name is not None:
         check_name(arguments.name)
-    arguments.json = arguments.format == "json"
+    check_format(arguments)
     if arguments.dry_run:
         if arguments.format not in ("table", "json"):
             raise RequestError(f"--dry-run prints a table or JSON: leave out --format {arguments.format}.")
         arguments.offline = True  # a download would not be a dry run
 
 
+def check_format(arguments: argparse.Namespace) -> None:
+    """Raise a `RequestError` for a format that nobody writes."""
+    from benchrunner.studies.comparison.formats import no_writer
+
+    arguments.json = arguments.format == "json"
+    if arguments.format not in OWN_FORMATS and not arguments.plugins.hook.write_table.get_hookimpls():
+        raise no_writer(arguments.format)
+
+
 def planned_or_printed(study: Study, runner: Runner, executor: Executor, arguments: argparse.Namespace) -> int:
     """Print what a study would run, or run it and print its result; return the exit code."""
-    from benchrunner.studies.comparison.formats import no_writer
-    from benchrunner.studies.comparison.table import Shown
-
-    if arguments.format not in OWN_FORMATS and not runner.plugins.hook.write_table.get_hookimpls():
-        raise no_writer(arguments.format)  # before hours of fits
-    published = None if study.name else options.published(arguments, study.backbones)
+    options.published(arguments)  # refuses an unknown system before hours of fits
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
-    result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
+    return print_shown(finished_study(study, runner, executor, arguments), arguments)
+
+
+def print_shown(result: Result, arguments: argparse.Namespace) -> int:
+    """Print the result of a kept study as the options of `add_output` say; return the exit code."""
+    from benchrunner.studies.comparison.table import Shown
+
+    study = result.study
+    published = None if study.name else options.published(arguments, study.backbones)
     intervals = arguments.intervals
     if intervals is None:
         intervals = len(study.lines or study.names) <= MOST_WITH_INTERVALS
@@ -103,20 +114,17 @@ def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> i
     return DONE
 
 
-def finished_study(
-    study: Study, runner: Runner, executor: Executor, arguments: argparse.Namespace, *, reserved: bool
-) -> Result:
-    """Run the fits that are missing and return the result; `reserved` keeps standard output free of other text."""
+def finished_study(study: Study, runner: Runner, executor: Executor, arguments: argparse.Namespace) -> Result:
+    """Run the fits that are missing and return the result."""
     from benchrunner.studies.study_run import run_study
 
-    with reserved_for_json(reserved):
-        return run_study(
-            study,
-            runner,
-            executor=executor,
-            show_progress=not arguments.quiet,
-            keep_as=arguments.name,
-            command=arguments.words,
-            with_costs=arguments.cost,
-            budget=arguments.budget,
-        )
+    return run_study(
+        study,
+        runner,
+        executor=executor,
+        show_progress=not arguments.quiet,
+        keep_as=arguments.name,
+        command=arguments.words,
+        with_costs=arguments.cost,
+        budget=arguments.budget,
+    )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import itertools
-import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,13 @@ from benchrunner.studies.backbones_by_tasks import named_backbones
 
 if TYPE_CHECKING:
     from benchrunner.runs.runner import Runner
+    from benchrunner.studies.kept.kept_study import KeptStudy
     from benchrunner.studies.study import Study
+
+OF_FILES = ("scale", "systems", "columns")
+"""Options that choose from what a study file has."""
+SETTLED = ("backbones", "tasks", "split")
+"""What every study of a name settles."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +39,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add_study(parser)
     study = parser.add_argument_group("study")
     study.add_argument(
-        "--study", metavar="NAME", help="a study of 'list studies', or a .toml file; in place of backbones and tasks"
+        "--study",
+        metavar="NAME",
+        help="a study of 'list studies', a .toml file, or a kept study; in place of backbones and tasks. Fits that a "
+        "kept study lacks are run, and it is printed",
     )
     study.add_argument("--systems", metavar="A,B", help="only these systems of the study, the rows of its table")
     study.add_argument("--columns", metavar="A,B", help="only these columns of the study")
@@ -48,12 +56,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
+    from benchrunner.studies.kept.kept_results import read_study
     from benchrunner.studies.significance.contrasts import compared_with
 
     study_commands.check_output(arguments)
     runner = options.runner(arguments)
     executor = options.executor(arguments)
-    study = _compared(arguments, runner) if arguments.study is None else _study_of_file(arguments, runner)
+    if arguments.study is None:
+        study = _compared(arguments, runner)
+    elif kept := _kept(arguments, runner):
+        result = read_study(kept.name, runner)
+        if kept.ended and result.is_complete and not (arguments.dry_run or arguments.cost):
+            return study_commands.print_shown(result, arguments)
+        study, runner = result.study, result.runner or runner
+        arguments.name, arguments.words = kept.name, ()
+    else:
+        study = _study_of_file(arguments, runner)
     if arguments.margin is not None:
         study = dataclasses.replace(study, margin=arguments.margin)
     if arguments.against is not None:
@@ -63,16 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
     """Build the study of backbones and tasks."""
-    for name in ("scale", "systems", "columns"):
-        if getattr(arguments, name) is not None:
-            raise RequestError(f"--{name} is for a study file: give its name with --study.")
-    if arguments.tasks and not arguments.backbones:
-        raise RequestError(_backbones_first(arguments))
+    _refuse(OF_FILES, "Without --study, no study file is named", arguments)
     if not arguments.backbones or not arguments.tasks:
-        missing = "the backbones" if not arguments.backbones else "--tasks"
+        missing = "--tasks" if arguments.backbones else "the backbones, before --tasks: all words after it are tasks"
         raise RequestError(
-            f"Give {missing}: 'compare B1 B2 --tasks TASK', or 'compare --study NAME' with one of "
-            "'benchrunner list studies'."
+            f"Give {missing}. Write 'compare B1 B2 --tasks TASK', or 'compare --study NAME' with one of "
+            "'benchrunner list studies' or 'benchrunner runs studies'."
         )
     backbones = named_backbones(arguments.backbones)
     for reference in backbones.values():
@@ -85,39 +99,36 @@ def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
     return chosen.study(backbones, tasks, runner, tests=options.splits(arguments))
 
 
-def _backbones_first(arguments: argparse.Namespace) -> str:
-    """Say how the command is written if --tasks has taken the backbones, too: the words that name no task."""
-    tasks = list(itertools.takewhile(lambda word: _names_tasks(word, arguments), arguments.tasks))
-    backbones = arguments.tasks[len(tasks) :] if tasks else []
-    written = shlex.join(["compare", *(backbones or ["B1", "B2"]), "--tasks", *(tasks or arguments.tasks)])
-    return (
-        f"Give the backbones, before --tasks: all words that follow --tasks are tasks. Write 'benchrunner {written}'."
-        if backbones
-        else f"Give the backbones: 'benchrunner {written}'."
-    )
+def _refuse(names: Iterable[str], why: str, arguments: argparse.Namespace) -> None:
+    """Raise a `RequestError` for the first of the options that is given."""
+    for name in names:
+        if getattr(arguments, name) not in (None, []):
+            raise RequestError(f"{why}: leave {name.replace('_', '-')} out.")
 
 
-def _names_tasks(word: str, arguments: argparse.Namespace) -> bool:
-    try:
-        return bool(options.tasks(arguments, [word]))
-    except RequestError:
-        return False
+def _kept(arguments: argparse.Namespace, runner: Runner) -> KeptStudy | None:
+    """Find the kept study that --study names; None for a study file, which comes first if both have the name."""
+    from benchrunner.plugins.offers import meant
+    from benchrunner.studies.kept.kept_study import find_study
+    from benchrunner.studies.study_options import StudyOptions
+
+    name = arguments.study
+    files = runner.plugins.studies
+    if name.endswith(".toml") or meant(name, files) is not None:
+        return None
+    kept = find_study(runner.workspace.runs, name, files)
+    fixed = (*SETTLED, *OF_FILES, "set", "margin", "against", "contrast", "name", *StudyOptions.declared())
+    _refuse(fixed, f"The kept study {name} stays as it was asked", arguments)
+    return kept
 
 
 def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:
     """Build the study of a study file."""
-    for option, what in (("split", "which splits are scored"), ("metrics", "which metrics are shown")):
-        if getattr(arguments, option) is not None:
-            raise RequestError(f"The columns of the study {arguments.study} say {what}: leave --{option} out.")
-    if arguments.published is not None:
-        raise RequestError(f"The study {arguments.study} has published figures of its own: leave --published out.")
-    for name, value in (("backbones", arguments.backbones), ("--tasks", arguments.tasks)):
-        if value:
-            kind = "columns" if name == "--tasks" else "systems"
-            raise RequestError(
-                f"The study {arguments.study} says which {name.strip('-')} there are: leave them out. "
-                f"To choose some of its {kind}, give --{kind} A,B."
-            )
+    _refuse(
+        (*SETTLED, "metrics", "published"),
+        f"The study {arguments.study} says what is compared and shown, and --systems and --columns choose from it",
+        arguments,
+    )
     study: Study | None = runner.plugins.hook.read_study(
         name=arguments.study,
         runner=runner,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -30,10 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the study and print its result, with the folder of each selected fit."""
     check_output(arguments)
     if len(arguments.method or ()) > 1:
-        raise RequestError(
-            f"'run' fits one method, not {', '.join(arguments.method)}. "
-            f"To compare them, write 'benchrunner {_as_compare(arguments)}'."
-        )
+        methods = ",".join(arguments.method)
+        raise RequestError(f"'run' fits one method. 'compare B --tasks TASK --method {methods}' compares several.")
     runner = options.runner(arguments)
     chosen = options.study_options(arguments)
     executor = options.executor(arguments)  # before data is read: bad options are refused at once
@@ -42,19 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     study = chosen.study((_backbone(arguments, tasks),), tasks, runner, tests=options.splits(arguments))
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
-    result = finished_study(study, runner, executor, arguments, reserved=arguments.json)
+    result = finished_study(study, runner, executor, arguments)
     code = print_result(result, published=published, form=arguments.format, notes_by=arguments.notes)
     if not arguments.json:
         for cell in result.cells:
             if cell.selected:
                 print_line(f"  {cell.cell.task.name}: run {cell.selected.id} in {runner.folder(cell.selected).path}")
     return code
-
-
-def _as_compare(arguments: argparse.Namespace) -> str:
-    """Write the `compare` command for the backbone, tasks and methods that `run` was given, without other options."""
-    words = ["compare", arguments.backbone or "B", "--tasks", *arguments.tasks, "--method", ",".join(arguments.method)]
-    return shlex.join(words)
 
 
 def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:

@@ -123,7 +123,7 @@ class Method(ABC):
     is_random: bool = True
     """False for methods whose fits do not depend on the seed, so that one restart is enough."""
     exports: bool = False
-    """True if `head.safetensors` holds a linear layer named `output`, which `export` can write for other libraries."""
+    """True if `head.safetensors` holds a linear layer `output`, which `runs export` writes for other libraries."""
     recipe_fields: tuple[str, ...] = ()
     """Fields of `recipes.SPECIAL` that this method uses."""
     parameters: tuple[Parameter, ...] = ()

@@ -343,14 +343,14 @@ def plan_study(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None
 
 
 @hookspec(firstresult=True)
-def write_table(form: str, table: Any, notes: Sequence[str]) -> str | None:
+def write_table(form: str, table: Any, notes: Sequence[str], result: Any) -> str | None:
     """Write the table of a study in a format of `compare --format`; None leaves it to other plugins. `table` is a
-    `comparison.Layout`, and `notes` are the lines below it.
+    `comparison.Layout` of the `result`, and `notes` are the lines below it.
 
     from benchrunner import hookimpl
 
     @hookimpl
-    def write_table(form, table, notes):
+    def write_table(form, table, notes, result):
         if form != "markdown":
             return None
         rows = [table.headers, ["---"] * len(table.headers), *(line.cells for line in table.lines)]

@@ -120,7 +120,7 @@ def meant(name: str, known: Collection[str]) -> str | None:
     """
     if name in known:
         return name
-    matches = sorted(full for full in known if full.rpartition("/")[2] == name)
+    matches = sorted(full for full in known if full.endswith(f"/{name}"))
     if len(matches) > 1:
         raise RequestError(f"'{name}' could be {' or '.join(matches)}: say which.")
     return matches[0] if matches else None

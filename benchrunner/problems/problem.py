@@ -107,7 +107,7 @@ class Problem(ABC):
 
     @property
     def export_kind(self) -> ExportKind | None:
-        """How other libraries know a linear head for this problem. None: no library does, and `export` refuses."""
+        """How other libraries know a linear head for this problem. None: no library does, and `runs export` refuses."""
         return None
 
     @property

@@ -176,6 +176,8 @@ class Task:
     """Language of the texts, as a code such as `en`; empty if the task does not say."""
     licence: str = ""
     """Licence of the data, in a few words; empty if the task does not say."""
+    title: str = ""
+    """Name of the task in papers, such as `SST-2`; empty for the part of `name` after the suite."""
     folds: Folds | None = None
     """The folds of a task that is cross-validated, which `TASK@5` makes of another task; `load` reads all rows."""
 

@@ -80,14 +80,13 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments, files)
     arguments.runs = None
     runner = Runner(arguments.plugins, options.workspace(arguments))
-    with output.reserved_for_json(arguments.json):
-        if arguments.task is None:
-            labels = [] if arguments.labels is None else arguments.labels.split(",")
-            question = question_of_labels(labels)
-        else:
-            task = arguments.plugins.tasks.find(arguments.task)
-            question = question_of_task(task, arguments.split, runner, gold=arguments.gold, files=files)
-        audit = audit_files(arguments.files, question, runner, names=arguments.name or NAMES)
+    if arguments.task is None:
+        labels = [] if arguments.labels is None else arguments.labels.split(",")
+        question = question_of_labels(labels)
+    else:
+        task = arguments.plugins.tasks.find(arguments.task)
+        question = question_of_task(task, arguments.split, runner, gold=arguments.gold, files=files)
+    audit = audit_files(arguments.files, question, runner, names=arguments.name or NAMES)
     if arguments.json:
         output.print_json({"files": audit.files, "counts": audit.counts, "notes": audit.notes})
     else:

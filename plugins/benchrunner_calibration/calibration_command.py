@@ -55,19 +55,18 @@ def run(arguments: argparse.Namespace) -> int:
         BINS if arguments.bins is None else arguments.bins, EQUAL_WIDTH if arguments.equal_width else EQUAL_MASS
     )
     runner = Runner(arguments.plugins, options.workspace(arguments))
-    with output.reserved_for_json(arguments.json):
-        result = options.kept_result(arguments, runner)
-        calibration = calibration_of(
-            result,
-            runner,
-            binning=binning,
-            with_temperature=arguments.temperature,
-            with_differences=arguments.differences,
-        )
-        if arguments.plot is not None:
-            from benchrunner_calibration.plots import write_plots
+    result = options.kept_result(arguments, runner)
+    calibration = calibration_of(
+        result,
+        runner,
+        binning=binning,
+        with_temperature=arguments.temperature,
+        with_differences=arguments.differences,
+    )
+    if arguments.plot is not None:
+        from benchrunner_calibration.plots import write_plots
 
-            write_plots(calibration, arguments.plot)
+        write_plots(calibration, arguments.plot)
     if arguments.json:
         output.print_json(calibration)
     else:

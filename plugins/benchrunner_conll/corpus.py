@@ -55,6 +55,8 @@ class Corpus:
     """Language of the sentences, as a code such as `en`."""
     licence: str = ""
     """Licence of the files, in a few words."""
+    title: str = ""
+    """Name of the task in papers."""
 
     def __post_init__(self) -> None:
         wrong = [kind for kind in self.types if kind == iob_tags.OUTSIDE or kind[:2] in ("B-", "I-")]
@@ -89,6 +91,7 @@ class Corpus:
             clusters="document",
             language=self.language,
             licence=self.licence,
+            title=self.title,
         )
 
     def file(self, *paths: str) -> WordColumns:
@@ -139,6 +142,7 @@ def _hub(split: str) -> tuple[Source, ...]:
 
 CONLL2003 = Corpus(
     name="conll/ner",
+    title="CoNLL-2003",
     about="Which words of the news name persons, organizations, locations or something else? "
     "For small models: --set context=window,sentence",
     files={

@@ -179,6 +179,7 @@ def _task(name: str, described: TaskFile, spelling: Mapping[str, str], text: Tom
         clusters=described.clusters,
         language=described.language,
         licence=described.licence,
+        title=name.removeprefix("file/").rpartition("-")[0],
     )
 
 

@@ -109,6 +109,7 @@ class Row:
             clusters=self.clusters,
             language="en",
             licence=self.licence,
+            title=self.folder,
         )
 
     def _file(self, split: str, part: Part) -> TextTable:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchrunner import Commands, hookimpl, named_by_stub
 
 if TYPE_CHECKING:
-    from benchrunner.results import comparison
+    from benchrunner.results import Result, comparison
 
 __getattr__, __all__ = named_by_stub(__name__, __file__)
 
@@ -20,7 +20,9 @@ def register_commands(cli: Commands) -> None:
 
 
 @hookimpl
-def write_table(form: str, table: comparison.Layout, notes: Sequence[str]) -> str | None:
-    from benchrunner_report.table_formats import WRITERS
+def write_table(form: str, table: comparison.Layout, notes: Sequence[str], result: Result) -> str | None:
+    from benchrunner_report.table_formats import WRITERS, as_latex
 
+    if form == "latex":
+        return as_latex(table, notes, result)
     return WRITERS[form](table, notes) if form in WRITERS else None

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner import iob_tags
 from benchrunner.results import AnsweredRows
-from benchrunner_report.agreement import agreement
-from benchrunner_report.drawings.matrix import Matrix
 from benchrunner_report.drawings.svg import TINY
 from benchrunner_report.grading import Grading
 from benchrunner_report.visible_text import visible
@@ -51,8 +48,6 @@ class Disagreement:
     """Number of rows in which systems differ; a report may show fewer."""
     total: int
     """Number of rows of the split."""
-    levels: Mapping[str, Any] = field(repr=False, compare=False)
-    """Mean grade of each system in each row; right and wrong are 1 and 0."""
 
     @classmethod
     def of(cls, rows: AnsweredRows, grading: Grading, *, most_bytes: int = ALL_BYTES) -> Disagreement:
@@ -99,13 +94,7 @@ class Disagreement:
             rows=tuple(chosen),
             differing=len(differing),
             total=len(rows.rows),
-            levels=levels,
         )
-
-    @cached_property
-    def agreement(self) -> Matrix | None:
-        """In how many rows each system is better than each other; None for a single system."""
-        return agreement(self.levels, is_graded=bool(self.unit))
 
     @property
     def shown(self) -> str:

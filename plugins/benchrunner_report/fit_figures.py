@@ -14,10 +14,6 @@ from benchrunner.results import CellResult, Fit, Record, Runner
 
 CURVE_POINTS = 48
 """Largest number of points of a learning curve. A point is the mean of neighbouring lines of the log."""
-FLOPS_PER_WEIGHT = 6
-"""Floating-point operations of training for each token and weight: 2 forward, 4 backward (Kaplan et al. 2020, 2.1)."""
-FLOPS_PER_FROZEN_WEIGHT = 4
-"""Floating-point operations for each token and frozen weight: 2 forward, 2 for the gradient of the states below it."""
 
 
 @final
@@ -41,9 +37,6 @@ class GridPoint:
     """Values of the recipe fields in which the grid points differ."""
     scores: tuple[float, ...]
     is_chosen: bool
-    epochs: float = 0.0
-    is_chosen_but_for_length: bool = False
-    """Whether the point differs from the chosen one at most in the length of its training."""
 
     @property
     def mean(self) -> float | None:
@@ -61,8 +54,6 @@ class Cost:
     seconds: float
     tokens: float | None
     """Tokens read while training; None if a fit did not count them."""
-    flops: float | None
-    """Six floating-point operations for each token and trained weight; None if a fit did not count them."""
     devices: tuple[str, ...]
 
 
@@ -112,17 +103,11 @@ def grid_points(result: CellResult, split: str, metric: Metric) -> Iterator[Grid
             score = None if fit.id in result.lost else _score(result, fit, split, metric)
             if score is not None:
                 scores.append(score)
-        of_chosen_length = None
-        if result.chosen is not None:
-            length = {name: getattr(result.chosen, name) for name in ("epochs", "max_steps", "stop_at")}
-            of_chosen_length = candidate.recipe.changed(**length)
         yield GridPoint(
             result.cell.system,
             label,
             tuple(scores),
             is_chosen=candidate.recipe == result.chosen,
-            epochs=candidate.recipe.passes(candidate.rows or 0),
-            is_chosen_but_for_length=of_chosen_length == result.chosen,
         )
 
 
@@ -172,16 +157,8 @@ def cost(result: CellResult, records: Mapping[str, Record]) -> Cost:
         fits=len(listed),
         seconds=sum(record.timings.get("seconds", 0.0) for record in listed),
         tokens=sum(work["train_tokens"] for work in works) if is_counted else None,
-        flops=sum(map(_flops, works)) if is_counted else None,
         devices=tuple(sorted({_device(record) for record in listed} - {""})),
     )
-
-
-def _flops(work: Mapping[str, float]) -> float:
-    """Estimate the floating-point operations of a training. Fits of earlier versions do not count frozen weights."""
-    trained = FLOPS_PER_WEIGHT * work["trained_weights"]
-    frozen = FLOPS_PER_FROZEN_WEIGHT * work.get("frozen_weights", 0)
-    return work["train_tokens"] * (trained + frozen)
 
 
 def _device(record: Record) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -101,11 +102,11 @@ def gather(
     said = {*conclusions, *legend, " ".join(study.about.split())}
     notes = dict.fromkeys(note for note in comparison.remarks(result, published) if note not in said)
     compared = _compared(result)
-    name = title or study.title or result.name or compared
+    name = title or headline(result) or study.title or result.name or compared
     return Report(
         result=result,
         title=name,
-        subtitle="" if name == compared else compared,
+        subtitle="" if name == compared else study.title or compared,
         table=StudyTable.of(comparison.layout(result, published)),
         sections=listed,
         costs=tuple(costs),
@@ -117,6 +118,36 @@ def gather(
         command=shlex.join(result.command),
         notes=tuple(notes),
     )
+
+
+def headline(result: Result) -> str:
+    """Say in a sentence who is best, or how the two systems differ whose differences are clear most often.
+
+    Empty if nothing was tested.
+    """
+    statistics = result.statistics
+    pairs = statistics.by_pair()
+    if not pairs:
+        return ""
+    kind = result.study.column_kind
+    if statistics.is_ranking:
+        columns = {column for _, column in statistics.ranks}
+        leading = Counter(name for name, column in statistics.ranks if statistics.standing((name, column)))
+        for leader, count in leading.most_common(1):
+            return f"{leader} is best, or tied for best, on {count} of {len(columns)} {kind}s"
+        return f"Nothing is clear between {len(result.study.compared)} {kind_of(result.study)}s"
+    gains = {}
+    for pair, tests in pairs.items():
+        clear = [test.comparison.gain > 0 for test in tests.values() if test.is_clear]
+        gains[pair] = clear.count(True), clear.count(False)
+    (system, other), (gained, lost) = max(gains.items(), key=lambda entry: sum(entry[1]))
+    count = len(pairs[system, other])
+    on = f"{count} {kind}{'s' * (count > 1)}"
+    if lost > gained:
+        system, other, gained, lost = other, system, lost, gained
+    if not gained:
+        return f"No clear difference between {system} and {other} on {on}"
+    return f"{system} is better than {other} on {gained} of {on}{f', and worse on {lost}' * (lost > 0)}"
 
 
 def _compared(result: Result) -> str:

@@ -45,33 +45,31 @@ def write_report(
     *,
     published: comparison.PublishedChoice = comparison.NOTHING_PUBLISHED,
     title: str = "",
-    quality: str = "",
 ) -> Path:
     """Write a report of a study as one HTML file, which opens without a network; return its path.
 
     `result` is what `run_study`, `read_study` or `result_of_runs` return. Nothing is fitted or predicted: where answers
-    or logs are not kept on disk, the report says why a figure is absent. `quality` names the column that is drawn
-    against costs, by default the mean over all columns of tasks.
+    or logs are not kept on disk, the report says why a figure is absent.
     """
-    return write_page(gather(result, runner, published=published, title=title), path, quality=quality)
+    return write_page(gather(result, runner, published=published, title=title), path)
 
 
-def write_page(report: Report, path: Path, *, quality: str = "") -> Path:
+def write_page(report: Report, path: Path) -> Path:
     """Write the page of a report; return its path."""
     output_places.check_place(path, is_file=True)
-    text = rendered(report, quality=quality)
+    text = rendered(report)
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8", errors="replace"))
     return path
 
 
-def rendered(report: Report, shown: Callable[[str], str] = str, *, quality: str = "") -> str:
+def rendered(report: Report, shown: Callable[[str], str] = str) -> str:
     """Return a report as HTML. Every text is escaped; the page's security policy allows only its own script.
 
     `shown` is called with every text outside of drawings and of rows of the data, and may change it.
     """
     environment = page_environment("benchrunner_report", ["report.css"], ["page.js", "report.js"], shown)
     result = report.result
-    cost_cards = list(quality_cost.cost_cards(result, quality))
+    cost_cards = list(quality_cost.cost_cards(result))
     parts = {**PARTS, "rows": report.rows_heading}
     if not cost_cards:
         del parts["measured"]

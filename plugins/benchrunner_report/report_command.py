@@ -16,12 +16,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="FILE", help="the file to write (default: STUDY.html, for runs report.html)"
     )
     parser.add_argument("--title", default="", metavar="TEXT", help="title of the page")
-    parser.add_argument(
-        "--quality",
-        default="",
-        metavar="COLUMN",
-        help="the column that is drawn against costs (default: the mean over all columns of tasks)",
-    )
     command_line.options.add_published(parser)
     command_line.options.add_workspace(parser)
     command_line.options.add_json(parser)
@@ -36,14 +30,13 @@ def run(arguments: argparse.Namespace) -> int:
     options, output = command_line.options, command_line.output
     runner = Runner(arguments.plugins, options.workspace(arguments))
     options.published(arguments)  # refuses an unknown system before the study is read
-    with output.reserved_for_json(arguments.json):
-        result = options.kept_result(arguments, runner)
-        path: Path = arguments.out or Path(f"{result.name or 'report'}.html")
-        if path.suffix.lower() not in (".html", ".htm"):
-            raise RequestError(f"--out {path}: a report is a file of HTML; name a file that ends in .html.")
-        published = options.published(arguments, result.study.backbones)
-        report = gather(result, runner, published=published, title=arguments.title)
-        write_page(report, path, quality=arguments.quality)
+    result = options.kept_result(arguments, runner)
+    path: Path = arguments.out or Path(f"{result.name or 'report'}.html")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise RequestError(f"--out {path}: a report is a file of HTML; name a file that ends in .html.")
+    published = options.published(arguments, result.study.backbones)
+    report = gather(result, runner, published=published, title=arguments.title)
+    write_page(report, path)
     if report.absent:
         print_note(f"benchrunner: {report.absent}")
     if arguments.json:

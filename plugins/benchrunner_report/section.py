@@ -12,7 +12,7 @@ from benchrunner_report.disagreement import Disagreement
 from benchrunner_report.drawings.matrix import Matrix
 from benchrunner_report.fit_figures import Curve, GridPoint, grid_points, mean_curve
 from benchrunner_report.grading import graded
-from benchrunner_report.slices import Slice, confusions, labels_words, slices_by_label, slices_by_length
+from benchrunner_report.slices import Slice, confusions, labels_words, slices_by_label
 
 
 @final
@@ -36,7 +36,6 @@ class Section:
     """What confusion matrices count: `rows`, or `words` in tasks that label words."""
     graded: str = ""
     """What the figures of slices are."""
-    by_length: tuple[Slice, ...] = ()
     by_label: tuple[Slice, ...] = ()
     disagreement: Disagreement | None = None
     absent: str = ""
@@ -121,7 +120,6 @@ def _filled(section: Section, *, most_bytes: int) -> Section:
         confusions=confusions(rows),
         counted="words" if labels_words(rows) else "rows",
         graded=grading.title,
-        by_length=slices_by_length(rows, grading),
         by_label=slices_by_label(rows, grading),
         disagreement=Disagreement.of(rows, grading, most_bytes=most_bytes),
     )

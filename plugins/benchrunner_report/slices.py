@@ -1,4 +1,4 @@
-"""Grades of answers by length and by label, and confusion matrices, from the answers of all restarts."""
+"""Grades of answers by label, and confusion matrices, from the answers of all restarts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from benchrunner_report.grading import Grading
 
 MOST_LABELS = 12
 """Largest number of labels for which a report shows a confusion matrix and grades by label."""
-PARTS = 4
-"""Number of parts into which rows are divided by their lengths."""
 
 
 @final
@@ -27,24 +25,6 @@ class Slice:
     rows: int
     means: Mapping[str, float]
     """System -> mean grade over the rows and restarts, as pages show it."""
-
-
-def slices_by_length(rows: AnsweredRows, grading: Grading) -> tuple[Slice, ...]:
-    """Divide the rows by their number of words into slices with about the same number of rows."""
-    import numpy as np
-
-    lengths = np.array(word_counts(rows))
-    quantiles = np.linspace(0, 1, PARTS + 1)[1:-1]
-    borders = np.unique(np.quantile(lengths, quantiles, method="higher"))
-    part_of = np.searchsorted(borders, lengths, side="left")
-    slices = []
-    for part in range(len(borders) + 1):
-        members = np.flatnonzero(part_of == part)
-        if len(members):
-            low, high = lengths[members].min(), lengths[members].max()
-            name = f"{low} words" if low == high else f"{low} to {high} words"
-            slices.append(_slice(name, members.tolist(), grading))
-    return tuple(slices)
 
 
 def slices_by_label(rows: AnsweredRows, grading: Grading) -> tuple[Slice, ...]:
@@ -62,22 +42,6 @@ def slices_by_label(rows: AnsweredRows, grading: Grading) -> tuple[Slice, ...]:
 def _slice(name: str, members: Sequence[int], grading: Grading) -> Slice:
     means = {system: grading.mean(system, members) for system in grading.grades}
     return Slice(name, len(members), means)
-
-
-def word_counts(rows: AnsweredRows) -> list[int]:
-    """Count the words of all texts of each row."""
-    counts = [0] * len(rows.rows)
-    for name in rows.text_columns:
-        for row, value in enumerate(rows.rows.table.column(name).to_pylist()):
-            counts[row] += _words(value)
-    return counts
-
-
-def _words(value: Any) -> int:
-    """Count the words of a text, or of a list of texts."""
-    if isinstance(value, list):
-        return sum(map(_words, value))
-    return len(value.split()) if isinstance(value, str) else 0
 
 
 def confusions(rows: AnsweredRows) -> tuple[Matrix, ...]:

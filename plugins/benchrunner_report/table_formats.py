@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
-from benchrunner.results import comparison
+from benchrunner.results import Result, Study, comparison
 
 
 def as_markdown(table: comparison.Layout, notes: Iterable[str]) -> str:
@@ -64,30 +65,60 @@ def _latex(text: str) -> str:
 LATEX_PACKAGES = "% In the preamble: \\usepackage{booktabs,graphicx}"
 
 
-def as_latex(table: comparison.Layout, notes: Iterable[str]) -> str:
-    """Write a floating table in LaTeX, not wider than the text, with its legend; notes stand as comments below it."""
+def as_latex(table: comparison.Layout, notes: Iterable[str], result: Result) -> str:
+    """Write a floating table in LaTeX, not wider than the text, with tasks named as papers name them.
+
+    The caption says what is compared, and what figures and marks mean; notes stand as comments below the table.
+    """
     columns = "".join("r" if numeric else "l" for numeric in table.numeric)
+    headers = [_paper_name(header, result.study) for header in table.headers]
     lines = [
         LATEX_PACKAGES,
         r"\begin{table}",
         r"\centering",
-        *([f"\\caption{{{_latex(table.title)}}}"] if table.title else ()),
+        f"\\caption{{{' '.join(map(_latex, _caption(table, result)))}}}",
+        f"\\label{{tab:{re.sub('[^A-Za-z0-9.-]+', '-', result.name) or 'scores'}}}",
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         f"\\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        _latex_row(map(_latex_header, table.headers, table.numeric)),
+        _latex_row(map(_latex_header, headers, table.numeric)),
         r"\midrule",
     ]
     for number, line in enumerate(table.lines):
         if line.begins_group and number:
             lines.append(r"\midrule")
-        lines.append(_latex_row(_emphasized(line, _latex, r"\textit{{{}}}", r"\textbf{{{}}}")))
-    lines += [r"\bottomrule", r"\end{tabular}}"]
-    if table.legend:
-        lines += [r"\par\smallskip\footnotesize", *(f"{_latex(text.replace('  ', ': ', 1))}." for text in table.legend)]
-    lines.append(r"\end{table}")
+        cells = tuple(_paper_name(cell, result.study) for cell in line.cells)
+        lines.append(_latex_row(_emphasized(replace(line, cells=cells), _latex, r"\textit{{{}}}", r"\textbf{{{}}}")))
+    lines += [r"\bottomrule", r"\end{tabular}}", r"\end{table}"]
     lines += [f"% {' '.join(note.split())}" for note in notes]
     return "\n".join(lines)
+
+
+def _paper_name(text: str, study: Study) -> str:
+    """Put the name that papers have for a task in place of the task's name at the beginning of a text."""
+    for task in study.tasks:
+        rest = text.removeprefix(task.name)
+        if rest != text and rest[:1] in ("", " ", "\n"):
+            return f"{task.title or task.name.partition('/')[2]}{rest}"
+    return text
+
+
+def _caption(table: comparison.Layout, result: Result) -> Iterator[str]:
+    """Yield the sentences that say what a table compares, and what its figures and marks mean."""
+    study = result.study
+    tasks = dict.fromkeys(_paper_name(task.name, study) for task in study.tasks)
+    yield f"Scores of {', '.join(study.compared)} on {', '.join(tasks)}."
+    if table.title[:3] not in ("", "dev"):
+        yield f"{table.title.capitalize()}."
+    counts = {len(figure.values) for figure in result.figures.values() if figure.deviation is not None}
+    restarts = " or ".join(map(str, sorted(counts)))
+    yield f"Mean ± standard deviation of {restarts} restarts." if restarts else "One restart each."
+    if any("[" in cell for line in table.lines for cell in line.cells):
+        yield "In brackets: 95 % intervals over other examples."
+    if any(line.best for line in table.lines):
+        yield "Bold: best of its column, or tied for best."
+    for meaning in table.legend:
+        yield f"{meaning.replace('  ', ': ', 1)}."
 
 
 def _latex_header(header: str, numeric: bool) -> str:
@@ -141,9 +172,5 @@ def _html(text: str) -> str:
     return "<br>".join(html.escape(" ".join(line.split())) for line in text.split("\n"))
 
 
-WRITERS: Mapping[str, Callable[[comparison.Layout, Iterable[str]], str]] = {
-    "markdown": as_markdown,
-    "latex": as_latex,
-    "html": as_html,
-}
+WRITERS: Mapping[str, Callable[[comparison.Layout, Iterable[str]], str]] = {"markdown": as_markdown, "html": as_html}
 """Format -> the function that writes a table with its notes."""

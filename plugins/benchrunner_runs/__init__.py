@@ -7,7 +7,5 @@ from benchrunner import Commands, hookimpl
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "list, show and remove the fits in the runs folder"
+    about = "list, show, export and remove the fits in the runs folder"
     cli.add_parser("runs", group="look", help=about, module="benchrunner_runs.runs_command")
-    about = "write a finished fit as a checkpoint that other libraries load"
-    cli.add_parser("export", group="hand in", help=about, module="benchrunner_runs.export_command")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from benchrunner import RequestError
-from benchrunner.results import find_run, kept_studies, remove_leftovers
+from benchrunner.results import find_run, kept_studies, predicting, remove_leftovers
 from benchrunner_runs.sizes import sizes_of
 
 KEEP = ("selected", "none")
@@ -26,6 +27,10 @@ class Removal:
     """Size of the files."""
     in_use: tuple[str, ...] = ()
     """Ids of runs that were left alone, because another process works on them."""
+    studies: tuple[str, ...] = ()
+    """Names of the kept studies that were removed."""
+    waiting: int = 0
+    """Size of the checkpoints that are left, because an incomplete study goes on from them."""
 
 
 def studies_of(runs: Path) -> dict[str, list[str]]:
@@ -37,75 +42,126 @@ def studies_of(runs: Path) -> dict[str, list[str]]:
     return names
 
 
-def remove_runs(runs: Path, references: Sequence[str], *, force: bool = False, dry_run: bool = False) -> Removal:
-    """Remove whole runs: records, predictions and weights.
+def remove_runs(
+    runs: Path, names: Sequence[str], *, older: float | None = None, force: bool = False, dry_run: bool = False
+) -> Removal:
+    """Remove whole runs and kept studies: records, predictions and weights.
 
-    Runs are named by their ids, beginnings of ids, or folders. A run that a kept study selected is an error unless
-    `force` is true; so is a run that another process works on. Then nothing is removed.
+    Runs are named by their ids, beginnings of ids, or folders. A kept study is removed with the runs that no other kept
+    study shows. `older` removes all runs of which nothing was fitted for so many seconds, except those that kept
+    studies show, and those that another process works on. A named run that a kept study shows, as a restart, grid point
+    or majority answer, is an error unless `force` is true; so is a run that another process works on. Then nothing is
+    removed.
     """
     remove_leftovers(runs)
-    found = [find_run(runs, reference) for reference in references]
-    folders = list({folder.path: folder for folder in found}.values())
-    selected = {} if force else studies_of(runs)
-    for folder in folders:
-        if names := selected.get(folder.path.name):
+    shown = _shown(runs, force=force)
+    leaving = {name: shown.pop(name) for name in dict.fromkeys(names) if name in shown}
+    showing = {run: study for study, of_study in shown.items() for run in of_study}
+    folders = {}
+    for of_study in leaving.values():
+        for run in sorted(of_study - showing.keys()):
+            if (runs / run).is_dir():
+                folders[run] = find_run(runs, run)
+    for name in names:
+        if name in leaving:
+            continue
+        folder = find_run(runs, name)
+        run = folder.path.name
+        folders[run] = folder
+        if run in showing and not force:
             raise RequestError(
-                f"The run {folder.path.name} was selected by the kept study {', '.join(names)}, which could not be "
-                "read again without it. Nothing was removed. To remove the run nevertheless, give --force."
+                f"The kept study {showing[run]} shows the run {run}, and would lack it. Nothing was removed. To remove "
+                "the run nevertheless, give --force."
             )
-    busy = [folder.path.name for folder in folders if folder.is_in_use]
+    busy = [run for run, folder in folders.items() if folder.is_in_use]
     if busy:
         raise RequestError(f"Another process works on the run {', '.join(busy)}. Nothing was removed.")
-    size = sum(sizes_of(folder.path).total for folder in folders)
+    for run in [] if older is None else _older(runs, older):
+        folder = find_run(runs, run)
+        if not folder.is_in_use and (force or run not in showing):
+            folders[run] = folder
+    size = sum(sizes_of(folder.path).total for folder in folders.values())
     if not dry_run:
-        for folder in folders:
+        for study in leaving:
+            (runs / "studies" / f"{study}.json").unlink()
+        for run, folder in folders.items():
             if not folder.remove():
-                raise RequestError(f"Another process began to work on the run {folder.path.name}: try again later.")
-    return Removal(tuple(folder.path.name for folder in folders), size)
+                raise RequestError(f"Another process began to work on the run {run}: try again later.")
+    return Removal(tuple(folders), size, studies=tuple(leaving))
+
+
+def _shown(runs: Path, *, force: bool) -> dict[str, set[str]]:
+    """Map the name of each kept study to the ids of the runs that it shows.
+
+    With `force`, studies that cannot be read are left out; otherwise they are an error.
+    """
+    studies, faults = kept_studies(runs)
+    if not force:
+        _check(faults)
+    majority = tuple(predicting.majority_fits(runs))
+    shown = {}
+    for study in studies:
+        fits = [fit for cell in study.cells for point in cell.candidates for fit in point.fits]
+        rows = {(fit.task, fit.data) for fit in fits}
+        shown[study.name] = {fit.id for fit in (*fits, *majority) if (fit.task, fit.data) in rows}
+    return shown
+
+
+def _older(runs: Path, seconds: float) -> Iterator[str]:
+    """Yield the ids of the runs that ended, or were begun without an end, before so many seconds."""
+    for fit in sorted(runs.glob("*/fit.json")):
+        record = fit.with_name("record.json")
+        newest = record if record.exists() else fit
+        if newest.stat().st_mtime < time.time() - seconds:
+            yield fit.parent.name
 
 
 def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> Removal:
-    """Remove the weights of finished fits that no kept study selected; with `keep="none"`, of all finished fits.
+    """Remove the weights of finished fits that no kept study selected, and the checkpoints of fits that were stopped.
 
-    So is the state of a training that a longer fit could go on from.
+    With `keep="none"`, these are the weights and checkpoints of all fits. The state of a training that a longer fit
+    could go on from is removed as weights are.
 
     Records and predictions stay, so that tables, reports and submissions of answered splits need no fit to run again.
-    The fits of a study that is not complete count as selected. A fit without a backbone, such as the majority answer,
-    has no weights. A run that another process works on is left alone.
+    The fits of a study that is not complete keep weights and checkpoints. A fit without a backbone, such as the
+    majority answer, has no weights. A run that another process works on is left alone.
     """
     if keep not in KEEP:
         raise RequestError(f"keep must be {' or '.join(KEEP)}, not '{keep}'.")
-    needed = set() if keep == "none" else _needed(runs)
+    needed = set[str]()
+    if keep == "selected":
+        studies, faults = kept_studies(runs)
+        _check(faults)
+        for study in studies:
+            needed |= study.selected if study.ended else study.fits
     removed = dict[str, None]()
     in_use = dict[str, None]()
-    size = 0
+    size = waiting = 0
     if not dry_run:
         remove_leftovers(runs)
         for record in runs.glob("*/record.json"):
             remove_leftovers(record.parent)
-    for content in sorted((*runs.glob("*/model"), *runs.glob("*/state"))):
+    for content in sorted((*runs.glob("*/model"), *runs.glob("*/state"), *runs.glob("*/checkpoint"))):
         path = content.parent
-        if path.name in needed or not (path / "record.json").is_file() or not _has_backbone(path):
+        is_checkpoint = content.name == "checkpoint"
+        of_content = sizes_of(content).total
+        if not (is_checkpoint or (path / "record.json").is_file()) or not _has_backbone(path):
             continue
         folder = find_run(runs, str(path))
-        of_content = sizes_of(content).total
-        if folder.is_in_use if dry_run else not folder.remove(content.name):
+        if path.name in needed:
+            waiting += of_content if is_checkpoint and not folder.is_in_use else 0
+        elif folder.is_in_use if dry_run else not folder.remove(content.name):
             in_use[path.name] = None
         else:
             removed[path.name] = None
             size += of_content
-    return Removal(tuple(removed), size, tuple(in_use))
+    return Removal(tuple(removed), size, tuple(in_use), waiting=waiting)
 
 
-def _needed(runs: Path) -> set[str]:
-    """Return the ids of the fits whose weights kept studies need."""
-    studies, faults = kept_studies(runs)
+def _check(faults: Sequence[str]) -> None:
+    """Raise a `RequestError` if a kept study cannot be read."""
     if faults:
-        raise RequestError(f"{faults[0]} Nothing was removed, because the runs that this study selected are not known.")
-    needed: set[str] = set()
-    for study in studies:
-        needed |= study.selected if study.ended else study.fits
-    return needed
+        raise RequestError(f"{faults[0]} Nothing was removed, because the runs of this study are not known.")
 
 
 def _has_backbone(path: Path) -> bool:

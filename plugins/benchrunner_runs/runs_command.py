@@ -6,6 +6,7 @@ What only other actions than the list need is imported by them: the list is shor
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,42 +29,69 @@ LISTING = ("task", "backbone", "status", "sort", "all")
 NEWEST = 20
 """Lines of the list without `--all`: a screen."""
 
+Act = Callable[[argparse.Namespace, Path], None]
+AddOptions = Callable[[argparse.ArgumentParser], None]
+
 RUN = "id of a run, or the beginning of an id; 'benchrunner runs' lists them"
 """Help on how to name a run."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `runs` and its actions; without an action, `runs` lists, so it has the list's options, too."""
+    options, output = command_line.options, command_line.study_commands
     _add_listing(parser)
-    _add_shared(parser)
-    parser.set_defaults(action="list", act=_list, data=None, offline=False, leave_out_bad_rows=False)
+    _add_runs(parser)
+    options.add_json(parser)
+    every = argparse.ArgumentParser()  # the options of all actions, for what they mean where they are not given
+    output.add_output(every)
+    options.add_published(every)
+    options.add_data(every)
+    options.add_computing(every)
+    parser.set_defaults(action="list", act=_list, **vars(every.parse_args([])))
     actions = parser.add_subparsers(metavar="ACTION", title="actions")
 
-    def add(name: str, about: str, act: Callable[[argparse.Namespace, Path], None]) -> argparse.ArgumentParser:
+    def add(name: str, about: str, act: Act, add_output: AddOptions = options.add_json) -> argparse.ArgumentParser:
         # Without defaults of its own, an action keeps what was given before its name: runs --json show RUN.
         action = actions.add_parser(name, help=about, argument_default=argparse.SUPPRESS)
         action.set_defaults(action=name, act=act)
-        _add_shared(action)
+        _add_runs(action)
+        add_output(action)
         return action
 
     _add_listing(add("list", "a line for each fit (default)", _list))
-    show = add("show", "everything about a fit: identity, numerics, scores, sizes; of a kept study, its table", _show)
+    about = "everything about a fit: identity, numerics, scores, sizes; of a kept study, its table"
+    show = add("show", about, _show, output.add_output)
     show.add_argument("id", metavar="RUN", help=f"{RUN}; or the name of a kept study")
-    remove = add("rm", "remove whole runs", _remove)
-    remove.add_argument("ids", nargs="+", metavar="RUN", help=RUN)
-    _add_dry_run(remove)
+    options.add_published(show)
+    remove = add("rm", "remove whole runs, and kept studies", _remove)
     remove.add_argument(
-        "--force", action="store_true", default=False, help="remove also runs that a kept study selected"
+        "ids",
+        nargs="*",
+        default=[],
+        metavar="RUN",
+        help=f"{RUN}; or a kept study, with the runs that no other kept study shows",
     )
-    prune = add("prune", "remove weights", _prune)
+    remove.add_argument(
+        "--older", metavar="AGE", default=None, help="all runs that ended so long ago, such as 30d or 12h"
+    )
+    _add_dry_run(remove)
+    remove.add_argument("--force", action="store_true", default=False, help="remove also runs that a kept study shows")
+    prune = add("prune", "remove weights, and checkpoints of fits that were stopped", _prune)
     prune.add_argument(
         "--keep",
         choices=("selected", "none"),
         default="selected",
-        help="keep the weights that a kept study selected (default), or none",
+        help="keep what kept studies selected and go on from (default), or none",
     )
     _add_dry_run(prune)
     add("studies", "the kept studies", _studies)
+    export = add("export", "write a finished fit as a checkpoint that other libraries load", _export)
+    export.add_argument(
+        "source", metavar="RUN", help=f"{RUN}; or the folder of a checkpoint as a trainer left it, which is converted"
+    )
+    export.add_argument("folder", type=Path, metavar="DIR", help="a folder that does not exist yet")
+    options.add_data(export)
+    options.add_computing(export)
 
 
 def _add_listing(parser: argparse.ArgumentParser) -> None:
@@ -80,11 +108,10 @@ def _add_listing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help=f"list all runs, not only the first {NEWEST}")
 
 
-def _add_shared(parser: argparse.ArgumentParser) -> None:
+def _add_runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", type=Path, metavar="DIR", help="folder in which fits are kept (BENCHRUNNER_RUNS, else ./runs)"
     )
-    command_line.options.add_json(parser)
 
 
 def _add_dry_run(parser: argparse.ArgumentParser) -> None:
@@ -194,30 +221,38 @@ def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
 
 
 def _show(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner.results import kept_studies
+    from benchrunner.results import Runner, find_study, read_study
+
+    command_line.study_commands.check_format(arguments)
+    try:
+        find_study(runs, arguments.id)
+    except UnknownName:
+        _show_run(arguments, runs)
+        return
+    runner = Runner(arguments.plugins, command_line.options.workspace(arguments))
+    command_line.study_commands.print_shown(read_study(arguments.id, runner), arguments)
+
+
+def _show_run(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner_runs.details import run_details
     from benchrunner_runs.removal import studies_of
 
     try:
         details = run_details(runs, arguments.id)
     except UnknownName:
-        if arguments.id not in {study.name for study in kept_studies(runs)[0]}:
-            raise
-        _show_study(arguments)
-        return
+        known = [path.parent.name for path in runs.glob("*/fit.json")]
+        known += [path.stem for path in runs.glob("studies/*.json")]
+        raise UnknownName(
+            "run or kept study", arguments.id, known, f"Looked in {runs}; --runs names another."
+        ) from None
     studies = studies_of(runs).get(details.fit.id, [])
     if arguments.json:
         command_line.output.print_json({**details.as_json(), "selected_by": studies})
         return
+    if arguments.format != "table":
+        raise RequestError(f"--format {arguments.format} is for a kept study, and {arguments.id} is a fit.")
     print_line(details.path)
     command_line.output.print_columns(_lines(details, studies))
-
-
-def _show_study(arguments: argparse.Namespace) -> None:
-    from benchrunner.results import Runner, read_study
-
-    result = read_study(arguments.id, Runner(arguments.plugins, command_line.options.workspace(arguments)))
-    command_line.output.print_result(result, form="json" if arguments.json else "table")
 
 
 def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -258,7 +293,15 @@ def _joined(values: Mapping[str, object]) -> str:
 def _remove(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner_runs.removal import remove_runs
 
-    removal = remove_runs(runs, arguments.ids, force=arguments.force, dry_run=arguments.dry_run)
+    older = None
+    if arguments.older is not None:
+        age = re.fullmatch(r"(\d+)([dh])", arguments.older)
+        if age is None:
+            raise RequestError(f"--older takes days or hours, such as 30d or 12h, not '{arguments.older}'.")
+        older = int(age[1]) * (86_400.0 if age[2] == "d" else 3_600.0)
+    elif not arguments.ids:
+        raise RequestError("Name the runs or kept studies to remove, or give --older 30d.")
+    removal = remove_runs(runs, arguments.ids, older=older, force=arguments.force, dry_run=arguments.dry_run)
     _print_removal(removal, "run(s)", arguments)
 
 
@@ -266,17 +309,22 @@ def _prune(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner_runs.removal import prune_runs
 
     removal = prune_runs(runs, keep=arguments.keep, dry_run=arguments.dry_run)
-    _print_removal(removal, "run(s): their weights", arguments)
+    _print_removal(removal, "run(s): their weights and checkpoints", arguments)
 
 
 def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -> None:
     if arguments.json:
         command_line.output.print_json({**vars(removal), "dry_run": arguments.dry_run})
         return
-    for run in removal.removed:
-        print_line(f"  {run}")
+    for name in (*removal.studies, *removal.removed):
+        print_line(f"  {name}")
     verb = "would be removed" if arguments.dry_run else "removed"
     print_line(f"{len(removal.removed):,} {what}, {size_text(removal.bytes)}, {verb}")
+    if removal.waiting:
+        print_line(
+            f"  {size_text(removal.waiting)} of checkpoints stay: 'compare --study NAME' goes on from them; "
+            "'runs rm NAME' removes the incomplete study, --keep none only its checkpoints and weights"
+        )
     if removal.in_use:
         print_note(f"left alone, because another process works on them: {', '.join(removal.in_use)}")
 
@@ -296,3 +344,16 @@ def _studies(arguments: argparse.Namespace, runs: Path) -> None:
     _print_rows(("study", "date (UTC)", "fits", "backbones", "tasks"), rows)
     for note in (*faults, f"{len(studies)} kept stud{'y' if len(studies) == 1 else 'ies'} in {runs}"):
         print_line(f"  {note}")
+
+
+def _export(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner_runs.exporting import export, is_checkpoint_folder
+
+    folder = arguments.folder
+    export(arguments.source, folder, command_line.options.runner(arguments))
+    if arguments.json:
+        files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        kind = "checkpoint" if is_checkpoint_folder(arguments.source) else "fit"
+        command_line.output.print_json({"source": arguments.source, "kind": kind, "folder": folder, "files": files})
+    else:
+        print_line(f"{folder} holds the model in its published layout.")

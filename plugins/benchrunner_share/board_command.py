@@ -64,19 +64,18 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.results.is_dir():
         reason = "this is no folder" if arguments.results.exists() else "there is no such folder"
         raise RequestError(f"RESULTS {arguments.results}: {reason}. Name the folder that holds the shared folders.")
-    with output.reserved_for_json(arguments.json):
-        tasks = options.tasks(arguments, arguments.tasks) if arguments.tasks else []
-        wishes = Wishes(
-            title=arguments.title or "Board",
-            url=arguments.url,
-            tasks=tuple(task.name for task in tasks),
-            splits=options.splits(arguments),
-            against=arguments.against,
-            with_rows=arguments.with_rows,
-        )
-        built = build_board(
-            arguments.results, arguments.out, arguments.plugins, options.workspace(arguments), wishes=wishes
-        )
+    tasks = options.tasks(arguments, arguments.tasks) if arguments.tasks else []
+    wishes = Wishes(
+        title=arguments.title or "Board",
+        url=arguments.url,
+        tasks=tuple(task.name for task in tasks),
+        splits=options.splits(arguments),
+        against=arguments.against,
+        with_rows=arguments.with_rows,
+    )
+    built = build_board(
+        arguments.results, arguments.out, arguments.plugins, options.workspace(arguments), wishes=wishes
+    )
     code = output.FAILED if built.refused and arguments.strict else output.DONE
     if arguments.json:
         output.print_json(built)

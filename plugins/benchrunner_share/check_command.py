@@ -92,8 +92,7 @@ def _check_shared(arguments: argparse.Namespace) -> int:
         raise RequestError(f"{arguments.file} is a shared study: leave out --board, --gold and --counts-from-manifest.")
     options, output = command_line.options, command_line.output
     arguments.runs = None
-    with output.reserved_for_json(arguments.json):
-        verified = verify_folder(arguments.file, arguments.plugins, options.workspace(arguments))
+    verified = verify_folder(arguments.file, arguments.plugins, options.workspace(arguments))
     if arguments.json:
         output.print_json(verified)
         return output.DONE if verified.is_equal else output.FAILED

@@ -45,20 +45,19 @@ def run(arguments: argparse.Namespace) -> int:
     options, output = command_line.options, command_line.output
     _check_push(arguments)
     runner = Runner(arguments.plugins, options.workspace(arguments))
-    with output.reserved_for_json(arguments.json):
-        study = options.kept_result(arguments, runner)
-        shared = share_study(
-            study,
-            arguments.out,
-            runner,
-            url=arguments.url,
-            with_rows=arguments.with_rows,
-            force=arguments.force,
-        )
-        push = None
-        if arguments.push is not None:
-            push = Push.plan(shared.folder, arguments.push, shared.verification.fingerprint)
-            push = uploaded(push) if arguments.yes else push
+    study = options.kept_result(arguments, runner)
+    shared = share_study(
+        study,
+        arguments.out,
+        runner,
+        url=arguments.url,
+        with_rows=arguments.with_rows,
+        force=arguments.force,
+    )
+    push = None
+    if arguments.push is not None:
+        push = Push.plan(shared.folder, arguments.push, shared.verification.fingerprint)
+        push = uploaded(push) if arguments.yes else push
     if arguments.json:
         output.print_json({**shared.as_json(), "push": push})
         return output.DONE

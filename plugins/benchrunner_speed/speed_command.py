@@ -47,8 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             print_note(f"speed: {text}")
 
-    with output.reserved_for_json(arguments.json):
-        measured = measure(loads, settings, runner.resolved.device, note=note)
+    measured = measure(loads, settings, runner.resolved.device, note=note)
     if not measured.timings:
         longest = max(footprint.facts.max_length for footprint in measured.footprints)
         raise RequestError(f"--lengths: none of the backbones reads so many tokens; they read {longest:,} at most.")

@@ -29,6 +29,7 @@ def tasks() -> Iterator[Task]:
     """Yield all tasks of SQuAD and TriviaQA."""
     yield Task(
         name="squad/1.1",
+        title="SQuAD 1.1",
         about="Which words of the paragraph answer the question?",
         problem=Span(),
         splits={
@@ -46,6 +47,7 @@ def tasks() -> Iterator[Task]:
     )
     yield Task(
         name="squad/2.0",
+        title="SQuAD 2.0",
         about="Which words of the paragraph answer the question, if any do?",
         problem=Span(unanswerable=True),
         splits={

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     runner = command_line.options.runner(arguments)
     _ = runner.resolved.device  # a device that cannot be used is an error, also where answers are kept already
     fits = [(find_run(runner.workspace.runs, reference).fit(), 1.0) for reference in references]
-    with command_line.output.reserved_for_json(arguments.json), _readable(file) as readable:
+    with _readable(file) as readable:
         with watched(runner.observers, fits, counts="predicting", show=not arguments.quiet):
             if readable is None:
                 answered = answer(references, runner, split=arguments.split)

@@ -64,21 +64,20 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = options.study_options(arguments)
     if chosen.folds is not None:
         raise RequestError("A submission is answered by a fit to all rows: leave --folds out.")
-    with output.reserved_for_json(arguments.json):
-        submission = write_submission(
-            board,
-            arguments.out,
-            runner,
-            backbone=arguments.backbone,
-            ensemble=runs,
-            tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
-            fill=arguments.fill is not None,
-            partial=arguments.partial,
-            options=chosen,
-            executor=options.executor(arguments),
-            show_progress=not arguments.quiet,
-            on_result=partial(_print_result, arguments, published),
-        )
+    submission = write_submission(
+        board,
+        arguments.out,
+        runner,
+        backbone=arguments.backbone,
+        ensemble=runs,
+        tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
+        fill=arguments.fill is not None,
+        partial=arguments.partial,
+        options=chosen,
+        executor=options.executor(arguments),
+        show_progress=not arguments.quiet,
+        on_result=partial(_print_result, arguments, published),
+    )
     if arguments.json:
         output.print_json(submission.as_json(published))
     else:

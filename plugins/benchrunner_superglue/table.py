@@ -110,6 +110,7 @@ class Row:
             clusters=self.clusters,
             language="en",
             licence=self.licence,
+            title=self.folder,
         )
 
     def _split(self, part: Part, *, is_labelled: bool) -> Split:

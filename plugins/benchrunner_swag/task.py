@@ -52,6 +52,7 @@ def _split(role: Role, file: str, hub: str, count: int) -> Split:
 
 SWAG = Task(
     name="swag/swag",
+    title="SWAG",
     about="Which of four endings follows?",
     problem=Choose(choices=len(CHOICES)),
     splits={

@@ -52,8 +52,8 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "no such data": (["run", "mood", "--data", "absent"], "--data absent: there is no such folder."),
     "no data at all": (["run", "mood", "--backbone", "words"], "No data for mine/mood, split train:"),
     "runs that are a file": (["run", "mood", *HERE, "--runs", "data/mood/dev.tsv"], "fits are kept in a folder"),
-    "backbones behind --tasks": (["compare", "--tasks", "mood", "words", "other"], "all words that follow --tasks"),
-    "tasks alone": (["compare", "--tasks", "mood", "--restarts", "2"], "Give the backbones: 'benchrunner compare B1"),
+    "backbones behind --tasks": (["compare", "--tasks", "mood", "words", "other"], "all words after it"),
+    "tasks alone": (["compare", "--tasks", "mood", "--restarts", "2"], "Give the backbones, before --tasks: all words"),
     "data without an action": (["data"], "the following arguments are required: action.\n"),
     "data of an unknown task": (["data", "status", "moood"], "There is no task 'moood'"),
 }
@@ -232,7 +232,7 @@ def test_without_plugins_commands_say_what_to_install(shell: Shell) -> None:
 
 
 def test_every_command_has_help(shell: Shell) -> None:
-    for words in ([], *([name] for name in ("demo", "list", "doctor", "data", "run", "compare", "predict", "export"))):
+    for words in ([], *([name] for name in ("demo", "list", "doctor", "data", "run", "compare", "predict", "runs"))):
         code, out, _ = shell(*words, "--help")
         assert (code, out[:6]) == (0, "usage:")
 

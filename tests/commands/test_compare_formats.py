@@ -54,8 +54,8 @@ def test_all_metrics_are_columns_on_request(form: str, shell: Shell) -> None:
     [
         (("--dry-run", "--format", "csv"), "--dry-run prints a table or JSON: leave out --format csv."),
         (("--format", "xml"), "there is no choice 'xml'. Choose from table, markdown"),
-        (("--study", "x.toml", "--published", "all"), "The study x.toml has published figures of its own: leave"),
-        (("--study", "x.toml", "--metrics", "all"), "The columns of the study x.toml say which metrics are shown: lea"),
+        (("--study", "x.toml", "--published", "all"), "The study x.toml says what is compared and shown"),
+        (("--study", "x.toml", "--metrics", "all"), "choose from it: leave metrics out."),
         (("--metrics", "f1"), "there is no choice 'f1'. Choose from headline, all"),
     ],
 )

@@ -10,7 +10,7 @@ COMPARE = ("compare", "words", "--tasks", "mood", "--quiet", "--device", "cpu", 
 def test_what_needs_a_model_is_refused(shell: Shell) -> None:
     found = shell.json(*COMPARE, *shell.folders(), "--folds", "3", "--name", "cv")
     run = found["cells"][0]["selected"]
-    for words in (("export", run, "out"), ("compare", f"run:{run}", "--tasks", "mood")):
+    for words in (("runs", "export", run, "out"), ("compare", f"run:{run}", "--tasks", "mood")):
         error = shell.refused(*words, *shell.folders())
         assert "has no model: it consists of 3 fits" in error and "benchrunner run mine/mood --backbone words" in error
     error = shell.refused("submit", "moods", "--study", "cv", *shell.folders())

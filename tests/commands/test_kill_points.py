@@ -44,7 +44,7 @@ COMMANDS: dict[str, tuple[Callable[[], tuple[str, ...]], Callable[[Path], None]]
     "compare": (lambda: ("compare", "words", "--tasks", "mood", "--name", "first", *QUICK, *EAGER), data),
     "compare a probe": (lambda: ("compare", "words", "--tasks", "mood", "--method", "probe", *QUICK), data),
     "predict": (lambda: ("predict", fit(), "--split", "test", "--out", "answers/test.tsv"), with_runs),
-    "export": (lambda: ("export", fit(), "exported/model"), with_runs),
+    "export": (lambda: ("runs", "export", fit(), "exported/model"), with_runs),
     "submit": (lambda: ("submit", "moods", "--ensemble", fit(), "--out", "made/moods.zip"), with_runs),
     "report": (lambda: ("report", "first", "--out", "made/first.html"), with_runs),
     "share": (lambda: ("share", "first", "--out", "made/shared"), with_runs),

@@ -24,7 +24,7 @@ CASES = [
     ("run mood --backbone words --quiet --device cpu --runs NAME", 2, REFUSED),
     ("runs list --runs NAME", 2, REFUSED),
     ("run mood --data data --backbone ./NAME", 2, REFUSED),
-    ("export FIT NAME", 2, REFUSED),
+    ("runs export FIT NAME", 2, REFUSED),
     ("share first --data data --out other.NAME", 0, ""),
     ("run NAME --backbone words", 2, f"There is no task '{SHOWN}'"),
     ("compare words --tasks mood --name NAME", 2, SHOWN),

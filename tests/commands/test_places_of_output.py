@@ -35,7 +35,7 @@ COMMANDS = {
         ("predict", "FIT", "--split", "test", "--board", "moods", "--out", "PLACE"), "place", is_folder=True
     ),
     "share": Command(("share", "first", "--out", "PLACE"), "place", is_folder=True),
-    "export": Command(("export", "FIT", "PLACE"), "place", is_folder=True),
+    "export": Command(("runs", "export", "FIT", "PLACE"), "place", is_folder=True),
     "demo": Command(("demo", "--out", "PLACE", "--backbone", "words", *WORDS), "place", is_folder=True),
 }
 FILES = [name for name, command in COMMANDS.items() if not command.is_folder]

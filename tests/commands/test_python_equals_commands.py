@@ -150,7 +150,7 @@ def predict_is_equal(shell: Shell) -> None:
 
 def export_is_equal(shell: Shell) -> None:
     run = shell.fitted()
-    assert shell("export", run, "command", *shell.folders())[0] == 0
+    assert shell("runs", "export", run, "command", *shell.folders())[0] == 0
     export(run, Path("python"), runner(shell, "runs"))
     assert contents(Path("python")) == contents(Path("command")) != {}
 

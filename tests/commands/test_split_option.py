@@ -70,5 +70,8 @@ def test_a_split_that_no_task_has_is_refused_before_any_fit(shell: Shell) -> Non
     error = shell.refused(*RUN, *shell.folders(), *QUIET, "--split", "hrd")
     assert "There is no test split 'hrd' in these tasks. Did you mean hard?" in error
     error = shell.refused("compare", "--study", "x.toml", "--split", "hard")
-    assert "The columns of the study x.toml say which splits are scored: leave --split out." in error
+    assert (
+        "The study x.toml says what is compared and shown, and --systems and --columns choose from it: leave split out."
+        in error
+    )
     assert not list((shell.folder / "runs").glob("*/record.json"))

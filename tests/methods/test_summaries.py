@@ -102,7 +102,7 @@ def test_heads_that_no_other_library_has_are_not_exported(
     fit = made.planner.plan(task, "words", recipe=Recipe(epochs=1, **value))
     assert made.run(fit).status == "done"
     assert raw_outputs(fit, made.planner.rows(task, "dev"), made).shape[1] == 2
-    words = ["export", fit.id, str(tmp_path / "out"), "--runs", str(tmp_path / "runs")]
+    words = ["runs", "export", fit.id, str(tmp_path / "out"), "--runs", str(tmp_path / "runs")]
     assert main(words, plugins=plugins()) == 2
     assert reason in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

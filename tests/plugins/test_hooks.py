@@ -53,7 +53,7 @@ SIGNATURES = {
     "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",
     "prepare_study": "(study: Any, runner: Any) -> Callable[[bool], None] | None",
     "plan_study": "(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None",
-    "write_table": "(form: str, table: Any, notes: Sequence[str]) -> str | None",
+    "write_table": "(form: str, table: Any, notes: Sequence[str], result: Any) -> str | None",
     "read_value": "(kind: str, name: str, plugins: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
     "computing: Computing, show_progress: bool) -> Sequence[Cost]",
@@ -142,9 +142,10 @@ def test_the_documented_preparation_makes_the_folder_of_runs(
 def test_the_documented_table_has_a_row_for_each_line() -> None:
     result = made_result([mood()], ["a"])
     table = comparison.layout(result, comparison.NOTHING_PUBLISHED)
-    text = documented("write_table").write_table("markdown", table, ["a note"])
+    write_table = documented("write_table").write_table
+    text = write_table("markdown", table, ["a note"], result)
     assert len(text.splitlines()) == 2 + len(table.lines) + 2 + table.headers[-1].count("\n")
-    assert text.splitlines()[-1] == "a note" and documented("write_table").write_table("latex", table, []) is None
+    assert text.splitlines()[-1] == "a note" and write_table("latex", table, [], result) is None
 
 
 def test_the_documented_reader_finds_a_task_beside_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,10 +75,10 @@ def test_the_whole_way(home: Path) -> None:
     asked = ("audit", "said.tsv", "--task", "news", "--split", "test", "--data", "data", "--json")
     (scored,) = json.loads(benchrunner(home, *asked))["files"]
     assert scored["scores"]["accuracy"]["value"] > 0.5
-    benchrunner(home, "export", run, "model", "--runs", "runs")
+    benchrunner(home, "runs", "export", run, "model", "--runs", "runs")
     config = json.loads((home / "model" / "config.json").read_text())
     assert list(config["label2id"]) == ["business", "entertainment", "politics", "sport", "tech"]
-    again = benchrunner(home, "export", run, "model", "--runs", "runs", code=2)
+    again = benchrunner(home, "runs", "export", run, "model", "--runs", "runs", code=2)
     assert again == "benchrunner: model exists already; name a folder that does not.\n"
 
 

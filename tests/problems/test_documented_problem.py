@@ -59,5 +59,5 @@ def test_the_documented_levels_are_learned_and_predicted(
     (tmp_path / "mine.txt").write_text("a sunny day\na rainy day\na plain day\n")
     line.done("predict", run, tmp_path / "mine.txt", "--out", tmp_path / "mine.tsv")
     assert (tmp_path / "mine.tsv").read_text() == "index\tprediction\n0\tgood\n1\tbad\n2\tfair\n"
-    code, written = line("export", run, tmp_path / "out")
+    code, written = line("runs", "export", run, tmp_path / "out")
     assert code == 2 and "no other library has a head for problems of the kind 'level'" in written

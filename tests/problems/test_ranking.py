@@ -178,7 +178,7 @@ def test_a_kind_of_question_of_a_plugin_works_in_every_command(tmp_path: Path, l
     (audited,) = line.json("audit", tmp_path / "dev.tsv", "--task", "days", "--split", "dev")["files"]
     assert audited["scores"]["first"]["value"] > 0.8
 
-    code, written = line("export", runs[0], tmp_path / "out")
+    code, written = line("runs", "export", runs[0], tmp_path / "out")
     assert code == 2 and "no other library has a head for problems of the kind 'rank'" in written
     assert not (tmp_path / "out").exists()
 
@@ -216,5 +216,5 @@ def test_a_task_that_changed_cannot_be_exported(tmp_path: Path, line: CommandLin
     assert line("run", "days", "--backbone", "words", "--keep", "all")[0] == 0
     (run,) = line.fitted()
     line.plugins = plugins(register_tasks=[replace(TASK, problem=Rank(4))])
-    code, written = line("export", run, tmp_path / "out")
+    code, written = line("runs", "export", run, tmp_path / "out")
     assert code == 2 and "the problem of mine/days changed since this fit was made" in written

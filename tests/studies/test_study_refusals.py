@@ -8,8 +8,8 @@ pytestmark = pytest.mark.usefixtures("narrow_bilstm")
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {
-    "backbones": (["words"], "says which backbones there are: leave them out. To choose some of its systems, give"),
-    "tasks": (["--tasks", "mood"], "says which tasks there are: leave them out. To choose some of its columns, give"),
+    "backbones": (["words"], "and --systems and --columns choose from it: leave backbones out."),
+    "tasks": (["--tasks", "mood"], "The study study.toml says what is compared and shown"),
     "method": (["--method", "features"], "The study study.toml says which methods are used"),
     "metric": (["--select-by", "accuracy"], "In the study study.toml, the metric of each column selects"),
     "parameter": (["--set", "dough=rye"], "study.toml has no parameter 'dough' (did you mean doughs?). Its"),
@@ -72,11 +72,11 @@ def test_faulty_study_entries_are_refused_before_making_anything(name: str, kitc
 
 def test_compare_says_which_argument_is_missing(kitchen: Kitchen) -> None:
     for words, reason in (
-        ([], "Give the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
-        (["words"], "Give --tasks: "),
+        ([], "Give the backbones, before --tasks: all words after it are tasks. Write 'compare B1"),
+        (["words"], "Give --tasks. Write "),
         (["words", "--tasks", "mood", "--set", "a=b"], "There is no parameter 'a'. Known: "),
-        (["words", "--tasks", "mood", "--scale", "tiny"], "--scale is for a study file"),
-        (["words", "--tasks", "mood", "--systems", "a"], "--systems is for a study file"),
+        (["words", "--tasks", "mood", "--scale", "tiny"], "Without --study, no study file is named: leave scale out."),
+        (["words", "--tasks", "mood", "--systems", "a"], "no study file is named: leave systems out."),
         (["--study", "stuudy"], "There is no study 'stuudy'"),
     ):
         code, out, err = kitchen(*words)

@@ -1,6 +1,7 @@
 """The table of a result in other formats than the terminal's: HTML, LaTeX that compiles, data frames."""
 
 import builtins
+import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -88,6 +89,44 @@ def test_a_missing_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(builtins, "__import__", without_pandas)
     with pytest.raises(RequestError, match="pip install pandas"):
         result("a").to_pandas()
+
+
+def check_latex(text: str) -> None:
+    """Check braces, environments, and that every special character of a text is escaped."""
+    code = re.sub(r"(?<!\\)%.*", "", text).replace(r"\ifdim\width>\linewidth", "")
+    depth, opened = 0, []
+    for found in re.finditer(r"\\(begin|end)\{(\w+)\}|\\.|[{}]", code):
+        if found[1] == "begin":
+            opened.append(found[2])
+        elif found[1]:
+            assert opened.pop() == found[2]
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+        assert depth >= 0
+    assert depth == 0 and not opened
+    assert not re.search(r"(?<!\\)[#_^~<>|]", code.replace("$\\pm$", "")), code
+
+
+def test_latex_has_a_caption_a_label_and_the_names_of_papers() -> None:
+    tasks = [mood(title="Mood-1", suite=None), mood(name="file/errors-0a1b2c", title="errors", suite=None)]
+    made = replace(with_statistics(made_result(tasks, ["a", "b_1"]), {"mine/mood": 0.01}), name="mine_1")
+    text = written("latex", made, choice("none"))
+    check_latex(text)
+    caption = re.search(r"\\caption\{(.*)\}\n\\label\{tab:mine-1\}", text)
+    assert caption is not None
+    assert caption[1].startswith(
+        r"Scores of a, b\_1 on Mood-1, errors. Mean $\pm$ standard deviation of 3 restarts. In brackets: 95 \% "
+        r"intervals over other examples. *: differs from a: p \textless{} 0.05 after correction"
+    )
+    body = [line for line in text.splitlines() if not line.startswith("%")]
+    assert not any("mine/mood" in line or "0a1b2c" in line for line in body)
+    assert sum(line.startswith(("Mood-1 & accuracy", "errors & accuracy")) for line in body) == 2
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_latex_escapes_every_name(long: bool) -> None:
+    hostile = r"a\b~^<>|{}_%$#&±[x]" + HOSTILE
+    made = with_statistics(made_result([mood(suite=MEAN)], [hostile, "[a]", "*b"]), {})
+    check_latex(written("latex", made, choice("all"), long=long))
 
 
 @pytest.mark.slow

@@ -151,7 +151,7 @@ def as_text(
     text = None
     if result.runner is not None:
         notes = list(remarks(result, published, shown))
-        text = result.runner.plugins.hook.write_table(form=form, table=table, notes=notes)
+        text = result.runner.plugins.hook.write_table(form=form, table=table, notes=notes, result=result)
     if not isinstance(text, str):
         raise no_writer(form)
     return text

@@ -88,12 +88,10 @@ class KeptCell:
     def prediction_ids(self) -> PredictionIds:
         """The ids of the predictions that gave the cell its scores, by fit and split."""
         ids = PredictionIds()
-        for fit, of_splits in self.predictions.items():
-            for split, prediction in of_splits.items():
-                ids.found[fit, self.task, split] = prediction
-        for fit, of_splits in self.failed_predictions.items():
-            for split, reason in of_splits.items():
-                ids.failed[fit, self.task, split] = reason
+        for kept, values in ((self.predictions, ids.found), (self.failed_predictions, ids.failed)):
+            for fit, of_splits in kept.items():
+                for split, value in of_splits.items():
+                    values[fit, self.task, split] = value
         return ids
 
     def with_outcome(self, result: CellResult, ids: PredictionIds) -> KeptCell:
@@ -211,7 +209,7 @@ class KeptStudy:
     def limit_dev(self) -> int | None:
         """Smallest number of rows of dev that a cell scores; None if all cells score all rows."""
         limits = [cell.fitting.limit_dev for cell in self.cells]
-        return min((limit for limit in limits if limit is not None), default=None)
+        return min(filter(None, limits), default=None)
 
     def as_json(self) -> dict[str, Any]:
         """Return what a list of studies shows, as JSON values."""
@@ -305,12 +303,15 @@ def study_path(runs: Path, name: str) -> Path:
     return runs / "studies" / f"{name}.json"
 
 
-def find_study(runs: Path, name: str) -> KeptStudy:
-    """Find a kept study by its name; raise an `UnknownName` with the names of the others if there is none."""
+def find_study(runs: Path, name: str, others: Iterable[str] = ()) -> KeptStudy:
+    """Find a kept study by its name; raise an `UnknownName` with close names if there is none.
+
+    `others` are names of what is no kept study, and could be meant as well.
+    """
     known = [path.stem for path in _paths(runs)]
     path = study_path(runs, name)
     if name not in known:
-        raise UnknownName("kept study", name, known, f"Looked in {path.parent}; {OTHER_RUNS}")
+        raise UnknownName("study", name, [*known, *others], f"Looked in {path.parent}; {OTHER_RUNS}")
     return _read(path)
 
 

@@ -82,7 +82,7 @@ def test_shards_of_two_processes_are_put_together_at_every_stage(tmp_path: Path)
 
 
 def exported(line: Callable[..., int], source: Path, target: Path) -> Path:
-    assert line("export", str(source), str(target)) == 0
+    assert line("runs", "export", str(source), str(target)) == 0
     return target
 
 
@@ -135,7 +135,7 @@ def share(rank: int, *, half: bool = True) -> str:
 
 def refused(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """What the command says; nothing is written."""
-    assert line("export", str(source), str(tmp_path / "refused")) == 2
+    assert line("runs", "export", str(source), str(tmp_path / "refused")) == 2
     assert not (tmp_path / "refused").exists()
     said = capsys.readouterr().err
     assert "Traceback" not in said

@@ -213,5 +213,5 @@ def test_the_command_line_fits_predicts_and_refuses(
         error = shell.refused("run", *options, backbone)
         assert reason in error and error.count("\n") == 1, error
     assert set((shell.folder / "runs").iterdir()) == before
-    error = shell.refused("export", run, "out", *shell.folders())
+    error = shell.refused("runs", "export", run, "out", *shell.folders())
     assert "no other library has a model of several encoders" in error

@@ -195,7 +195,7 @@ def test_a_probe_of_the_encoders_own_summary_is_exported(
     made = runner(tmp_path)
     fit = probe(made, "mood", **changes)
     made.run(fit)
-    code = main(["export", fit.id, str(tmp_path / "out"), "--runs", str(tmp_path / "runs")], plugins=plugins())
+    code = main(["runs", "export", fit.id, str(tmp_path / "out"), "--runs", str(tmp_path / "runs")], plugins=plugins())
     assert code == (2 if reason else 0) and reason in capsys.readouterr().err
     if not reason:
         tensors, head = (

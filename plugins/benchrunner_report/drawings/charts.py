@@ -11,7 +11,6 @@ from benchrunner_report.drawings.lines import Line, LineChart
 from benchrunner_report.drawings.matrix import Matrix, shaded
 from benchrunner_report.drawings.svg import SHAPES, is_constant
 from benchrunner_report.section import Section
-from benchrunner_report.slices import Slice
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -42,11 +41,9 @@ def cards(section: Section) -> Iterator[Card]:
     """Yield the cards of a task that have something to show."""
     yield _restarts(section)
     yield from _curves(section)
-    yield from _by_length_of_training(section)
     yield from _grid(section)
     yield from _trials(section)
-    yield from _slices(section, section.by_length, "By length", "number of words in a row")
-    yield from _slices(section, section.by_label, "By label", "gold label")
+    yield from _slices(section)
     yield from _answers(section)
 
 
@@ -107,23 +104,6 @@ def _curves(section: Section) -> Iterator[Card]:
     yield Card("Learning curves", f"training loss{mean}", chart.drawings())
 
 
-def _by_length_of_training(section: Section) -> Iterator[Card]:
-    """Show the scores on dev over the epochs, for systems with trainings of three lengths or more."""
-    lines = []
-    for series, name in enumerate(section.systems):
-        points = {}
-        for point in section.grid:
-            if point.system == name and point.is_chosen_but_for_length and point.mean is not None:
-                points[point.epochs] = point.mean
-        if len(points) > 2:
-            lines.append(Line(name, series, sorted(points.items())))
-    if lines:
-        title = f"Scores on dev by epochs on {section.task.name}"
-        chart = LineChart(f"{section.anchor}-epochs", title, "epochs", section.term.metric, lines)
-        about = f"mean {section.term.metric} of the restarts after so many epochs; all other values as chosen"
-        yield Card("Dev by epochs", about, chart.drawings())
-
-
 def _trials(section: Section) -> Iterator[Card]:
     """Show the best score to expect after 1, 2, ... trials, from two trials on."""
     about = "best dev score to expect after a number of trials, which are grid points with the mean over their fits"
@@ -157,20 +137,16 @@ def _grid(section: Section) -> Iterator[Card]:
         yield Card("Grid", about, matrices=[shaded("system", columns, chosen)])
 
 
-def _slices(section: Section, slices: Sequence[Slice], title: str, kind: str) -> Iterator[Card]:
-    """Show the mean grade of each system in each slice."""
-    about = f"{section.graded}, by the {kind}; in parentheses the number of rows"
-    columns = {f"{part.name} ({part.rows:,})": part.means for part in slices}
+def _slices(section: Section) -> Iterator[Card]:
+    """Show the mean grade of each system in the rows of each label."""
+    about = f"{section.graded}, by the gold label; in parentheses the number of rows"
+    columns = {f"{part.name} ({part.rows:,})": part.means for part in section.by_label}
     if columns:
-        yield Card(title, about, matrices=[shaded("system", columns)])
+        yield Card("By label", about, matrices=[shaded("system", columns)])
 
 
 def _answers(section: Section) -> Iterator[Card]:
-    """Show on how many rows a system is better than others, and the confusion matrices."""
-    part = section.disagreement
-    if part is not None and part.agreement is not None:
-        about = "rows in which the system of the line is better than that of the column"
-        yield Card("Agreement", about, matrices=[part.agreement])
+    """Show the confusion matrices."""
     if section.confusions:
         about = f"lines: gold labels; columns: answers; mean number of {section.counted} over restarts"
         yield Card("Confusion", about, matrices=section.confusions)

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner_report.drawings.drawing import NAMES, TOP, Drawing
+from benchrunner_report.drawings.drawing import LETTER, LONGEST_LABEL, NAMES, RIGHT, TOP, Drawing
 from benchrunner_report.drawings.svg import Scale, marker, style
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-HEIGHT = 21.0
-"""Height of a line."""
+HEIGHT, ABOVE = 21.0, 13.0
+"""Height of a line, and of a name above it."""
 
 
 @final
@@ -61,20 +61,24 @@ def dots_chart(
     if reference is not None:
         values.append(reference[1])
     drawing = Drawing(name, title)
-    scale = Scale.of(values, NAMES + 8, drawing.right)
-    bottom = TOP + HEIGHT * len(lines)
+    above = ABOVE if max(len(dots.name) for dots in lines) > LONGEST_LABEL else 0.0
+    scale = Scale.of(values, RIGHT if above else NAMES + 8, drawing.right)
+    height = HEIGHT + above
+    bottom = TOP + height * len(lines)
     drawing.bottom_axis(scale, TOP, bottom, axis, most=5)
     if reference is not None:
         label, value = reference
         drawing.line((scale(value), TOP), (scale(value), bottom), "reference")
-        drawing.text(label, scale(value), TOP - 4, "tick", anchor="middle")
+        half = LETTER * len(label) / 2
+        drawing.text(label, max(half, min(drawing.width - half, scale(value))), TOP - 4, "tick", anchor="middle")
     for place, dots in enumerate(lines):
-        _draw(drawing, dots, TOP + HEIGHT * (place + 0.5), scale)
+        y = TOP + height * (place + 1) - HEIGHT / 2
+        drawing.named(dots.name, 0, y + 4 - above, longest=int(drawing.width / LETTER) if above else LONGEST_LABEL)
+        _draw(drawing, dots, y, scale)
     return drawing.finished(bottom)
 
 
 def _draw(drawing: Drawing, dots: Dots, y: float, scale: Scale) -> None:
-    drawing.named(dots.name, 0, y + 4)
     said = dots.name
     if dots.interval is not None:
         low, high = dots.interval

@@ -15,8 +15,10 @@ NAMES = 140.0
 """Room for names on the left of a drawing that has a line for each."""
 BELOW = 40.0
 """Height of the ticks and the label below the bottom axis."""
+LETTER = 6.2
+"""Width of a letter of a name, in units of the drawing; wider than most fonts have it."""
 LONGEST_LABEL = 23
-"""Largest number of characters of a label in a drawing. The title of a longer label has the whole text."""
+"""Largest number of characters of a name beside a drawing. The title of a longer one has the whole text."""
 
 
 @final
@@ -53,9 +55,13 @@ class Drawing:
         """Write a text of the drawing's own."""
         self.add(element("text", text, x=x, y=y, text_anchor=anchor, class_=kind))
 
-    def named(self, text: str, x: float, y: float, kind: str = "name") -> None:
-        """Write a name, cut to `LONGEST_LABEL`, with the whole name as its title."""
-        self.add(element("text", element("title", text), _cut(text), x=x, y=y, class_=kind))
+    def named(self, text: str, x: float, y: float, kind: str = "name", *, longest: int = LONGEST_LABEL) -> None:
+        """Write a name, cut to its last characters, with the whole name as its title.
+
+        Paths and names with an owner usually differ at the end.
+        """
+        shown = text if len(text) <= longest else f"…{text[1 - longest :]}"
+        self.add(element("text", element("title", text), shown, x=x, y=y, class_=kind))
 
     def titled(self, title: str, *parts: Markup) -> None:
         """Draw parts with the title that a mouse over them shows."""
@@ -92,8 +98,3 @@ class Drawing:
             aria_labelledby=f"{title} {description}",
             class_="chart broad" if self.width > WIDTH else "chart",
         )
-
-
-def _cut(text: str) -> str:
-    """Cut the beginning of a long name: paths and names with an owner usually differ at the end."""
-    return text if len(text) <= LONGEST_LABEL else f"…{text[1 - LONGEST_LABEL :]}"

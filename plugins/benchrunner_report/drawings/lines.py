@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner_report.drawings.drawing import LEFT, TOP, Drawing
+from benchrunner_report.drawings.drawing import LEFT, LETTER, TOP, Drawing
 from benchrunner_report.drawings.svg import (
     SHAPES,
     Axis,
@@ -103,7 +103,7 @@ class LineChart:
             for other in self.lines:
                 paths.append(path(_placed(other, across, upwards), class_="other"))
             drawing.add(element("g", *paths, id=shared))
-        drawing.named(line.name, 0, TOP)
+        drawing.named(line.name, 0, TOP, longest=int(SMALL_WIDTH / LETTER))
         self._draw(drawing, line, across, upwards)
         return drawing.finished(SMALL_BOTTOM)
 

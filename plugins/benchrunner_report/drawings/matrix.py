@@ -1,4 +1,4 @@
-"""Tables of figures in lines and columns, each the darker the higher: confusion, agreement, grids and slices."""
+"""Tables of figures in lines and columns, each the darker the higher: confusion, grids and slices."""
 
 from __future__ import annotations
 

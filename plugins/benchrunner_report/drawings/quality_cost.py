@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, final
 
-from benchrunner import UnknownName
 from benchrunner.results import Result, comparison
 from benchrunner_report.drawings.charts import Card
-from benchrunner_report.drawings.drawing import LEFT, LONGEST_LABEL, RIGHT, TOP, WIDTH, Drawing
+from benchrunner_report.drawings.drawing import LEFT, LETTER, LONGEST_LABEL, RIGHT, TOP, WIDTH, Drawing
 from benchrunner_report.drawings.svg import Point, Scale, element, marker, path, style
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 BOTTOM = 250.0
 WIDE = 1.5 * WIDTH
 """Size of a chart, in units of the drawing."""
-LETTER, LINE = 6.2, 13.0
-"""Width of a letter and height of a line of a name, in units of the drawing; wider than most fonts have them."""
+LINE = 13.0
+"""Height of a line of a name, in units of the drawing."""
 MOST_TICKS = 6
 PALE = "0.4"
 """Opacity of systems that are not on the front."""
@@ -58,13 +57,12 @@ class Choice:
         return is_as_good and (self.gain, self.price) != (other.gain, other.price)
 
 
-def cost_cards(result: Result, column: str = "") -> Iterator[Card]:
+def cost_cards(result: Result) -> Iterator[Card]:
     """Yield a card with a chart for each quantity that two systems or more have.
 
-    Quality is the figure of the column with this name, or the mean over all columns of tasks; a system without one of
-    these figures is left out.
+    Quality is the mean over all columns of tasks; a system without one of these figures is left out.
     """
-    quality, label, lower_is_better = _quality(result, column)
+    quality, label, lower_is_better = _quality(result)
     names = result.study.names
     for number, (quantity, unit) in enumerate(dict.fromkeys((cost.quantity, cost.unit) for cost in result.costs)):
         choices = []
@@ -78,28 +76,25 @@ def cost_cards(result: Result, column: str = "") -> Iterator[Card]:
             yield Card(f"Quality and {quantity}", about, [_drawing(choices, label, f"quality-{number}")])
 
 
-def _quality(result: Result, column: str) -> tuple[dict[str, float], str, bool]:
+def _quality(result: Result) -> tuple[dict[str, float], str, bool]:
     """Return the quality of each system that has all figures, what the axis says, and whether lower is better.
 
     Scores and errors together have no mean: there is no quality then.
     """
     tasks = {own.name: own.title for own in result.study.columns if own.task}
-    if column and column not in tasks:
-        raise UnknownName("column", column, tasks, where="of tasks in this study")
-    chosen = [column] if column else list(tasks)
     quality = {}
     directions = set[bool]()
     for system in result.study.names:
         shown = []
-        for name in chosen:
+        for name in tasks:
             figure = result.figures[system, name]
             directions.add(figure.lower_is_better)
             value = figure.shown(figure.mean.value)
             if value is not None:
                 shown.append(value)
-        if shown and len(shown) == len(chosen):
+        if shown and len(shown) == len(tasks):
             quality[system] = statistics.fmean(shown)
-    label = tasks[chosen[0]] if len(chosen) == 1 else f"mean over {len(chosen)} columns"
+    label = next(iter(tasks.values())) if len(tasks) == 1 else f"mean over {len(tasks)} columns"
     if len(directions) > 1:
         return {}, label, False
     lower_is_better = directions == {True}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from benchrunner.results import Result, Runner
 from benchrunner_report.drawings.charts import cards
 from benchrunner_report.drawings.study_charts import study_cards
 from benchrunner_report.drawings.svg import Scale, element, marker, style
-from benchrunner_report.fit_figures import GridPoint
 from benchrunner_report.gathering import Report, gather
 
 
@@ -43,20 +41,6 @@ def test_equal_values_are_said_in_words(study: tuple[Result, Runner], report: Re
     result = replace(study[0], given_statistics=replace(study[0].statistics, trials=equal))
     [card] = [card for card in cards(replace(section, result=result)) if card.title == "Expected best"]
     assert not card.drawings and "all grid points of a system have the same score" in card.words
-
-
-@pytest.mark.parametrize(("lengths", "drawn"), [((1, 2), 0), ((3, 1, 2), 1)])
-def test_three_lengths_of_training_make_a_curve(report: Report, lengths: Sequence[int], drawn: int) -> None:
-    grid = []
-    for name in NAMES:
-        for epochs in lengths:
-            at_chosen = GridPoint(name, f"epochs {epochs}", (10.0 * epochs,), epochs == 2, epochs, True)
-            elsewhere = GridPoint(name, f"epochs {epochs}, lr 1", (99.0,), False, epochs, False)
-            grid += [at_chosen, elsewhere]
-    found = [card for card in cards(replace(report.sections[0], grid=tuple(grid))) if card.title == "Dev by epochs"]
-    assert len(found) == drawn
-    for card in found:
-        assert "made/poor: 10 at 1 to 30 at 3" in "".join(card.drawings)
 
 
 def test_curves_are_means_at_equal_steps(tmp_path: Path) -> None:

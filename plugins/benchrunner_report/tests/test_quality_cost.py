@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchrunner import Score, UnknownName
+from benchrunner import Score
 from benchrunner.results import Result, comparison
 from benchrunner_report.drawings.drawing import LONGEST_LABEL, RIGHT, WIDTH
 from benchrunner_report.drawings.quality_cost import LETTER, LINE, Choice, cost_cards, front, placed, ticks
@@ -100,15 +100,6 @@ def test_a_chart_has_both_axes_with_units_and_a_step() -> None:
     assert (corner[1], corner[0]) == (first[1], last[0]) and float(first[0]) < float(last[0])
     assert drawing.count('opacity="0.4"') == 1  # b is dominated by c
     assert ">2M</text>" in drawing
-
-
-def test_one_column_may_be_the_quality() -> None:
-    result = with_costs(("a", "b"), a=1e6, b=5e7)
-    column = result.study.columns[0]
-    [card] = cost_cards(result, column.name)
-    assert f"{column.title}, points" in card.drawings[0]
-    with pytest.raises(UnknownName, match="column 'absent' of tasks in this study"):
-        list(cost_cards(result, "absent"))
 
 
 def test_quantities_of_one_system_alone_are_not_drawn() -> None:

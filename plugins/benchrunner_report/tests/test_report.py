@@ -13,14 +13,20 @@ from typing import Any
 import pytest
 from small_studies import KINDS, NAMES, small
 
-from benchrunner import PublishedRow
+from benchrunner import PublishedColumn, PublishedRow
 from benchrunner.command_line.main import main
 from benchrunner.results import CellResult, Prediction, Record, Result, Runner, Study, comparison, read_study
 from benchrunner.runs.folder import answer_lines, write_prediction
+from benchrunner.statistics import Comparison
+from benchrunner.studies.significance.differences import Pairing, SystemDifference
+from benchrunner.studies.significance.study_statistics import StudyStatistics
 from benchrunner.studies.study import Column, System
-from benchrunner_report.gathering import Report, gather
+from benchrunner_report.drawings.dots import Dots, dots_chart
+from benchrunner_report.gathering import Report, gather, headline
 from benchrunner_report.rendering import rendered, write_report
 from benchrunner_report.table import StudyTable
+from inline import board, mood
+from made_results import made_result
 
 
 def embedded(page: str) -> dict[str, Any]:
@@ -64,7 +70,6 @@ def test_costs_add_up_all_fits_of_a_cell(study: tuple[Result, Runner], report: R
     line = report.costs[0]
     assert line.fits == 6 and line.tokens == 6 * 12345 * 300
     assert line.seconds == pytest.approx(sum(record.timings["seconds"] for record in records if record))
-    assert line.flops == pytest.approx((6 * 1.8e6 + 4 * 3e5) * line.tokens)
 
 
 def test_the_page_loads_nothing_and_allows_only_its_script(report: Report) -> None:
@@ -126,12 +131,55 @@ def test_wrong_words_are_answered_in_one_sentence(
     assert wanted in capsys.readouterr().err
 
 
-def test_the_title_is_the_name_of_the_study(study: tuple[Result, Runner], report: Report) -> None:
+def test_the_title_is_the_verdict_in_a_sentence(study: tuple[Result, Runner], report: Report) -> None:
     result, made = study
-    assert (report.title, report.subtitle) == ("kept", "made/good and made/poor on 5 tasks")
-    assert gather(replace(result, study=replace(result.study, title="Table 1")), made).title == "Table 1"
-    unnamed = gather(replace(result, name=""), made)
-    assert (unnamed.title, unnamed.subtitle) == ("made/good and made/poor on 5 tasks", "")
+    clear = [test for test in result.statistics.tests.values() if test.is_clear]
+    assert clear and all(test.comparison.gain < 0 for test in clear)
+    assert report.title == f"made/good is better than made/poor on {len(clear)} of 5 tasks"
+    assert report.subtitle == "made/good and made/poor on 5 tasks"
+    table = replace(result, study=replace(result.study, title="Table 1"))
+    assert (gather(table, made).title, gather(table, made).subtitle) == (report.title, "Table 1")
+    assert gather(result, made, title="Mine").title == "Mine"
+
+
+def test_without_tests_the_title_is_the_name_of_the_study(tmp_path: Path) -> None:
+    result, made = small(tmp_path, ("classify",), ("made/good",))
+    assert gather(result, made).title == "kept"
+    assert gather(replace(result, name=""), made).title == "made/good on made/classify"
+
+
+def test_titles_count_what_is_clear_and_what_is_best() -> None:
+    tasks = [mood(name=f"mine/{name}") for name in ("one", "two")]
+    for gains, title in (
+        ((0.3, -0.3), "b is better than a on 1 of 2 tasks, and worse on 1"),
+        ((0.3, 0.3), "b is better than a on 2 of 2 tasks"),
+        ((-0.3,), "a is better than b on 1 of 1 task"),
+        ((0.0,), "No clear difference between b and a on 1 task"),
+    ):
+        tests = {}
+        for task, gain in zip(tasks, gains, strict=False):
+            compared = Comparison(gain, gain - 0.1, gain + 0.1, 0.01 if gain else 0.9, "backbones", "rows", 9, (3, 3))
+            tests[Pairing("b", "a", f"{task.name} accuracy")] = SystemDifference(compared, compared.p)
+        made = replace(made_result(tasks, ["a", "b"]), given_statistics=StudyStatistics({}, tests, len(tests)))
+        assert headline(made) == title
+
+
+def test_published_figures_fold_away(study: tuple[Result, Runner]) -> None:
+    result, made = study
+    columns = {"dev": PublishedColumn("dev", "accuracy", task="made/classify", split="dev")}
+    rows = (PublishedRow("Bird", "A source", {"dev": 77.5}),)
+    published = comparison.choose_published([replace(board(), columns=columns, published=rows)], ["all"])
+    page = rendered(gather(result, made, published=published))
+    main, folded = page.split("<summary>Published figures</summary>")
+    assert "Bird" not in main.partition('id="main"')[2] and "Bird" in folded.partition("</details>")[0]
+    assert "<summary>Published" not in rendered(gather(result, made)) and main.count('<figure class="card') == 1
+
+
+def test_long_names_stand_whole_above_their_lines() -> None:
+    long = "owner/a-name-of-forty-two-characters-or-so"
+    drawing = dots_chart("d", "Title", "axis", [Dots(long, 0, 1.0), Dots("short", 1, 2.0)], (long, 1.0))
+    assert drawing.count(f"</title>{long}</text>") == 1 and "…" not in drawing
+    assert "…" in dots_chart("d", "Title", "axis", [Dots("n" * 80, 0, 1.0)])
 
 
 def test_the_table_is_the_layout_of_the_terminal(tmp_path: Path) -> None:

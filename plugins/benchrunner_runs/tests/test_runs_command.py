@@ -13,6 +13,7 @@ from benchrunner.results import compared, run_study
 from benchrunner_runs.sizes import sizes_of
 from benchrunner_runs.summaries import short_ids
 from chancy import chancy
+from command_line import Shell
 from inline import mood, plugins
 from made_runs import made_run
 
@@ -118,21 +119,24 @@ def test_show_prints_what_its_json_has(runs: Runs) -> None:
 
 def test_rm_and_prune_say_what_they_remove(runs: Runs) -> None:
     first, second = made_run(runs.folder), made_run(runs.folder, seed=1)
-    assert runs("prune", "--dry-run")[1].endswith("2 run(s): their weights, 200 B, would be removed\n")
-    planned = {"removed": sorted((first, second)), "bytes": 200, "in_use": [], "dry_run": True}
-    assert runs.json("prune", "--dry-run") == planned
+    assert runs("prune", "--dry-run")[1].endswith("2 run(s): their weights and checkpoints, 200 B, would be removed\n")
+    planned = {"removed": sorted((first, second)), "bytes": 200, "in_use": [], "studies": [], "waiting": 0}
+    assert runs.json("prune", "--dry-run") == {**planned, "dry_run": True}
     assert runs.json("prune")["dry_run"] is False
     assert not (runs.folder / first / "model").exists()
     assert runs.json("rm", first)["removed"] == [first]
     assert [run["id"] for run in runs.json()["runs"]] == [second]
+    assert runs.json("rm", "--older", "30d")["removed"] == [second]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["show", "abc"], "There is no run 'abc'"),
+        (["show", "abc"], "There is no run or kept study 'abc'"),
         (["--sort", "scor"], "There is no order 'scor' of runs. Did you mean score"),
         (["--task", ""], "--task names nothing: give a name, or leave the option out."),
+        (["rm"], "Name the runs or kept studies to remove, or give --older 30d."),
+        (["rm", "--older", "week"], "--older takes days or hours, such as 30d or 12h, not 'week'."),
         (["--sort", "date", "show", "a"], "--sort is for 'runs list': leave it out."),
     ],
 )
@@ -194,3 +198,15 @@ def test_studies_are_listed_with_what_they_compare(tmp_path: Path, capsys: pytes
     table = runs("show", "mine")[1]
     assert "│ mine/mood │ accuracy │" in table and "\n  kept as the study mine\n" in table
     assert runs.json("show", "mine")["cells"][0]["task"] == "mine/mood"
+    assert "There is no run or kept study 'mime'. Did you mean mine?" in runs("show", "mime")[2]
+    assert "is for a kept study, and" in runs("show", study["selected"][0], "--format", "csv")[2]
+
+
+def test_a_kept_study_is_shown_as_compare_prints_it(shell: Shell) -> None:
+    words = ["compare", "words", "--tasks", "mood", "--restarts", "2", "--name", "mine", "--quiet"]
+    compare, show = [*words, *shell.folders(), "--device", "cpu"], ["runs", "show", "mine", *shell.folders()[2:]]
+    shell.done(*compare)
+    for output in ("", "--notes", "--long", "--no-intervals", "--run-ids --best", "--format csv", "--json"):
+        shown = shell.done(*show, *output.split())
+        assert shown and shown == shell.done(*compare, *output.split())
+    assert shell.done(*show, "--format", "latex").startswith("% In the preamble")

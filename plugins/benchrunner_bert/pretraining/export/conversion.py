@@ -140,6 +140,6 @@ def _architecture(tensors: Mapping[str, torch.Tensor], settings: Mapping[str, An
 def _readme(folder: Path, weights: zero_checkpoint.Weights) -> str:
     kind = "fp32, some of them from half precision" if weights.rounded else "fp32"
     return (
-        f"# {folder.resolve().name}\n\nWritten by `benchrunner export` from a checkpoint of DeepSpeed's: steps: "
+        f"# {folder.resolve().name}\n\nWritten by `benchrunner runs export` from a checkpoint of DeepSpeed's: steps: "
         f"{weights.steps:,}. Weights: {kind}.\n"
     )
