@@ -31,7 +31,7 @@ STEPS: Sequence[tuple[str, str]] = (
     ),
     (
         "Which words are names? The files have the layout of CoNLL-2003.",
-        "compare BACKBONES --tasks conll --max-length 64 --epochs 2 --lr 1e-3 --batch-size 8 --published none",
+        "compare BACKBONES --tasks conll --max-length 32 --epochs 2 --lr 1e-3 --batch-size 8 --published none",
     ),
     (
         "Which word does not belong in a sentence? The files have the layout of SQuAD.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 TALES = Path(__file__).with_name("tales.txt")
-"""Six tales that were written for the demo, a sentence in a line: no model has read them."""
+"""Six tales that were written for the demo, a sentence in a line: `bert/novels` has not read them."""
 DEV_STEP = 4
 """Of so many sentences one is kept from training."""
 LONG = 4

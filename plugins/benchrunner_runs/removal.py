@@ -108,10 +108,10 @@ def _shown(runs: Path, *, force: bool) -> dict[str, set[str]]:
 
 
 def _older(runs: Path, seconds: float) -> Iterator[str]:
-    """Yield the ids of the runs that ended, or were begun without an end, before so many seconds."""
+    """Yield the ids of the runs that ended, or stopped without an end, before so many seconds."""
     for fit in sorted(runs.glob("*/fit.json")):
         record = fit.with_name("record.json")
-        newest = record if record.exists() else fit
+        newest = record if record.exists() else fit.parent  # whose last change is a checkpoint's
         if newest.stat().st_mtime < time.time() - seconds:
             yield fit.parent.name
 

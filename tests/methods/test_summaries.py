@@ -89,7 +89,7 @@ def test_tasks_that_label_words_ignore_the_summary(tmp_path: Path) -> None:
     ("value", "reason"),
     [
         ({"summary": "max"}, "Fit with --set summary=pooler."),
-        ({"head_layer": "tanh"}, "Fit with --head-layer none."),
+        ({"head_layer": "tanh"}, "Fit with --set head-layer=none."),
         ({"summary": "mean", "head_layer": "gelu"}, "Fit with --set summary=pooler head-layer=none."),
     ],
     ids=str,

@@ -116,6 +116,13 @@ def test_the_demo_has_few_options() -> None:
     assert len(parser._option_string_actions) <= 8
 
 
+def test_every_step_is_a_command_of_the_plugins_that_it_needs() -> None:
+    assert {plugin.name for plugin in discover().loaded} >= demo_command.NEEDED
+    for _, line in demo_command.STEPS:
+        words = line.replace("BACKBONES", "one two").format(folder="here", backbone="one").split()
+        assert main(["--parse-only", *words]) == 0
+
+
 def test_a_pair_holds_a_sentence_and_its_words_in_another_order(tmp_path: Path) -> None:
     demo_tales.write(tmp_path)
     known = set(demo_tales.TALES.read_text(encoding="utf-8").lower().splitlines())

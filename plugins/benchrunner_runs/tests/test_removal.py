@@ -1,5 +1,6 @@
 """Runs are removed, or only their weights; what kept studies selected stays."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -135,7 +136,8 @@ def test_a_kept_study_is_removed_with_the_runs_it_alone_shows(tmp_path: Path) ->
 
 def test_old_runs_are_removed_unless_shown_or_in_use(tmp_path: Path) -> None:
     shown, old, busy = (made_run(tmp_path, seed=seed) for seed in range(3))  # ended in 2020
-    new = made_run(tmp_path, seed=3, status=None)
+    new = stopped_fit(tmp_path, 3)  # begun long ago, stopped now
+    os.utime(tmp_path / new / "fit.json", (1_600_000_000,) * 2)
     keep_study(tmp_path, shown, shown)
     with held(tmp_path / busy, lambda: None):
         assert remove_runs(tmp_path, [], older=86_400.0).removed == (old,)

@@ -206,7 +206,7 @@ def test_a_kept_study_is_shown_as_compare_prints_it(shell: Shell) -> None:
     words = ["compare", "words", "--tasks", "mood", "--restarts", "2", "--name", "mine", "--quiet"]
     compare, show = [*words, *shell.folders(), "--device", "cpu"], ["runs", "show", "mine", *shell.folders()[2:]]
     shell.done(*compare)
-    for output in ("", "--notes", "--long", "--no-intervals", "--run-ids --best", "--format csv", "--json"):
+    for output in ("", "--notes", "--long", "--no-intervals", "--run-ids", "--format csv", "--json"):
         shown = shell.done(*show, *output.split())
         assert shown and shown == shell.done(*compare, *output.split())
     assert shell.done(*show, "--format", "latex").startswith("% In the preamble")
