@@ -117,7 +117,7 @@ def _kept(arguments: argparse.Namespace, runner: Runner) -> KeptStudy | None:
     if name.endswith(".toml") or meant(name, files) is not None:
         return None
     kept = find_study(runner.workspace.runs, name, files)
-    fixed = (*SETTLED, *OF_FILES, "set", "margin", "against", "contrast", "name", *StudyOptions.declared())
+    fixed = (*SETTLED, *OF_FILES, "set", "margin", "against", "name", *StudyOptions.declared())
     _refuse(fixed, f"The kept study {name} stays as it was asked", arguments)
     return kept
 

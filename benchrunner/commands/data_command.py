@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
@@ -11,9 +12,7 @@ from benchrunner.console.printing import print_line, print_note
 
 if TYPE_CHECKING:
     from benchrunner.tasks.data_status import SplitStatus
-
-_REASON = "\n  - "
-"""What stands before each reason why data was not found."""
+    from benchrunner.workspace import Workspace
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,26 +35,39 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = options.workspace(arguments)
     tasks = options.tasks(arguments, arguments.tasks) if arguments.tasks else arguments.plugins.tasks.values()
     splits = data_status(tasks, workspace)
+    faults = [status for status in splits if status.rows is None and (fetch or not status.is_missing)]
     if arguments.json:
         print_json(splits)
     else:
-        for status in splits:
-            print_line(_line(status, fetch=fetch))
+        shown = splits
+        if not arguments.tasks and not fetch:
+            shown = faults
+            absent = {status.task for status in splits if status.rows is None}
+            ready = [task.name for task in tasks if task.name not in absent]
+            print_line(f"ready: {', '.join(ready) or 'no task'}")
+            print_line(f"not ready: {len(absent):,} other tasks; 'benchrunner data status TASK' says why")
+        for status in shown:
+            print_line(_line(status, workspace, fetch=fetch))
         if any(status.is_missing for status in splits):
-            advice = f"Put the missing files below {workspace.data}, or name another folder with --data DIR"
-            if workspace.data is None:
-                advice = "No data folder was searched, as none is named: give --data DIR for files"
             hub = "" if fetch else ", or run 'benchrunner data fetch' to ask the hub"
-            print_note(f"{advice}{hub}.")
-    wrong = any(status.rows is None and (fetch or not status.is_missing) for status in splits)
-    return FAILED if wrong else DONE
+            print_note(f"Put the missing files below {workspace.data or 'a folder'}, and name it with --data DIR{hub}.")
+    return FAILED if faults else DONE
 
 
-def _line(status: SplitStatus, *, fetch: bool) -> str:
+def _line(status: SplitStatus, workspace: Workspace, *, fetch: bool) -> str:
     name = f"{status.task} {status.split}"
     if status.rows is None:
         if status.is_missing and not fetch:
-            return f"{name:<28} not found: {'; '.join(status.problem.split(_REASON)[1:])}"
+            reasons = "; ".join(status.problem.split("\n  - ")[1:])
+            return f"{name:<28} not found: {reasons}{_hint(reasons, workspace.data)}"
         return f"{name:<28} {status.problem}"
     notes = "".join(f"; {note}" for note in status.notes)
     return f"{name:<28} {status.rows:>9,} rows  {status.fingerprint[:12]}  {status.origin}{notes}"
+
+
+def _hint(reasons: str, folder: Path | None) -> str:
+    """Name the file that was looked for, if it is there with other capitals, or as the hub names a dev split."""
+    for path in folder.glob("*/*") if folder is not None else ():
+        if f"{path} ".lower().replace("validation", "dev") in f"{reasons} ".lower():
+            return f". Is it {path}?"
+    return ""

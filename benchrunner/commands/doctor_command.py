@@ -46,7 +46,7 @@ def _print(diagnosis: Diagnosis) -> None:
     }
     print_columns((name, str(fact)) for name, fact in facts.items())
     none = ": none: tasks and backbones come from plugins, so install some"
-    print_line("plugins" if diagnosis.plugins else f"plugins{none}")
+    print_line(f"plugins{'' if diagnosis.plugins else none}")
     print_columns((plugin.name, f"{plugin.distribution} {plugin.version}") for plugin in diagnosis.plugins)
     if diagnosis.kernels is None:
         print_line(f"kernels: none; {gain_of_kernels(diagnosis.capability)}".rstrip("; "))

@@ -152,10 +152,12 @@ def source_tables(board: Leaderboard) -> Iterator[tuple[str, Table, list[str]]]:
         rows_of.setdefault((row.source, row.version, row.other_data), []).append(row)
     for (source, version, _), rows in rows_of.items():
         title = f"{source}, version {version}" if version else source
-        yield title, _table(board, rows), _notes(board, rows)
+        filled = set[str]().union(*(row.cells for row in rows))
+        columns = [name for name in board.columns if name in filled]
+        yield title, _table(board, rows, columns), _notes(board, rows, columns)
 
 
-def _table(board: Leaderboard, rows: Sequence[PublishedRow]) -> Table:
+def _table(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[str]) -> Table:
     """Lay out systems as rows; below the name of each column stands dev or test.
 
     A star marks the systems whose figures are shown beside ours unless --published names others.
@@ -168,7 +170,6 @@ def _table(board: Leaderboard, rows: Sequence[PublishedRow]) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("system")
-    columns = _filled_columns(board, rows)
     for name in columns:
         table.add_column(f"{escape(name)}\n{board.columns[name].kind}", justify="right")
     for row in rows:
@@ -178,16 +179,10 @@ def _table(board: Leaderboard, rows: Sequence[PublishedRow]) -> Table:
     return table
 
 
-def _filled_columns(board: Leaderboard, rows: Sequence[PublishedRow]) -> list[str]:
-    """List the columns in which any of the rows has a figure."""
-    filled = set[str]().union(*(row.cells for row in rows))
-    return [name for name in board.columns if name in filled]
-
-
-def _notes(board: Leaderboard, rows: Sequence[PublishedRow]) -> list[str]:
+def _notes(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[str]) -> list[str]:
     """Name the metric of each column, and what else must be known to read the figures of one source."""
     columns_of: dict[str, list[str]] = {}
-    for name in _filled_columns(board, rows):
+    for name in columns:
         measures = board.columns[name]
         metric = f"{measures.metric} (over the tasks of {measures.suite})" if measures.suite else measures.metric
         columns_of.setdefault(metric, []).append(name)

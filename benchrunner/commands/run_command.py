@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import print_result
 from benchrunner.command_line.study_commands import add_json_format, check_output, finished_study, print_plan
 from benchrunner.console.printing import print_line
-from benchrunner.errors import RequestError
+from benchrunner.errors import RequestError, UnknownName
 
 if TYPE_CHECKING:
     from benchrunner.plugins.registry import Plugins
@@ -35,7 +36,13 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = options.study_options(arguments)
     executor = options.executor(arguments)  # before data is read: bad options are refused at once
     published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
-    tasks = options.tasks(arguments, arguments.tasks)
+    try:
+        tasks = options.tasks(arguments, arguments.tasks)
+    except UnknownName:
+        for word in arguments.tasks:
+            if Path(word).is_dir() or arguments.plugins.backbones.offer(word):
+                raise RequestError(f"'{word}' is no task but a backbone: write --backbone {word}.") from None
+        raise
     study = chosen.study((_backbone(arguments, tasks),), tasks, runner, tests=options.splits(arguments))
     if arguments.dry_run:
         return print_plan(study, runner, arguments)

@@ -9,7 +9,7 @@ from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
-from benchrunner.errors import BenchrunnerError, CheckpointError, PluginError, RequestError, closest_names
+from benchrunner.errors import CheckpointError, PluginError, RequestError, closest_names
 from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.distributions import Plugin
@@ -66,6 +66,8 @@ class BackboneSearch:
     def find(self, reference: str, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
         """Return the backbone that a name, path, hub id or `PLUGIN:REFERENCE` means, and the family that loads it."""
         plugin, name = self.split(reference)
+        if name and name[0] in "./~" and not _is_path(name):
+            raise RequestError(f"There is no folder {name}, which was named as a backbone.")
         listed = self.listed if plugin is None else self.listed.of_plugin(plugin)
         if name in listed.names or not _is_path(name):  # a path goes before the last part of a name
             offer = listed.offer(name)
@@ -85,7 +87,7 @@ class BackboneSearch:
 
     def convert(self, source: Path, target: Path) -> None:
         """Let the first family that knows a trainer's checkpoint folder write it in its published layout."""
-        refusals = list[BenchrunnerError]()
+        refusals = []
         for family in self.families:
             try:
                 with guarded(f"Reading {source} with the plugin '{family.plugin.name}'"):
@@ -110,8 +112,7 @@ class BackboneSearch:
                 return refusals[0]
             return type(refusals[0])(f"{str(refusals[0]).removesuffix('.')}. Did you mean {' or '.join(close)}?")
         if _is_path(name):
-            readers = "No plugin can" if plugin is None else f"The plugin '{plugin}' cannot"
-            return CheckpointError(f"{readers} load {name}: a folder with config.json and weights is expected.")
+            return CheckpointError(f"{name} cannot be loaded: a folder with config.json and weights is expected.")
         prefix, colon, rest = name.partition(":")
         meant = [f"{close}:{rest}" for close in closest_names(prefix, self.plugins)] if colon else []
         combined = [f"{family.value.prefix}:A,B" for family in self.families if family.value.prefix]

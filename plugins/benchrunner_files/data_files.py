@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,7 +80,9 @@ class InColumns(Reshaped):
         except DataError as error:
             if "not UTF-8 text" not in str(error):
                 raise
-            advice = f'Or name its encoding in {self.task_file.path.name}: [format] with encoding = "latin-1"'
+            start = Path(getattr(source, "path", "")).read_bytes()[:2]
+            encoding = "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
+            advice = f'Or name its encoding in {self.task_file.path.name}: [format] with encoding = "{encoding}"'
             raise DataError(f"{error} {advice}, for example.") from None
         if not len(rows):
             needs = f" The split '{self.split}' needs one or more." if self.is_own else ""

@@ -72,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     if board is not None and arguments.out is None:
         raise RequestError("--board writes files: say where with --out DIR.")
     if arguments.out is not None:
+        if arguments.out.suffix == ".csv":
+            raise RequestError(f"--out {arguments.out}: answers have tabs between them. Name a .tsv file.")
         output_places.check_place(arguments.out, is_file=board is None)
     runner = command_line.options.runner(arguments)
     _ = runner.resolved.device  # a device that cannot be used is an error, also where answers are kept already

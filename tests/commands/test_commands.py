@@ -20,7 +20,13 @@ HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
     "unknown task": (["run", "moood", "--backbone", "words"], "There is no task 'moood'. Did you mean mine/mood?"),
     "unknown backbone": (["run", "mood", *HERE, "--backbone", "wrods"], "no backbone 'wrods'. Did you mean"),
-    "a backbone that is a plain folder": (["run", "mood", *HERE, "--backbone", "data"], "No plugin can load data"),
+    "a backbone that is a plain folder": (
+        ["run", "mood", *HERE, "--backbone", "data"],
+        "data cannot be loaded: a folder",
+    ),
+    "a backbone that is no folder": (["run", "mood", *HERE, "--backbone", "../wrods"], "There is no folder ../wrods"),
+    "a backbone as a task": (["run", "mood", "words"], "'words' is no task but a backbone: write --backbone words."),
+    "a folder as a task": (["run", "mood", "./data"], "'./data' is no task but a backbone: write --backbone ./data."),
     "no backbone": (["run", "mood", *HERE], "mine/mood is answered by 'finetune', which needs a backbone: give"),
     "unknown method": (["run", "mood", *HERE, "--method", "finetun"], "no method 'finetun'. Did you mean finetune or"),
     "unknown executor": (
@@ -209,18 +215,39 @@ def test_an_empty_variable_is_one_that_is_not_set(shell: Shell, monkeypatch: pyt
 
 
 def test_data_status_lists_found_and_missing_splits(shell: Shell) -> None:
-    code, out, err = shell("data", "status", "--data", "data")
+    code, out, err = shell("data", "status", "mood", "pairs", "--data", "data")
     assert code == 0
     assert len([line for line in out.splitlines() if line.startswith("mine/mood") and "rows" in line]) == 3
     missing = [line for line in out.splitlines() if line.startswith("mine/pairs") and "not found" in line]
     assert [line.partition("not found: ")[2] for line in missing] == [
         f"no file data/pairs/{split}.tsv" for split in ("train", "dev", "test")
     ]
-    assert err.startswith("Put the missing files below data, or name another folder with --data DIR, or run 'benchr")
+    assert err.startswith("Put the missing files below data, and name it with --data DIR, or run 'benchr")
     code, out, err = shell("data", "status", "pairs")
     assert out.count("not found: no data folder with pairs/") == len(out.splitlines()) == 3
-    assert "No data folder was searched, as none is named: give --data DIR" in err
+    assert "Put the missing files below a folder, and name it with --data DIR" in err
     assert shell("data", "fetch", "pairs", "--data", "data")[0] == 1
+
+
+def test_data_status_is_a_line_of_ready_tasks_and_one_of_others(shell: Shell) -> None:
+    assert shell.done("data", "status", "--data", "data").splitlines() == [
+        "ready: mine/mood",
+        "not ready: 1 other tasks; 'benchrunner data status TASK' says why",
+    ]
+    file = Path("data/mood/dev.tsv")
+    file.write_text(file.read_text().replace("glad", "gald"))
+    code, out, _ = shell("data", "status", "--data", "data")
+    assert code == 1 and out.startswith("ready: no task\nnot ready: 2 other") and "dev.tsv:" in out.splitlines()[2]
+
+
+def test_data_status_hints_at_files_with_a_close_name(shell: Shell) -> None:
+    for name in ("DEV.tsv", "validation.tsv"):
+        Path("data/mood/dev.tsv").rename(f"data/mood/{name}")
+        status = shell.done("data", "status", "mood", "--data", "data").splitlines()
+        assert status[1].endswith(f"not found: no file data/mood/dev.tsv. Is it data/mood/{name}?")
+        Path(f"data/mood/{name}").rename("data/mood/dev.tsv")
+    Path("data/mood").rename("data/Mood")
+    assert shell.done("data", "status", "mood", "--data", "data").count(" Is it data/Mood/") == 3
 
 
 def test_without_plugins_commands_say_what_to_install(shell: Shell) -> None:

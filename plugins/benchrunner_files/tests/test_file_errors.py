@@ -61,7 +61,7 @@ DATA_FAULTS: dict[str, tuple[str | bytes, str]] = {
     "ragged line": (f"{ROWS}a,b,c\n", r"dev.csv:17: expected 2 columns, found 3"),
     "open quote": (f'{ROWS}"a,glad\n', r"dev.csv:17: not valid CSV"),
     "Latin-1": (f"{ROWS}café,glad\n".encode("latin-1"), r'dev.csv:17: not UTF-8 .*encoding = "latin-1"'),
-    "UTF-16": (ROWS.encode("utf-16"), r"dev.csv:1: not UTF-8 text"),
+    "UTF-16": (ROWS.encode("utf-16"), r'dev.csv:1: not UTF-8 text .*encoding = "utf-16"'),
     "binary file": (b"\x00\x01\xff" * 99, r"dev.csv:1: "),
     "a column twice": ("text,text,mood\na,b,glad\n", r"dev.csv:1: the header has the column 'text' twice"),
     "escapes in a label": ("text,mood\na,\x1b[31m\n", r"dev.csv:2: the label '\\x1b\[31m' is not listed"),

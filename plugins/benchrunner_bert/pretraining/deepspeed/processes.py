@@ -73,17 +73,14 @@ def load_deepspeed() -> Any:
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     sys.modules.setdefault("mlflow", None)  # type: ignore[arg-type]  # takes a second, for what is not used here
     try:
-        import deepspeed
+        with contextlib.redirect_stdout(sys.stderr):  # where its log will write, too
+            import deepspeed
     except ImportError as error:
         raise RequestError(f"DeepSpeed is needed ({error}): pip install 'benchrunner[pretrain]'.") from None
     finally:
         if sys.modules["mlflow"] is None:
             del sys.modules["mlflow"]
-    logger = logging.getLogger("DeepSpeed")
-    logger.setLevel(logging.ERROR)  # only now: the import sets it, and lets standard output have all messages
-    for handler in logger.handlers:
-        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
-            handler.setStream(sys.stderr)
+    logging.getLogger("DeepSpeed").setLevel(logging.ERROR)  # only now: the import sets it
     # An all-reduce in shared memory for CPUs. Compiling it takes a minute, and gloo does the same; DeepSpeed would also
     # ask a compiler about all its extensions.
     sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None  # type: ignore[attr-defined]
