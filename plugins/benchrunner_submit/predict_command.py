@@ -19,20 +19,24 @@ if TYPE_CHECKING:
     from benchrunner.results import Answered
 
 
+EVERYDAY = "help help_all lines ensemble split board out probabilities json_lines data device json"
+"""Options that `--help` shows."""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `predict`."""
     parser.add_argument(
         "given",
         nargs="*",
         metavar="RUN FILE",
-        help="RUN is a run's id or the beginning of it (leave it out with --ensemble). FILE is in the layout of the "
+        help="RUN is a run's id or the beginning of it; it is left out with --ensemble. FILE is in the layout of the "
         "task's own files, labelled or not, or '-' for standard input; without FILE, a split of the task's data is "
         "answered and scored",
     )
     parser.add_argument(
         "--lines",
         action="store_true",
-        help="FILE is plain text, a question on each line: a text; texts with a TAB between them; question TAB "
+        help="FILE is plain text, a question on each line; a text; texts with a TAB between them; question TAB "
         "context; text TAB choice TAB choice; words that are tagged, with spaces (a .txt file of one text per line "
         "needs no --lines)",
     )
@@ -55,6 +59,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     command_line.options.add_workspace(parser)
     command_line.options.add_computing(parser)
     command_line.options.add_json(parser)
+    parser.set_defaults(everyday=EVERYDAY.split())
 
 
 def run(arguments: argparse.Namespace) -> int:
