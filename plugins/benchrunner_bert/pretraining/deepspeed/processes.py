@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -79,6 +80,7 @@ def load_deepspeed() -> Any:
     finally:
         if sys.modules["mlflow"] is None:
             del sys.modules["mlflow"]
+    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")  # of calls by DeepSpeed
     logger = logging.getLogger("DeepSpeed")
     logger.setLevel(logging.ERROR)  # only now: the import sets it, and lets standard output have all messages
     for handler in logger.handlers:
