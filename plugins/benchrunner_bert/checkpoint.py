@@ -18,7 +18,7 @@ from benchrunner_bert.memory import check_files
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.token_head import published_head
 from benchrunner_bert.tokenizer import BertTokenizer
-from benchrunner_bert.weight_names import encoder_weights, published_names
+from benchrunner_bert.weight_names import encoder_weights, published_names, published_weights
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 """Files of weights; the first that exists is read. Only torch's weights_only loader opens a .bin file."""
@@ -39,13 +39,8 @@ def read(folder: Path, *, seed: int) -> Bert:
         )
     path = weights_file(folder)
     weights_at_least = config.weights - config.pooler_weights  # the pooler may be missing
-    tensors = len(tensor_files.read_shapes(path))
-    check_files(folder / "config.json", config.layers, weights_at_least, path, tensors)
-    tokenizer = BertTokenizer.read(folder)
-    if tokenizer.size > config.vocabulary:
-        raise CheckpointError(
-            f"{folder}: the vocabulary has {tokenizer.size:,} pieces, the model only {config.vocabulary:,} embeddings."
-        )
+    check_files(folder / "config.json", config.layers, weights_at_least, path)
+    tokenizer = read_tokenizer(folder, config.vocabulary)
     with _NoInitialisation():
         model = Bert(config, tokenizer)
     weights, heads = encoder_weights(tensor_files.read_tensors(path))
@@ -59,9 +54,7 @@ def read(folder: Path, *, seed: int) -> Bert:
         weights |= {f"pooler.dense.{name}": tensor.detach() for name, tensor in model.pooler.named_parameters()}
         model.has_fresh_pooler = True
         notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
-    _check(model, weights, path)
-    tensor_files.check_types(path, weights)
-    tensor_files.check_finite(path, weights.items())
+    check_weights(path, "this BERT", weights, published_weights(model))
     _fill(model, weights)
     model.notes = tuple(notes)
     model.make_token_head = partial(published_head, model, path)
@@ -89,22 +82,29 @@ def weights_file(folder: Path) -> Path:
     raise CheckpointError(f"{folder}: no weights; {' or '.join(WEIGHTS)} was expected.")
 
 
-def _check(model: Bert, weights: Mapping[str, torch.Tensor], path: Path) -> None:
-    """Compare names and shapes of a checkpoint's weights with those that the model needs."""
-    names = dict(published_names(model))
-    parameters = dict(model.named_parameters())
-    expected = {name for parts in names.values() for name in parts}
-    faults = [f"missing: {name}" for name in sorted(expected - weights.keys())]
-    faults += [f"unexpected: {name}" for name in sorted(weights.keys() - expected)]
-    for ours, parts in names.items():
-        rows, *columns = parameters[ours].shape
-        shape = (rows // len(parts), *columns)
-        faults += [
-            f"{name}: {tuple(weights[name].shape)} where the configuration asks for {shape}"
-            for name in parts
-            if name in weights and weights[name].shape != shape
-        ]
-    tensor_files.refuse(f"{path} does not hold this BERT", faults)
+def read_tokenizer(folder: Path, embeddings: int) -> BertTokenizer:
+    """Read the tokenizer of a model with so many embeddings of tokens."""
+    tokenizer = BertTokenizer.read(folder)
+    if tokenizer.size > embeddings:
+        raise CheckpointError(
+            f"{folder}: the vocabulary has {tokenizer.size:,} pieces, the model only {embeddings:,} embeddings."
+        )
+    return tokenizer
+
+
+def check_weights(
+    path: Path, model: str, weights: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]
+) -> None:
+    """Compare a file's weights with the names and shapes of a model's weights; refuse odd types and values."""
+    faults = [f"missing: {name}" for name in sorted(expected.keys() - weights.keys())]
+    faults += [f"unexpected: {name}" for name in sorted(weights.keys() - expected.keys())]
+    for name, weight in expected.items():
+        if name in weights and weights[name].shape != weight.shape:
+            found, wanted = tuple(weights[name].shape), tuple(weight.shape)
+            faults.append(f"{name}: {found} where the configuration asks for {wanted}")
+    tensor_files.refuse(f"{path} does not hold {model}", faults)
+    tensor_files.check_types(path, weights)
+    tensor_files.check_finite(path, weights.items())
 
 
 def _fill(model: Bert, weights: Mapping[str, torch.Tensor]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchrunner import CheckpointError, RequestError
-from benchrunner.engine import platform_facts
+from benchrunner.engine import platform_facts, tensor_files
 
 TRAINED = 16
 """Bytes of a weight in training: the weight, its gradient and Adam's two moments, in fp32."""
@@ -24,12 +24,13 @@ def check_memory(name: str, weights: int, *, bytes_each: int = TRAINED) -> None:
         )
 
 
-def check_files(config: Path, layers: int, weights: int, file: Path, tensors: int) -> None:
+def check_files(config: Path, layers: int, weights: int, file: Path) -> None:
     """Raise a `CheckpointError` if a file of weights is too small for what a configuration describes.
 
-    Called before a model is made: a number in a small file can ask for any amount of memory. `tensors` is the number of
-    tensors in the file; each layer has more of its own than one.
+    Called before a model is made: a number in a small file can ask for any amount of memory. Each
+    layer has more than one tensor of its own.
     """
+    tensors = len(tensor_files.read_shapes(file))
     if layers > tensors:
         raise CheckpointError(
             f"{config}: num_hidden_layers is {layers:,}, but {file.name} has only {tensors:,} tensors."

@@ -27,6 +27,8 @@ class BertTokenizer:
         """`origin` is the file that the tokenizer was read from, for error messages."""
         tokenizer_limits.check_limits(tokenizer, origin)
         kind = type(tokenizer.model).__name__
+        if '{"Regex":"' in tokenizer.to_str():  # in the normalizer, for example
+            kind += " with regular expressions"
         if kind != "WordPiece":
             raise CheckpointError(
                 f"{origin}: the tokenizer's model is {kind}, where BERT has WordPiece. 'transformers:' before the "
@@ -83,11 +85,7 @@ class BertTokenizer:
 
         With `lowercase` None, text is lowercased unless the vocabulary has capital letters.
         """
-        try:
-            lines = path.read_bytes().decode().removesuffix("\n").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CheckpointError(f"{path}: not a readable vocabulary: {error}.") from None
-        pieces = {piece.rstrip("\r"): number for number, piece in enumerate(lines)}
+        pieces = {piece: number for number, piece in enumerate(read_pieces(path))}
         if lowercase is None:
             lowercase = is_lowercase(pieces)
         if "[UNK]" not in pieces:
@@ -155,6 +153,15 @@ class BertTokenizer:
         """Encode texts or pairs of texts on all cores; pairs that are too long lose tokens at the end of the longer."""
         seconds = None if second is None else self.words.tokens(second)
         return self.frame.fitted(self.words.tokens(first), seconds, max_length)
+
+
+def read_pieces(path: Path) -> list[str]:
+    """Read the lines of a vocab.txt."""
+    try:
+        lines = path.read_bytes().decode().removesuffix("\n").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"{path}: not a readable vocabulary: {error}.") from None
+    return [line.rstrip("\r") for line in lines]
 
 
 def is_lowercase(pieces: Iterable[str]) -> bool:

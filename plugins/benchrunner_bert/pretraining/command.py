@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,13 @@ def estimate(arguments: argparse.Namespace) -> CommandEstimate:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; heavy libraries are imported here, not when the command line starts."""
+    from benchrunner_bert.pretraining.deepspeed import launch
+
+    with launch.bound_to_parent():
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     from benchrunner import RequestError
     from benchrunner_bert.pretraining.checks import check
     from benchrunner_bert.pretraining.deepspeed import launch
@@ -59,19 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.processes > 1:
             prepare(request, printer.prepared)  # once for all processes, and on all cores
             return launch.run(arguments.words, arguments.processes)
-    launch.end_with_parent()
     prepare_here = prepare_once_per_machine if launch.is_launched() else prepare
     store = prepare_here(request, printer.prepared)
     printer.left_out(unread_documents(request, store), store.documents)
     kernels = arguments.plugins.kernels if arguments.kernels else None
     finished = train(request, store, printer.trained, kernels)
-    if rank == 0:
-        if finished:
-            printer.learned(learned(request, store))
-            print_line(f"{request.model_folder}: a backbone for --backbone")
-        else:
-            print_line(f"Stopped; the same command continues in {request.out}.")
-    sys.stdout.flush()
+    if finished and rank == 0:
+        printer.learned(learned(request, store))
+        print_line(f"{request.model_folder}: a backbone for --backbone")
     return 0 if finished else _INTERRUPTED
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,8 +41,12 @@ def train(
     out = request.out
     with alone(out, f"{out} is being trained by another process"), flushed_denormals() as denormals:
         loop = _loop(request, store, report, denormals, kernels)
-        with full_disk_as_os_error(out):
+        try:
             finished = loop.run()
+        except Exception as error:
+            if number := full_disk(error):  # libraries say it by errors of many kinds
+                raise OSError(number, os.strerror(number), str(out)) from error
+            raise
         loop.engine.close()  # not after an error: this process and the others would then wait for each other
         return finished
 
@@ -113,17 +116,6 @@ def _instances(store: TokenStore, settings: Settings, seed: int) -> InstancesByL
         length: Instances(store, frame, vocabulary, replace(settings, length=length), seed)
         for length in settings.lengths
     }
-
-
-@contextmanager
-def full_disk_as_os_error(folder: Path) -> Iterator[None]:
-    """Turn the errors by which libraries say that a disk is full into the system's error, which names the folder."""
-    try:
-        yield
-    except Exception as error:
-        if number := full_disk(error):
-            raise OSError(number, os.strerror(number), str(folder)) from error
-        raise
 
 
 def _fingerprint(path: Path) -> int:

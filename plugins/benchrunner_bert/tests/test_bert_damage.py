@@ -42,8 +42,13 @@ def unknown(token: str) -> Damage:
     return tokenizer(lambda content: content["model"].update(unk_token=token))
 
 
+ENDLESS = {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": "a"}
 OWN = {
     "BPE": (other_model("BPE"), "the tokenizer's model is BPE, where BERT has WordPiece"),
+    "expressions": (
+        tokenizer(lambda content: content.update(normalizer=ENDLESS)),
+        "the tokenizer's model is WordPiece with regular expressions",
+    ),
     "Unigram": (other_model("Unigram"), "the tokenizer's model is Unigram"),
     "an unknown token that is missing": (unknown("[OOV]"), "the unknown token '[OOV]' is not in the vocabulary"),
 }
@@ -51,7 +56,7 @@ CASES = {**DAMAGES, **OWN}
 FAST = {
     *("int8", "bool", "NaN in a rare word", "bin of complex", "compressed bin", "half a file", "a pipe", "BPE"),
     *("10^9 layers", "width 20,000 x 50", "inner 10^7", "prepends 1 MB", "an id of 4 * 10^9"),
-    "an unknown token that is missing",
+    *("an unknown token that is missing", "expressions"),
 }
 
 

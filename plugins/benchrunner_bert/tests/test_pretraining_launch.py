@@ -90,17 +90,46 @@ def test_the_arguments_are_those_of_the_call(tmp_path: Path, monkeypatch: pytest
     assert found == [(asked, Path("hosts"))]
 
 
-def test_a_process_that_was_killed_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    assert launch._exit_code([subprocess.Popen([sys.executable, "-c", killed])]) == 1
-    assert "a process of the training was ended by SIGKILL, " in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("codes", "is_asked", "told"),
+    [
+        (
+            [1, -9],
+            False,
+            "a process of the training was ended by SIGKILL, by somebody or for want of memory. The",
+        ),
+        ([1, 143], False, "a process of the training was stopped. The same command goes on from the last checkpoint."),
+        ([1, 1], False, "no room"),
+        ([1, 1], True, "no room"),
+        ([130, 1], True, ""),
+    ],
+)
+def test_of_many_messages_only_the_reason_is_told(
+    codes: list[int], is_asked: bool, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launch._tell(codes, ["\n", "benchrunner: no room\n", "benchrunner: Connection closed by peer\n"], is_asked=is_asked)
+    said = capsys.readouterr().err
+    assert said.count("\n") == bool(told) and said.startswith(f"benchrunner: {told}" if told else "")
+
+
+def test_an_end_without_a_message_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    launch._tell([3], [], is_asked=False)
+    assert "was ended with the exit code 3. The same command" in capsys.readouterr().err
+
+
+def test_an_error_of_all_processes_is_told_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    asked = ["pretrain", "1/32/2", "--corpus", str(tmp_path / "none"), "--out", str(tmp_path / "out")]
+    assert launch.run(asked, 2) == 2
+    said = capfd.readouterr().err
+    assert said.count("benchrunner:") == 1 and str(tmp_path / "none") in said
 
 
 def test_where_one_process_fails_the_others_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "GRACE", 0.2)
     asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
     began = time.monotonic()
-    assert launch._exit_code([asleep, subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])]) == 3
+    failing = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    assert launch._failed_codes([asleep, failing]) == [3]
     assert asleep.wait() < 0 and time.monotonic() - began < 50
 
 
@@ -201,9 +230,9 @@ def test_machines_without_a_shared_folder_must_prepare_alike(tmp_path: Path) -> 
 
 
 @contextlib.contextmanager
-def two_processes(folder: Path) -> Iterator[forked.Process]:
+def two_processes(folder: Path, *more: str) -> Iterator[forked.Process]:
     """Start a long run of two processes, in a group of their own as at a terminal; it has taken steps."""
-    asked = words(folder, "out", "--processes", "2", "--checkpoint-steps", "999999", steps=999_999)
+    asked = words(folder, "out", "--processes", "2", "--checkpoint-steps", "999999", *more, steps=999_999)
     steps = logged(folder)
     process = forked.Process(asked[1:], env=environment(), start_new_session=True)
     try:
@@ -243,9 +272,20 @@ def test_two_processes_save_when_their_parent_ends(tmp_path: Path) -> None:
     assert killed >= 3
     with two_processes(tmp_path) as process:  # the same command goes on
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(timeout=500) == 130
+        _, errors = process.communicate(timeout=500)
+        assert process.returncode == 130 and errors.count("benchrunner: stopped") == 1
     assert saved_steps(tmp_path)[0] == killed < saved_steps(tmp_path)[1]
     assert [line["step"] for line in learned(tmp_path / "out")] == list(range(1, logged(tmp_path) + 1))
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with two_processes(tmp_path, "--zero", "2", "--quiet") as process:
+        children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True).stdout
+        os.kill(int(children.split()[-1]), signal.SIGKILL)
+        _, errors = process.communicate()
+    assert process.returncode == 1 and errors.count("\n") == 1
+    assert errors.startswith("benchrunner: a process of the training was ended by SIGKILL")
 
 
 def test_a_failure_of_the_first_process_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,9 +297,9 @@ def test_a_failure_of_the_first_process_ends_the_others(tmp_path: Path, monkeypa
     ranks = [
         forked.Process(asked, env=environment(**common, RANK=str(rank), LOCAL_RANK=str(rank))) for rank in range(2)
     ]
-    assert launch._exit_code(ranks) != 0
+    assert launch._failed_codes(ranks)
     _, errors = ranks[0].communicate()
-    assert "checkpoints: a folder is needed here, and there is a file in its place." in errors
+    assert "checkpoints is not a folder that can be written to." in errors
     assert ranks[1].wait() != 0
 
 

@@ -44,7 +44,7 @@ def test_a_gpt_like_model_has_its_own_objective_and_input() -> None:
 
 def test_names_of_sources_are_escaped_in_the_progress(capsys: pytest.CaptureFixture[str]) -> None:
     printer = command._ProgressPrinter(quiet=False)
-    printer.prepared(Progress("\x1b]0;title\x07.txt", 0, 1, 50, 100, 7))
+    printer.prepared(Progress("\x1b]0;title\x07.txt", 50, 100, 7))
     assert capsys.readouterr().err == "  tokens: 50%, 7 so far (\\x1b]0;title\\x07.txt)\n"
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,10 @@ _CONTENTS = ("vocab", "merges")
 """Settings that hold a vocabulary, or name the file that holds it."""
 _NEVER_READ = ("special_tokens_map_file", "added_tokens_file", "tokenizer_config_file", "chat_template_file")
 """Settings with paths of the machine that wrote the file, which the library does not read."""
+_ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|\[[^\]]*\]|[^\]\\])*\]", re.DOTALL)
+"""An escaped character of a regular expression, or a class of characters, which may hold other classes."""
+_GROUP = re.compile(r"\([^()]*\)")
+_REPEAT = re.compile(r"[*+]|\{\d+,\}")
 _OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -42,7 +49,6 @@ def read_tokenizer(folder: Path, config: Any) -> Any:
     except Exception as error:  # the classes of transformers and the Rust side raise exceptions of many kinds
         if slow := _slow_class(config.model_type):
             raise _no_fast_tokenizer(folder, slow) from None
-        _check_json(folder / "tokenizer.json")
         raise CheckpointError(f"{folder}: the tokenizer cannot be read: {first_line(error)}") from None
     if not tokenizer.is_fast:
         raise _no_fast_tokenizer(folder, type(tokenizer).__name__)
@@ -113,7 +119,7 @@ def versioned_files(options: Mapping[str, Any]) -> list[str]:
 
 
 def _check_limits(folder: Path) -> None:
-    """Raise `CheckpointError` for huge token ids, or a tokenizer that adds too much to a text: see `check_limits`.
+    """Raise `CheckpointError` for huge token ids, a tokenizer that adds too much to a text, or an endless pattern.
 
     This is done before the library reads the files, since it copies the tokenizer.
     """
@@ -121,9 +127,13 @@ def _check_limits(folder: Path) -> None:
     for path in whole:
         try:
             tokenizer = Tokenizer.from_file(str(path))
-        except Exception:  # a file of another version or kind, or the error is told where it fails
-            continue
+        except Exception as error:  # the Rust side raises plain Exception
+            if path.name == "tokenizer.json":
+                raise CheckpointError(f"{path}: not a tokenizer: {error}.") from None
+            continue  # a file of another version or kind
         tokenizer_limits.check_limits(tokenizer, path)
+        for part in filter(None, (tokenizer.normalizer, tokenizer.pre_tokenizer)):
+            json.loads(part.__getstate__(), object_hook=partial(_check_pattern, path))
     if folder / "tokenizer.json" in whole:
         return
     for path in (*folder.glob("vocab*.json"), folder / "added_tokens.json"):
@@ -131,12 +141,22 @@ def _check_limits(folder: Path) -> None:
             tokenizer_limits.check_ids(read_json_object(path, error=CheckpointError).values(), path)
 
 
-def _check_json(path: Path) -> None:
-    """Raise `CheckpointError` if there is a tokenizer.json that is no tokenizer."""
-    try:
-        Tokenizer.from_file(str(path)) if path.is_file() else None
-    except Exception as error:  # the Rust side raises plain Exception
-        raise CheckpointError(f"{path}: not a tokenizer: {error}.") from None
+def _check_pattern(path: Path, table: Mapping[str, Any]) -> None:
+    """Raise `CheckpointError` for a regular expression that repeats a group that repeats something, as (a+)+ does.
+
+    Where such a group does not match in the end, the number of ways to try grows exponentially with the text.
+    """
+    pattern = str(table.get("Regex", ""))
+    text = _ATOM.sub("a", pattern)
+    while group := _GROUP.search(text):
+        is_repeated = _REPEAT.match(text, group.end())
+        holds_repeat = _REPEAT.search(group[0])
+        if is_repeated and holds_repeat:
+            raise CheckpointError(
+                f"{path}: the regular expression {pattern!r} repeats a group that repeats something, which can take "
+                "for ever. No published tokenizer does; get the file again from its source."
+            )
+        text = text.replace(group[0], "a*" if holds_repeat else "a", 1)
 
 
 def _is_installed(module: str) -> bool:

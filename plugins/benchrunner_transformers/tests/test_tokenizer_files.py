@@ -227,3 +227,56 @@ def test_a_panic_in_rust_is_one_sentence(tmp_path: Path, capfd: pytest.CaptureFi
     with pytest.raises(CheckpointError, match="the tokenizer cannot encode every text: no entry found for key"):
         HubTokenizer.read(tmp_path)
     assert "panicked" not in capfd.readouterr().err
+
+
+PUBLISHED = {
+    "GPT-2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "Llama 3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+",
+    "Qwen": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+",
+    "cl100k": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+    r"|\s*[\r\n]|\s+(?!\S)|\s",
+    "o200k": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "DeepSeek V3": r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "BLOOM": r" ?[^(\s|[.,!?…。，、।۔،])]+",
+    "CLIP": r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
+    "DeBERTa v3, T5": r" {2,}",
+}
+"""Regular expressions of published tokenizers. ModernBERT and DeBERTa have GPT-2's, which is built into the library."""
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_patterns_of_published_tokenizers_pass(name: str) -> None:
+    tokenizer_files._check_pattern(Path("tokenizer.json"), {"Regex": PUBLISHED[name]})
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "(x+x+)+y", "(a*)*b", "((a+))*b", "(?:[)a]{2,}|b)+c", r"(?:\(a+\))*", "(a{1,}b)+", "((a+)?)+"]
+)
+def test_a_group_that_repeats_inside_and_out_is_found(pattern: str) -> None:
+    with pytest.raises(CheckpointError, match="repeats a group that repeats something"):
+        tokenizer_files._check_pattern(Path("tokenizer.json"), {"Regex": pattern})
+
+
+@pytest.mark.parametrize("pattern", [r"\(a+\)+", "[(a+)]+", "(a+)(b+)", "(?:ab)+c+", "(a+)?b+", "a)+(b", "[^]()a+]*)*"])
+def test_groups_that_repeat_once_pass(pattern: str) -> None:
+    tokenizer_files._check_pattern(Path("tokenizer.json"), {"Regex": pattern})
+
+
+@pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer"])
+def test_an_endless_pattern_is_refused_in_one_sentence(part: str, tmp_path: Path, capfd: Any) -> None:
+    """A text of sixty letters ended in a panic of the library that reads patterns, after ten million attempts."""
+    write_samples("modernbert", tmp_path)
+    contents = changed(tmp_path / "tokenizer.json")
+    endless: dict[str, Any] = {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": "a"}
+    whole = {"type": "Sequence", "normalizers": [endless]}
+    if part == "pre_tokenizer":
+        split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+        whole = {"type": "Sequence", "pretokenizers": [split, contents[part]]}
+    changed(tmp_path / "tokenizer.json", **{part: whole})
+    with pytest.raises(CheckpointError, match=r"tokenizer\.json: the regular expression '\(a\+\)\+\$' repeats a group"):
+        HubTokenizer.read(tmp_path).pieces(["a" * 60 + "!"])
+    assert "panicked" not in capfd.readouterr().err

@@ -40,9 +40,6 @@ class Progress:
 
     source: str
     """Name of the current source."""
-    sources_done: int
-    sources: int
-    """Number of all sources."""
     characters: int
     """Characters read in this call. Their ratio to `size` is the part that is done."""
     size: int
@@ -102,7 +99,8 @@ class _Writer:
             before = shard.count
             shard.add(*self._encoded(lines))
             tokens += shard.count - before
-            self._report_progress(sources, place, tokens)
+            name = sources[min(place.source, len(sources) - 1)].name
+            self._report(Progress(name, self._characters, self._plan.size, tokens))
             if shard.count >= self._plan.shard_tokens:
                 records.append(self._files.save(len(records), shard, place))
                 shard = Shard(self._plan.kind)
@@ -144,7 +142,3 @@ class _Writer:
         has_tokens = encoded.counts > 0
         is_border = np.array([not sentence for sentence in sentences], dtype=np.bool_)
         return encoded.tokens, encoded.counts[has_tokens], np.cumsum(has_tokens)[is_border]
-
-    def _report_progress(self, sources: Sequence[Source], place: Place, tokens: int) -> None:
-        name = sources[min(place.source, len(sources) - 1)].name
-        self._report(Progress(name, place.source, len(sources), self._characters, self._plan.size, tokens))

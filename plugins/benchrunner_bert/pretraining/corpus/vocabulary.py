@@ -9,7 +9,7 @@ from typing import Self, final
 import numpy as np
 
 from benchrunner import CheckpointError, quoted
-from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer, is_lowercase
+from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer, is_lowercase, read_pieces
 
 
 @final
@@ -62,13 +62,8 @@ class Vocabulary:
 
 def _read(path: Path) -> dict[str, int]:
     """Read the pieces with their ids."""
-    try:
-        lines = path.read_bytes().decode().removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{path}: not a readable vocabulary: {error}.") from None
     pieces = dict[str, int]()
-    for number, line in enumerate(lines):
-        piece = line.rstrip("\r")
+    for number, piece in enumerate(read_pieces(path)):
         if piece in pieces:
             raise CheckpointError(
                 f"{path}:{number + 1}: {quoted(piece)} stands on line {pieces[piece] + 1} already; remove one."

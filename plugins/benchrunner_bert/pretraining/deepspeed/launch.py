@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -26,7 +26,10 @@ GRACE = 60.0
 """Seconds that the other processes have to end by themselves after a process has failed."""
 
 _PARENT = "BENCHRUNNER_PARENT"
-"""Environment variable of processes that `run` started: a pipe that closes when their parent ends."""
+"""Environment variable of processes that `run` started: a pipe that closes when their parent ends, and a pipe for what
+ends them."""
+_SIGNALLED = 128
+"""Exit code of a process that was asked to stop, less the number of the signal."""
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _HOST = re.compile(r"(\S+)\s+slots=(\d+)(?:\s*#.*)?")
 
@@ -46,34 +49,55 @@ def free_port() -> int:
 def run(words: Sequence[str], processes: int) -> int:
     """Run a command line of benchrunner in several processes; give the first exit code that is not zero.
 
-    Signals to this process go to all of them.
+    Signals to this process go to all of them. What ends the processes is told once.
     """
     common = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    common["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS") or str(_threads(processes))
-    read_end, write_end = os.pipe()  # the system closes the write end when this process ends: see `end_with_parent`
+    common["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS") or str(max(1, (os.cpu_count() or 1) // processes))
+    read_end, write_end = os.pipe()  # the system closes the write end when this process ends: see `bound_to_parent`
+    said, errors = os.pipe()
     children = [
         subprocess.Popen(
             [sys.executable, "-m", "benchrunner", *words],
-            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank), _PARENT: str(read_end)},
-            pass_fds=(read_end,),
+            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank), _PARENT: f"{read_end} {errors}"},
+            pass_fds=(read_end, errors),
             start_new_session=True,  # so that the terminal's Ctrl-C reaches a child once, through this process
         )
         for rank in range(processes)
     ]
-    os.close(read_end)
+    for end in (read_end, errors):
+        os.close(end)
 
     def pass_on(number: int) -> None:
         for child in children:
             child.send_signal(number)
 
-    with _passing_on(pass_on):
-        try:
-            return _exit_code(children)
-        finally:
-            for child in children:
-                if child.poll() is None:
-                    child.kill()
-            os.close(write_end)
+    with _passing_on(pass_on) as received, os.fdopen(said, encoding="utf-8", errors="replace") as messages:
+        failed = _failed_codes(children)
+        os.close(write_end)
+        if failed:
+            _tell(failed, messages, is_asked=bool(received))
+    return 1 if min(failed, default=0) < 0 else failed[0] if failed else 0
+
+
+def _tell(failed: Sequence[int], messages: Iterable[str], *, is_asked: bool) -> None:
+    """Say once why processes with these exit codes ended.
+
+    A process that loses another one has an error too: it counts only if no process was stopped, and only the first.
+    Where this process is asked to stop, the command line says so.
+    """
+    if min(failed) < 0:
+        how = f"ended by {signal.Signals(-min(failed)).name}, by somebody or for want of memory"
+    elif max(failed) > _SIGNALLED:
+        how = "stopped"
+    elif message := next(filter(str.strip, messages), ""):
+        print_note(message.rstrip())
+        return
+    else:
+        how = f"ended with the exit code {failed[0]}"
+    if not is_asked:
+        print_note(
+            f"benchrunner: a process of the training was {how}. The same command goes on from the last checkpoint."
+        )
 
 
 def is_ours() -> bool:
@@ -81,16 +105,29 @@ def is_ours() -> bool:
     return _PARENT in os.environ
 
 
-def end_with_parent() -> None:
-    """Make a process that `run` started write a checkpoint and end when its parent has been killed."""
-    if not is_ours():
-        return
+@contextlib.contextmanager
+def bound_to_parent() -> Iterator[None]:
+    """In a process that `run` started: end with a checkpoint when the parent is killed, and send it the last error.
 
-    def watch(pipe: int) -> None:
-        os.read(pipe, 1)  # returns when the parent's end of the pipe is closed
+    Where one process ends, the others have errors too, so that only the parent knows which of them is the reason.
+    """
+    if not is_ours():
+        yield
+        return
+    alive, errors = map(int, os.environ[_PARENT].split())
+
+    def watch() -> None:
+        os.read(alive, 1)  # returns when the parent's end of the pipe is closed
+        del os.environ[_PARENT]  # now each process says itself what ends it
         os.kill(os.getpid(), signal.SIGTERM)
 
-    threading.Thread(target=watch, args=(int(os.environ[_PARENT]),), daemon=True).start()
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    except BaseException:
+        if is_ours() and not os.environ.get("BENCHRUNNER_TRACEBACK"):
+            os.dup2(errors, sys.stderr.fileno())
+        raise
 
 
 def run_on_hosts(words: Sequence[str], hostfile: Path) -> int:
@@ -146,32 +183,29 @@ def read_hosts(path: Path) -> dict[str, int]:
     return hosts
 
 
-def _exit_code(processes: Sequence[subprocess.Popen[bytes]]) -> int:
-    """Wait for all processes; give the exit code of the first in the list that failed.
+def _failed_codes(processes: Sequence[subprocess.Popen[bytes]]) -> list[int]:
+    """Wait for all processes; give the exit codes, in their order, of those that failed by themselves.
 
     If a process fails, the others wait for it without end. They are killed unless they end within `GRACE` seconds.
     """
     deadline = float("inf")
-    while None in (codes := [process.poll() for process in processes]) and time.monotonic() < deadline:
-        if deadline == float("inf") and any(codes):
-            deadline = time.monotonic() + GRACE
-        time.sleep(0.05)
-    failed = [process.returncode for process in processes if process.returncode]
-    killed = [signal.Signals(-code).name for code in failed if code < 0]
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-    if killed:
-        print_note(
-            f"benchrunner: a process of the training was ended by {killed[0]}, by somebody or for want of memory. The "
-            "same command goes on from the last checkpoint."
-        )
-    return 1 if killed else failed[0] if failed else 0
+    try:
+        while None in (codes := [process.poll() for process in processes]) and time.monotonic() < deadline:
+            if deadline == float("inf") and any(codes):
+                deadline = time.monotonic() + GRACE
+            time.sleep(0.05)
+        return [code for code in codes if code]
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
 
 
 @contextlib.contextmanager
-def _passing_on(action: Callable[[int], None]) -> Iterator[None]:
+def _passing_on(action: Callable[[int], None]) -> Iterator[list[int]]:
     """Call `action` with the number of each signal that asks to stop; afterwards let the first stop this process too.
+
+    Yield the numbers of the signals that came.
 
     Signals that are ignored, such as SIGHUP under nohup, stay ignored.
     """
@@ -184,13 +218,9 @@ def _passing_on(action: Callable[[int], None]) -> Iterator[None]:
     heard = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handle) for number in heard}
     try:
-        yield
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     if received:
         signal.raise_signal(received[0])
-
-
-def _threads(processes: int) -> int:
-    return max(1, (os.cpu_count() or 1) // processes)

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -80,6 +81,7 @@ def load_deepspeed() -> Any:
     finally:
         if sys.modules["mlflow"] is None:
             del sys.modules["mlflow"]
+    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")  # of calls by DeepSpeed
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)  # only now: the import sets it
     # An all-reduce in shared memory for CPUs. Compiling it takes a minute, and gloo does the same; DeepSpeed would also
     # ask a compiler about all its extensions.

@@ -10,6 +10,7 @@ import torch
 
 from benchrunner import CheckpointError, read_json_object
 from benchrunner.engine import write_folder_atomically
+from benchrunner_bert.checkpoint import check_weights
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
@@ -108,24 +109,13 @@ def _check(folder: Path, tensors: Mapping[str, torch.Tensor], bert: Bert, config
 
     The pooler may be missing: with masked tokens alone, nothing trains it.
     """
-    shapes = {name.removeprefix("bert."): tuple(tensor.shape) for name, tensor in tensors.items()}
-    has_pooler = any(name.startswith("pooler.") for name in shapes)
-    expected = {
-        name: tuple(weight.shape)
-        for name, weight in published_weights(bert).items()
-        if has_pooler or not name.startswith("pooler.")
-    }
-    faults = [f"missing: {name}" for name in expected if name not in shapes]
-    faults += [
-        f"{name}: {shapes[name]} where {config} asks for {shape}"
-        for name, shape in expected.items()
-        if shapes.get(name, shape) != shape
-    ]
-    faults += [f"unexpected: {name}" for name in shapes if name not in expected and name.startswith(_ENCODER)]
-    if faults:
-        listed = "\n".join(f"  - {fault}" for fault in faults[:20])
-        more = f"\n  ... {len(faults)} in all" if len(faults) > 20 else ""
-        raise CheckpointError(f"{folder} does not hold the BERT of {config}:\n{listed}{more}")
+    bare = {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
+    encoder = {name: tensor for name, tensor in bare.items() if name.startswith(_ENCODER)}
+    has_pooler = any(name.startswith("pooler.") for name in encoder)
+    expected = published_weights(bert)
+    if not has_pooler:
+        expected = {name: weight for name, weight in expected.items() if not name.startswith("pooler.")}
+    check_weights(folder, f"the BERT of {config}", encoder, expected)
 
 
 def _architecture(tensors: Mapping[str, torch.Tensor], settings: Mapping[str, Any]) -> str:
