@@ -109,8 +109,6 @@ def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
             for family in plugins.families:
                 if family.prefix:
                     print_line(f"  ... and {family.prefix}:A,B, several of these as one backbone")
-        if kind == "recipes":
-            print_line("  Without --recipe, every backbone gets the same recipe, each task's own: a fair comparison.")
 
 
 def _show_recipe(recipe: NamedRecipe) -> None:
@@ -133,7 +131,7 @@ def _fields(values: Mapping[str, object]) -> str:
 
 def _show_board(board: Leaderboard) -> None:
     """Print all published results of one leaderboard, with their sources."""
-    print_line(f"{board.title} ({board.url})" + ("" if board.published else ": no published results"))
+    print_line(f"{board.title} ({board.url})")
     for title, table, notes in source_tables(board):
         print_line()
         print_table(table, notes, title=title)
@@ -202,4 +200,4 @@ def _about(listed: Listed) -> str:
         about += f" [answered by '{listed.method}' unless told otherwise]"
     about += f" ({listed.url})" if listed.url else ""
     about += f" ({listed.recipe.source})" if listed.recipe is not None else ""
-    return f"{about}, {listed.systems} published system{'s' * (listed.systems > 1)}" if listed.published else about
+    return about

@@ -11,6 +11,7 @@ from benchrunner.errors import RequestError
 from benchrunner.io.decoding import from_json
 from benchrunner.io.json_files import read_toml
 from benchrunner.io.json_form import as_json, fields_json
+from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.plugins.registry import Plugins
 
 if TYPE_CHECKING:
@@ -18,7 +19,18 @@ if TYPE_CHECKING:
     from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.parameters.parameter import Value
 
-KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "searches", "recipes", "studies", "plugins")
+KINDS = (
+    "tasks",
+    "backbones",
+    "methods",
+    "leaderboards",
+    "executors",
+    "searches",
+    "recipes",
+    "options",
+    "studies",
+    "plugins",
+)
 
 
 @final
@@ -64,11 +76,6 @@ class Listed:
     parameters: tuple[ListedParameter, ...] = ()
     """A method's own parameters."""
 
-    @property
-    def systems(self) -> int:
-        """The number of systems that a leaderboard lists published figures of."""
-        return len({figure.row.name for figure in self.published})
-
     def mentions(self, words: str) -> bool:
         """Whether the value's name or text has all these words."""
         text = f"{self.name} {self.about} {self.problem} {self.language}".lower()
@@ -90,7 +97,8 @@ def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, lis
 
 def list_names(plugins: Plugins) -> dict[str, list[str]]:
     """List the names of everything that the plugins offer: kind -> names. What the values are is not looked at."""
-    names = {kind: list(getattr(plugins, kind)) for kind in KINDS if kind != "plugins"}
+    names = {kind: list(getattr(plugins, kind)) for kind in KINDS if kind not in ("options", "plugins")}
+    names["options"] = list(RECIPE_FIELDS)
     names["plugins"] = [plugin.name for plugin in (plugins.core, *plugins.loaded)]
     return names
 
@@ -137,6 +145,7 @@ _LISTS: Mapping[str, Callable[[Plugins], Iterator[Listed]]] = {
         for name, board in plugins.leaderboards.items()
     ),
     "recipes": lambda plugins: (Listed(name, recipe.about, recipe=recipe) for name, recipe in plugins.recipes.items()),
+    "options": lambda plugins: _about(RECIPE_FIELDS),
     "studies": lambda plugins: (Listed(name, _study_title(path)) for name, path in plugins.studies.items()),
     "plugins": lambda plugins: (
         Listed(plugin.name, f"{plugin.distribution} {plugin.version}") for plugin in (plugins.core, *plugins.loaded)

@@ -36,9 +36,6 @@ def compared_with(study: Study, other: str) -> Study:
     contrasts = against(name, study.compared if name in study.compared else study.names)
     if not contrasts:
         raise RequestError(f"--against {other}: there is no other system to compare with {other}.")
-    arm_of = {system.name: system.arm for system in study.systems if system.arm}
-    for contrast in contrasts:
-        check_contrast(contrast, arm_of, "--against")
     return replace(study, contrasts=contrasts)
 
 
