@@ -19,9 +19,9 @@ from generated_docs import PART, PARTS, commands, documentation, generated, orig
 
 INSIDE_ONLY = (
     *(ROOT / "docs").rglob("*.md"),
-    *(ROOT / name for name in ("AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "llms.txt")),
+    *(ROOT / name for name in ("AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "llms.txt")),
 )
-"""Pages that are read in the repository only; the others are also shown by package indexes."""
+"""Pages whose links may be relative; those of the read-mes of plugins, which are read alone, may not."""
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
