@@ -128,13 +128,6 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", help="name under which the study is kept; by default it is made of what is compared")
     parser.add_argument(
-        "--notes",
-        action="store_const",
-        const="",
-        default="--notes",
-        help="print all notes below the table, not five lines",
-    )
-    parser.add_argument(
         "--cost",
         action="store_true",
         help="measure speed, memory and training of each system; on this machine",

@@ -162,7 +162,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
         for name, command in action.choices.items():
             if value in str(command.description).split():
-                listed = f" '{name}' is to {command.description}."
+                close = f" '{name}' is to {command.description}."
         unknown = f"there is no {str(action.metavar).lower()} '{value}'."
         raise argparse.ArgumentError(None, f"{unknown}{close or listed} {note_on_choice()}".rstrip())
 

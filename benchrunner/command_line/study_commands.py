@@ -28,7 +28,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="table, markdown, latex, html, csv or json; csv has fractions, json everything",
     )
-    add_json_format(parser)
+    add_notes_and_json(parser)
     shown.add_argument(
         "--long", action="store_true", help="a row for each system, task, split and metric, with fractions"
     )
@@ -45,8 +45,15 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     shown.add_argument("--run-ids", action="store_true", help="list the ids of the fits below the table")
 
 
-def add_json_format(parser: argparse.ArgumentParser) -> None:
-    """Add `--json`, which is short for `--format json`."""
+def add_notes_and_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--notes`, and `--json`, which is short for `--format json`."""
+    parser.add_argument(
+        "--notes",
+        action="store_const",
+        const="",
+        default="--notes",
+        help="print all notes below the table, not five lines",
+    )
     parser.add_argument("--json", dest="format", action="store_const", const="json", help="print the results as JSON")
     parser.set_defaults(format="table", reserves_output=True)
 

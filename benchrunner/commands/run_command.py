@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import print_result
-from benchrunner.command_line.study_commands import add_json_format, check_output, finished_study, print_plan
+from benchrunner.command_line.study_commands import add_notes_and_json, check_output, finished_study, print_plan
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError, UnknownName
 
@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="a task (suite/task), its short name, or a suite")
     parser.add_argument("--backbone", metavar="B", help=options.BACKBONES)
     options.add_study(parser)
-    add_json_format(parser)
+    add_notes_and_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -100,7 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     if steps is STEPS:
         demo_tales.write(demo.folder / "data")
     print_line("To repeat a command by hand, first say where its data and results are:")
-    print_line(f"  export BENCHRUNNER_DATA={demo.folder}/data BENCHRUNNER_RUNS={demo.folder}/runs")
+    at = demo.folder
+    print_line(f"  export BENCHRUNNER_DATA={at}/data BENCHRUNNER_RUNS={at}/runs BENCHRUNNER_CACHE={at}/cache")
     code = command_line.output.DONE
     for number, (title, line) in enumerate(steps, start=1):
         print_line(f"{number}. {title}")
