@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("data", "runs", "cache"):
         os.environ[f"BENCHRUNNER_{name.upper()}"] = str(demo.folder / name)
     runner = Runner(demo.plugins, demo.workspace, Computing(arguments.device))
-    _ = runner.resolved.device  # a device that cannot be used is an error before anything is written
+    _ = runner.resolved  # a device that cannot be used is an error before anything is written
     offered = {plugin.name for plugin in demo.plugins.loaded}
     if arguments.tasks is None and offered >= NEEDED:
         names, steps = FITTED, STEPS
@@ -100,8 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
     if steps is STEPS:
         demo_tales.write(demo.folder / "data")
     print_line("To repeat a command by hand, first say where its data and results are:")
-    at = demo.folder
-    print_line(f"  export BENCHRUNNER_DATA={at}/data BENCHRUNNER_RUNS={at}/runs BENCHRUNNER_CACHE={at}/cache")
+    print_line(
+        f"  export BENCHRUNNER_DATA={demo.folder}/data BENCHRUNNER_RUNS={demo.folder}/runs "
+        f"BENCHRUNNER_CACHE={demo.folder}/cache"
+    )
     code = command_line.output.DONE
     for number, (title, line) in enumerate(steps, start=1):
         print_line(f"{number}. {title}")
