@@ -247,12 +247,14 @@ def set_values(arguments: argparse.Namespace) -> dict[str, str]:
     return name_value_pairs(arguments.set or (), "--set")
 
 
-def executor(arguments: argparse.Namespace) -> Executor:
-    """Make the executor that the options name."""
+def executor(arguments: argparse.Namespace) -> Executor | None:
+    """Make the executor that the options name; None if no option names one."""
     from benchrunner.parameters.declared import name_value_pairs
     from benchrunner.runs.local_executor import chosen_executor
 
     chosen_options = name_value_pairs(arguments.executor_option or (), "--executor-option")
+    if arguments.executor is None and not (arguments.jobs or chosen_options):
+        return None
     return chosen_executor(arguments.plugins, arguments.executor, chosen_options, arguments.jobs)
 
 

@@ -111,7 +111,9 @@ class Parser(argparse.ArgumentParser):
         unknown = self._unknown_option()
         if unknown:
             message = f"there is no option {unknown}.{_suggestion(unknown, self._option_string_actions)}"
-            if any(unknown[2:] == action.metavar for group in self._action_groups for action in group._group_actions):
+            if self._subparsers is None and any(
+                unknown[2:] == action.metavar for group in self._action_groups for action in group._group_actions
+            ):
                 message = f"there is no option {unknown}. Write --set {unknown[2:]}=VALUE."
             if self._subparsers is not None:
                 message += f" Options of a command stand after its name: {self.prog} COMMAND {unknown}."

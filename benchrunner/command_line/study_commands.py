@@ -80,7 +80,7 @@ def check_format(arguments: argparse.Namespace) -> None:
         raise no_writer(arguments.format)
 
 
-def planned_or_printed(study: Study, runner: Runner, executor: Executor, arguments: argparse.Namespace) -> int:
+def planned_or_printed(study: Study, runner: Runner, executor: Executor | None, arguments: argparse.Namespace) -> int:
     """Print what a study would run, or run it and print its result; return the exit code."""
     options.published(arguments)  # refuses an unknown system before hours of fits
     if arguments.dry_run:
@@ -121,7 +121,7 @@ def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> i
     return DONE
 
 
-def finished_study(study: Study, runner: Runner, executor: Executor, arguments: argparse.Namespace) -> Result:
+def finished_study(study: Study, runner: Runner, executor: Executor | None, arguments: argparse.Namespace) -> Result:
     """Run the fits that are missing and return the result."""
     from benchrunner.studies.study_run import run_study
 

@@ -102,7 +102,7 @@ def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
 def _refuse(names: Iterable[str], why: str, arguments: argparse.Namespace) -> None:
     """Raise a `RequestError` for the first of the options that is given."""
     for name in names:
-        if getattr(arguments, name) not in (None, []):
+        if getattr(arguments, name, None) not in (None, []):
             raise RequestError(f"{why}: leave {name.replace('_', '-')} out.")
 
 

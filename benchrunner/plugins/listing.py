@@ -97,10 +97,9 @@ def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, lis
 
 def list_names(plugins: Plugins) -> dict[str, list[str]]:
     """List the names of everything that the plugins offer: kind -> names. What the values are is not looked at."""
-    names = {kind: list(getattr(plugins, kind)) for kind in KINDS if kind not in ("options", "plugins")}
-    names["options"] = list(RECIPE_FIELDS)
-    names["plugins"] = [plugin.name for plugin in (plugins.core, *plugins.loaded)]
-    return names
+    installed = [plugin.name for plugin in (plugins.core, *plugins.loaded)]
+    others = {"options": RECIPE_FIELDS, "plugins": installed}
+    return {kind: list(others.get(kind) or getattr(plugins, kind)) for kind in KINDS}
 
 
 def _tasks(plugins: Plugins) -> Iterator[Listed]:

@@ -87,12 +87,9 @@ def _run_here(fits: Sequence[Fit], shares: CoreShares | None, runner: FitRunner)
             yield fit, runner.run(fit)
 
 
-def chosen_executor(
-    plugins: Plugins, name: str | None, options: Mapping[str, str], jobs: int | None = None
-) -> Executor:
+def chosen_executor(plugins: Plugins, name: str | None, options: Mapping[str, str], jobs: int | None) -> Executor:
     """Return the executor of a name, by default `local`, with its options; `jobs` is for `local` alone."""
-    named: Executor = plugins.executors.find(name or Local.name)
-    chosen = named.configured(options)
+    chosen: Executor = plugins.executors.find(Local.name if name is None else name).configured(options)
     if jobs is None:
         return chosen
     if not isinstance(chosen, Local):

@@ -81,7 +81,7 @@ class Planner:
             revision = loadable.revision(self.workspace)
             self._check_layers(loadable, revision, recipe)
         else:  # the method ignores these, so they must not make two of its fits different
-            if backbone:
+            if backbone not in ("", "none"):
                 self._checked_backbone(backbone)  # none that does not exist gets a row
             backbone, seed = "", 0
         folds = 0

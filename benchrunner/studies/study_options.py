@@ -183,10 +183,6 @@ class StudyOptions(Declared):
         if self.grid is not None:
             plugins.grid(self.grid)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return what is given as JSON values."""
-        return {**self.changes(), "recipe": dict(self.recipe)}
-
     def over(self, below: StudyOptions) -> StudyOptions:
         """Fill the options that are not given with those of `below`, except the method and what is kept."""
         hidden = {"method", "keep", *self.recipe, *self.changes()}

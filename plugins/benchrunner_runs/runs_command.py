@@ -223,6 +223,8 @@ def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
 def _show(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner.results import Runner, find_study, read_study
 
+    if arguments.json:
+        arguments.format = "json"
     command_line.study_commands.check_format(arguments)
     try:
         find_study(runs, arguments.id)

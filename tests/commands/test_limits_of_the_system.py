@@ -17,14 +17,14 @@ LONG = "n" * 300
         ("runs", "show", LONG),
         ("report", LONG),
         ("share", LONG, "--out", "out"),
-        ("export", LONG, "out"),
+        ("runs", "export", LONG, "out"),
     ],
-    ids=lambda words: words[0],
+    ids=lambda words: " ".join(words[:2])[:12],
 )
 def test_a_name_that_is_too_long_is_refused(shell: Shell, words: tuple[str, ...]) -> None:
     code, _, err = shell(*words)
     assert code == 2 and len(err.splitlines()) == 1, err
-    assert "nnn" in err and len(err) < 1_000
+    assert ("nnn" in err or "no file system has names so long" in err) and len(err) < 1_000
 
 
 def test_a_limit_of_file_sizes_is_told_with_the_file(shell: Shell) -> None:

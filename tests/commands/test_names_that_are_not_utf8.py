@@ -26,7 +26,7 @@ CASES = [
     ("run mood --data data --backbone ./NAME", 2, REFUSED),
     ("runs export FIT NAME", 2, REFUSED),
     ("share first --data data --out other.NAME", 0, ""),
-    ("run NAME --backbone words", 2, f"There is no task '{SHOWN}'"),
+    ("run NAME --backbone words", 2, f"'{SHOWN}' is no task but a backbone"),
     ("compare words --tasks mood --name NAME", 2, SHOWN),
     ("compare --study NAME.toml", 2, f"{SHOWN}.toml"),
     ("compare --study missing.NAME", 2, f"missing.{SHOWN}"),

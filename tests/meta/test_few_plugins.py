@@ -73,7 +73,7 @@ def test_the_core_alone_lists_and_diagnoses(
     everything = [point.name for point in entry_points.entry_points()]
     monkeypatch.setenv("BENCHRUNNER_PLUGINS", ",".join(f"no:{name}" for name in everything))
     code, written = called(capsys, "list")
-    assert code == 0 and "tasks 0" in written and "finetune, majority" in written
+    assert code == 0 and "tasks (0)" in written and "finetune, majority" in written
     code, written = called(capsys, "doctor")
     assert code == 0 and "plugins: none" in written
 

@@ -55,7 +55,7 @@ def test_commands_work_on_another_system(tmp_path: Path) -> None:
     commands = ("list tasks", "--help", "doctor", f"run mood {common} --jobs 1", f"submit moods {common}")
     printed = outputs(tmp_path, *commands)
     assert [text.splitlines()[-1] for text in printed] == ["exit code 0"] * 5, printed
-    expected = ("mine/mood", "usage: benchrunner", "devices   cpu", "mine/mood: run ", "moods.zip is ready")
+    expected = ("mine (1)", "usage: benchrunner", "devices   cpu", "mine/mood: run ", "moods.zip is ready")
     assert [text in out for text, out in zip(expected, printed, strict=True)] == [True] * 5, printed
     assert len(list(tmp_path.glob("runs/*/model/head.safetensors"))) == 1
 

@@ -115,7 +115,7 @@ def test_latex_has_a_caption_a_label_and_the_names_of_papers() -> None:
     assert caption is not None
     assert caption[1].startswith(
         r"Scores of a, b\_1 on Mood-1, errors. Mean $\pm$ standard deviation of 3 restarts. In brackets: 95 \% "
-        r"intervals over other examples. *: differs from a: p \textless{} 0.05 after correction"
+        r"intervals over other examples. *: differs from a (p \textless{} 0.05, corrected for 1 test)."
     )
     body = [line for line in text.splitlines() if not line.startswith("%")]
     assert not any("mine/mood" in line or "0a1b2c" in line for line in body)

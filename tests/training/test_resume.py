@@ -19,7 +19,20 @@ from benchrunner.process.interrupts import HeldBack
 from inline import files
 
 EVERY_STEP = ("--checkpoint-every", "0")
-WORDS = ("run", "mood", "--backbone", "tiny/words", "--lr", "0.03", "--batch-size", "2", "--device", "cpu", "--quiet")
+WORDS = (
+    "run",
+    "mood",
+    "--backbone",
+    "tiny/words",
+    "--lr",
+    "0.03",
+    "--batch-size",
+    "2",
+    "--device",
+    "cpu",
+    "--quiet",
+    "--notes",
+)
 CORE = (str(Path(inline.__file__)),)
 
 STOPPING = """

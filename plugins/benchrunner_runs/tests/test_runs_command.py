@@ -196,7 +196,7 @@ def test_studies_are_listed_with_what_they_compare(tmp_path: Path, capsys: pytes
     assert "selected by        mine" in runs("show", study["selected"][0])[1]
     runs.plugins = made.plugins
     table = runs("show", "mine")[1]
-    assert "│ mine/mood │ accuracy │" in table and "\n  kept as the study mine\n" in table
+    assert "│ mine/mood │ accuracy │" in table and "\n  next: benchrunner report mine\n" in table
     assert runs.json("show", "mine")["cells"][0]["task"] == "mine/mood"
     assert "There is no run or kept study 'mime'. Did you mean mine?" in runs("show", "mime")[2]
     assert "is for a kept study, and" in runs("show", study["selected"][0], "--format", "csv")[2]

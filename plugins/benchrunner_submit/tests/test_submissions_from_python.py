@@ -73,4 +73,4 @@ def test_audit_prints_the_scores_that_python_computes(shell: Shell) -> None:
     assert printed["scores"] == same_json(scored.scores)
     by_gold = score_file(task, Path("answers.txt"), runner(shell), gold=Path("data/mood/dev.tsv"))
     out = shell.done("audit", "answers.txt", "--task", "mood", "--gold", "data/mood/dev.tsv")
-    assert out == f"{by_gold.text}\nflags: constant predictions\n"
+    assert out == f"{by_gold.text}\nflags: C1 constant predictions\n"
