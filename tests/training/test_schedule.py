@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, strategies
+from hypothesis import given, settings, strategies
 from transformers import get_linear_schedule_with_warmup, get_scheduler
 
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.training.schedule import Schedule, counted_steps
 
 
+@settings(deadline=None)
 @given(strategies.integers(1, 60), strategies.integers(1, 20), strategies.integers(1, 4))
 def test_every_epoch_meets_every_unit_once(units: int, batch_size: int, epochs: int) -> None:
     schedule = Schedule(np.ones(units, dtype=np.int64), Recipe(batch_size=batch_size, epochs=epochs), seed=1)
@@ -26,6 +27,7 @@ def test_every_epoch_meets_every_unit_once(units: int, batch_size: int, epochs: 
     assert all(0 < len(batch) <= batch_size for batch in batches)
 
 
+@settings(deadline=None)
 @given(
     strategies.lists(strategies.integers(0, 12), min_size=1, max_size=40).filter(any),
     strategies.integers(1, 10),
@@ -42,6 +44,7 @@ def test_weighted_units_occur_once_and_batches_have_the_size(counts: list[int], 
     assert schedule.steps == schedule.first_steps[-1]
 
 
+@settings(deadline=None)
 @given(
     strategies.lists(strategies.integers(1, 5), min_size=1, max_size=30),
     strategies.integers(1, 3),
@@ -161,6 +164,7 @@ def equal_rates(short: Schedule, long: Schedule) -> int:
     return short.steps
 
 
+@settings(deadline=None)
 @given(
     strategies.sampled_from(RECIPE_FIELDS["schedule"].choices),
     strategies.sampled_from([0.0, 0.1, 1.0, 5.0, 12.0, 90.0]),
