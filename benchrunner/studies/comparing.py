@@ -18,8 +18,8 @@ def compare(
     backbones: Sequence[str] | Mapping[str, str],
     tasks: Sequence[str],
     *,
-    data: Path | None = None,
-    runs: Path | None = None,
+    data: Path | str | None = None,
+    runs: Path | str | None = None,
     **options: Any,
 ) -> Result:
     """Fit backbones, or backbones by the names of their systems, to tasks, and return the result of `run_study`.
@@ -28,6 +28,8 @@ def compare(
     those of `StudyOptions` and of its recipe, such as `restarts=3`, `method=("probe",)` and `lr=(2e-5, 5e-5)`.
     """
     plugins = discover()
-    runner = Runner(plugins, Workspace.from_environment(data=data, runs=runs))
+    runner = Runner(
+        plugins, Workspace.from_environment(data=Path(data) if data else None, runs=Path(runs) if runs else None)
+    )
     chosen = StudyOptions.named(options, {}, plugins)
     return run_study(chosen.study(backbones, plugins.tasks_of(tasks), runner), runner)

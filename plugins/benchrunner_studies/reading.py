@@ -281,7 +281,9 @@ def _contrasts(
         if sides is None:
             continue
         if run.issuperset(sides):
-            contrasts.check_contrast(sides, arm_of, f"{path}: contrast")
+            name, other = sides
+            if other == arm_of.get(name) or name == arm_of.get(other):
+                raise RequestError(f"{path}: contrast: of {name} and {other}, one is an arm that contains the other.")
             pairs[sides] = None
     compared = dict.fromkeys(system.arm or system.series or system.name for system in systems)
     pairs |= dict.fromkeys(_against(file.against, values, known, compared, path))

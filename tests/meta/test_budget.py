@@ -32,16 +32,16 @@ BUDGETS = {
     "process": 1_780,
     "runs": 16_613,
     "statistics": 7_702,
-    "studies": 44_451,
+    "studies": 44_417,
     "tasks": 3_220,
     "training": 13_717,
     "(root)": 1_812,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 179_163
-EVERYTHING = 463_671
+WHOLE_CORE = 179_129
+EVERYTHING = 463_653
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 81_613
+WORDS = 81_594
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

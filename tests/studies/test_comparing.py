@@ -13,7 +13,7 @@ from inline import files, plugins
 def test_one_call_compares_as_the_command_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "discover", plugins)
     files(1, tmp_path / "data")
-    folders = {"data": tmp_path / "data", "runs": tmp_path / "runs"}
+    folders = {"data": str(tmp_path / "data"), "runs": str(tmp_path / "runs")}
     result = benchrunner.compare({"one": "words"}, ["mood"], **folders, restarts=2, lr=(1e-3, 1e-2), epochs=1)
     (cell,) = result.cells
     assert (cell.cell.system, len(cell.restarts), result.is_complete) == ("one", 2, True)

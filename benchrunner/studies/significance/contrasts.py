@@ -16,13 +16,6 @@ def against(name: str, names: Iterable[str]) -> tuple[Contrast, ...]:
     return tuple((other, name) for other in names if other != name)
 
 
-def check_contrast(contrast: Contrast, arm_of: dict[str, str], place: str) -> None:
-    """Raise a `RequestError` if one of the two is an arm that contains the other. `arm_of` maps systems to arms."""
-    name, other = contrast
-    if other == arm_of.get(name) or name == arm_of.get(other):
-        raise RequestError(f"{place}: of {name} and {other}, one is an arm that contains the other.")
-
-
 def compared_with(study: Study, other: str) -> Study:
     """Return a study that compares all systems, arms or series with one of them, and no other pairs.
 

@@ -82,12 +82,11 @@ def _check_description(method: Method, recipe: Recipe, findings: Findings) -> No
 
 def another(own: Parameter) -> Any:
     """Return a possible value of a parameter that is not the default; None if none is found."""
-    start = own.default
+    start = own.default or 0
     others: tuple[Any, ...] = own.choices
     if not others and own.kind is bool:
         others = (not start,)
     elif not others and own.kind in (int, float):
-        start = start or 0
         others = (own.kind(start + 1), own.kind(start - 1), own.kind(start / 2), own.kind((start + 1) / 2))
     elif not others:
         others = (own.kind(f"{start}x"),)
