@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
@@ -54,10 +54,6 @@ class LabelAnswers:
     def _probability_of(self, labels: np.ndarray) -> np.ndarray:
         """Return the probability of one label of each row, (rows,)."""
         return np.asarray(np.take_along_axis(self.probabilities, labels[:, None], axis=1)[:, 0])
-
-    def at_temperature(self, temperature: float) -> LabelAnswers:
-        """Return the answers with probabilities as of logits divided by a temperature; the answers stay as they are."""
-        return replace(self, probabilities=softmax(self.scores / temperature))
 
     def taken(self, rows: np.ndarray) -> LabelAnswers:
         """Return the answers to some rows."""

@@ -7,7 +7,7 @@ from benchrunner import Commands, hookimpl
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "show what benchrunner is for on small data: minutes on a CPU"
+    about = "show what benchrunner is for on small data, within a minute"
     cli.add_parser("demo", group="start", help=about, module="benchrunner_kit.demo_command")
     about = "write the package of a new plugin, with tests that pass"
     cli.add_parser("new", group="extend", help=about, module="benchrunner_kit.new_command")

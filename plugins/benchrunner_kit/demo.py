@@ -49,8 +49,6 @@ class Demo:
             if task.demo_files is None:
                 raise RequestError(f"{task.name} cannot write demo data: choose other tasks.")
             writers.append(task.demo_files)
-        if not writers:
-            raise RequestError("No installed task can write demo data: install a plugin that has such a task.")
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / MARK).write_text("This folder holds the files of 'benchrunner demo'. It may be removed.\n")
         for write in writers:

@@ -36,7 +36,9 @@ COMMANDS = {
     ),
     "share": Command(("share", "first", "--out", "PLACE"), "place", is_folder=True),
     "export": Command(("runs", "export", "FIT", "PLACE"), "place", is_folder=True),
-    "demo": Command(("demo", "--out", "PLACE", "--backbone", "words", *WORDS), "place", is_folder=True),
+    "demo": Command(
+        ("demo", "--tasks", "mood", "--out", "PLACE", "--backbone", "words", *WORDS), "place", is_folder=True
+    ),
 }
 FILES = [name for name, command in COMMANDS.items() if not command.is_folder]
 FOLDERS = [name for name, command in COMMANDS.items() if command.is_folder]

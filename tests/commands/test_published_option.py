@@ -84,7 +84,9 @@ def test_a_board_that_takes_no_files_is_listed_and_refuses_files(shell: Shell) -
     error = shell.refused("submit", "paper", "--backbone", "words", *shell.folders())
     assert "paper takes no files: it only lists published results." in error
     assert "paper takes no files" in shell.refused("check", "data", "--board", "paper")
-    assert shell("demo", "--out", "demo", "--device", "cpu", "--quiet")[1].count("  wrote demo/") == 1
+    assert (
+        shell("demo", "--tasks", "mood", "--out", "demo", "--device", "cpu", "--quiet")[1].count("  wrote demo/") == 1
+    )
 
 
 def test_submit_shows_published_figures_in_its_table(shell: Shell) -> None:

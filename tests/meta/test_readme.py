@@ -18,6 +18,7 @@ from documents import blocks, shown_commands
 
 README = ROOT / "README.md"
 PYTHON = ROOT / "docs" / "python.md"
+PLUGINS = ROOT / "docs" / "plugins.md"
 STUDIES = ROOT / "docs" / "studies.md"
 SHOWN = (README, *(ROOT / "docs" / f"{name}.md" for name in ("compare", "experiments", "submit")), STUDIES)
 """Pages whose console blocks follow one another: a block may use what an earlier one wrote."""
@@ -53,7 +54,7 @@ def test_the_added_task_is_installed_listed_and_fitted(tmp_path: Path) -> None:
     folder, site, data = tmp_path / "mood", tmp_path / "site", tmp_path / "data" / "mood"
     folder.mkdir()
     data.mkdir(parents=True)
-    [module], [_, settings] = blocks("python", README), blocks("toml", README)
+    module, settings = blocks("python", PLUGINS)[0], blocks("toml", PLUGINS)[0]
     assert len((module + settings).split("\n")) <= 32
     (folder / "mood.py").write_text(module, encoding="utf-8")
     (folder / "pyproject.toml").write_text(settings, encoding="utf-8")
@@ -70,13 +71,13 @@ def test_the_added_task_is_installed_listed_and_fitted(tmp_path: Path) -> None:
     away = ("--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(site))
     told("pip", "install", *away, str(folder))
     assert "mine/mood" in told("benchrunner", "list", "mood")
-    [command] = [line for line in shown_commands(README) if line.startswith("benchrunner run mood")]
+    [command] = [line for line in shown_commands(PLUGINS) if line.startswith("benchrunner run mood")]
     words = shlex.split(command.replace("DIR", "data"))
     if "bert" not in {plugin.name for plugin in discover().loaded}:
         words = ["benchrunner", "run", "mood", "--method", "majority", "--data", "data"]
     assert "mine/mood" in told(*words)
     (data / "dev.csv").write_text("text,mood\nHm,happy\n", encoding="utf-8")
-    [promised] = re.findall(r"`DIR/(mood/dev\.csv:2: [^`]*)`", README.read_text(encoding="utf-8"))
+    [promised] = re.findall(r"`DIR/(mood/dev\.csv:2: [^`]*)`", PLUGINS.read_text(encoding="utf-8"))
     assert promised in told(*words, expected=2)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -25,6 +26,11 @@ def made(rows: int = 200, labels: int = 3, sharpness: float = 2.0, seed: int = 0
     logits = draw.normal(0, 1.5, (rows, labels))
     gold = (logits + draw.gumbel(size=logits.shape)).argmax(axis=1)
     return LabelAnswers(gold, logits.argmax(axis=1), softmax(sharpness * logits))
+
+
+def at_temperature(answers: LabelAnswers, temperature: float) -> LabelAnswers:
+    """The answers with probabilities as of logits divided by a temperature."""
+    return replace(answers, probabilities=softmax(answers.scores / temperature))
 
 
 def single(rows: int) -> Units:
@@ -139,7 +145,7 @@ def _of_one_bin(confidence: np.ndarray) -> float:
 def test_the_temperature_is_that_of_scipy(labels: int, sharpness: float) -> None:
     answers = made(300, labels, sharpness)
     best = minimize_scalar(
-        lambda value: answers.at_temperature(math.exp(value)).log_loss.mean(), bounds=(-3, 3), method="bounded"
+        lambda value: at_temperature(answers, math.exp(value)).log_loss.mean(), bounds=(-3, 3), method="bounded"
     )
     assert fitted_temperature(answers) == pytest.approx(math.exp(best.x), rel=1e-3)
 
@@ -153,8 +159,8 @@ def test_temperatures_have_limits() -> None:
 
 def test_a_label_that_a_row_does_not_offer_stays_impossible() -> None:
     answers = LabelAnswers(np.array([0]), np.array([0]), np.array([[0.6, 0.4, 0.0]]))
-    assert answers.at_temperature(3.0).probabilities[0, 2] == 0
-    assert answers.at_temperature(1.0).probabilities == pytest.approx(answers.probabilities)
+    assert at_temperature(answers, 3.0).probabilities[0, 2] == 0
+    assert at_temperature(answers, 1.0).probabilities == pytest.approx(answers.probabilities)
 
 
 def test_restarts_have_a_mean_and_a_deviation() -> None:
@@ -178,7 +184,7 @@ def test_clusters_widen_intervals() -> None:
 
 def test_a_change_is_the_difference_of_the_figures() -> None:
     before, units, binning = [made(seed=1), made(seed=2)], single(200), Binning(8)
-    after = [answers.at_temperature(2.0) for answers in before]
+    after = [at_temperature(answers, 2.0) for answers in before]
     change = changes(before, after, units, binning)
     first, second = estimates(before, units, binning), estimates(after, units, binning)
     for name, figure in change.items():

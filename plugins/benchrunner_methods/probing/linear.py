@@ -146,10 +146,19 @@ def ridge_layer(inputs: np.ndarray, numbers: np.ndarray, penalty: float) -> Laye
 
 
 def _logistic(inputs: np.ndarray, labels: np.ndarray, penalty: float, *, bias: bool = True) -> Any:
-    """Fit scikit-learn's logistic regression, whose `C` is the inverse of the penalty."""
+    """Fit scikit-learn's logistic regression, whose `C` is the inverse of the penalty.
+
+    The weights are a sum of training rows, since the penalty shrinks all else to 0. So where rows are fewer than
+    inputs, the regression is solved for the rows' coordinates in the space that they span.
+    """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
+    if len(inputs) < inputs.shape[1]:
+        axes, coordinates = np.linalg.qr(inputs.T)
+        model = _logistic(coordinates.T, labels, penalty, bias=bias)
+        model.coef_ = model.coef_ @ axes.T
+        return model
     is_small = inputs.shape[1] <= NEWTON_WIDTH and len(np.unique(labels)) == 2
     model = LogisticRegression(
         C=1 / penalty,

@@ -43,15 +43,20 @@ def logistic(penalty: float = 10.0) -> Any:
     return make_pipeline(StandardScaler(), LogisticRegression(C=1 / penalty, tol=1e-8, max_iter=10_000))
 
 
-def test_two_labels_have_the_decision_of_scikit_learn() -> None:
-    inputs, targets = vectors(), labels(60, 2)
+few_and_many = pytest.mark.parametrize(("count", "width"), [(60, 5), (20, 70)], ids=["few inputs", "few rows"])
+
+
+@few_and_many
+def test_two_labels_have_the_decision_of_scikit_learn(count: int, width: int) -> None:
+    inputs, targets = vectors(count, width), labels(count, 2)
     outputs = probed("single_label_classification", inputs, targets, outputs=2).outputs(inputs.astype(float))
     expected = logistic().fit(inputs.astype(float), targets).decision_function(inputs.astype(float))
     np.testing.assert_allclose(outputs[:, 1] - outputs[:, 0], expected, atol=1e-4)
 
 
-def test_three_labels_have_the_probabilities_of_scikit_learn() -> None:
-    inputs, targets = vectors(), labels(60, 3)
+@few_and_many
+def test_three_labels_have_the_probabilities_of_scikit_learn(count: int, width: int) -> None:
+    inputs, targets = vectors(count, width), labels(count, 3)
     outputs = probed("single_label_classification", inputs, targets, outputs=3).outputs(inputs.astype(float))
     expected = logistic().fit(inputs.astype(float), targets).predict_proba(inputs.astype(float))
     powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
