@@ -50,10 +50,10 @@ def compared(
 
     `limits` are numbers of training rows, None for all rows: the study is then a learning curve, with a system for each
     number. No method means each task's own. `tests` are the names of test splits that are answered beside dev, and
-    scored if they have labels, in the tasks that have them. The other arguments are those of `Fitting` and `Cell`.
+    scored if they have labels, in the tasks that have them. The others are those of `Fitting`, `Cell` and `Study`.
     """
     selection = selection or Selection()
-    chosen = (preset, keep, limit_dev, looks, early_stop, search, trials)
+    chosen = (preset, keep, looks, early_stop, search, trials)
     fitting = Fitting(grid or Grid(), seeds, changes or {}, *chosen)
     named = by_name(backbones)
     _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)
@@ -77,7 +77,8 @@ def compared(
             )
             cells.append(cell)
     axis = TRAINING_ROWS * bool(limits)
-    return Study(tuple(system for system, _ in systems), tuple(columns), tuple(cells), axis=axis)
+    named_systems = tuple(system for system, _ in systems)
+    return Study(named_systems, tuple(columns), tuple(cells), axis=axis, limit_dev=limit_dev)
 
 
 def _systems(

@@ -16,7 +16,6 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.tasks.task import Task, Term
-from benchrunner.workspace import Settings
 
 if TYPE_CHECKING:
     from benchrunner.statistics import Interval
@@ -97,9 +96,6 @@ class Fitting:
     """Named recipe whose values stand between each task's recipe and `changes`; None leaves the task's recipe."""
     keep: str = "selected"
     """Whose weights are kept after selection: `selected`, `all` or `none`."""
-    limit_dev: int | None = None
-    """Number of rows of each dev split that are scored, drawn as `limit_train` rows are; None is all rows. The fits
-    stay as they are."""
     looks: tuple[int, ...] = field(default=(), metadata=WHEN_GIVEN)
     """Numbers of restarts after which comparisons are looked at, the last for all seeds; restarts are added where one
     is not clear yet. The restarts of the first look select the grid point, which alone gets more. Empty for a study
@@ -118,8 +114,6 @@ class Fitting:
             )
         if self.keep not in KEEP:
             raise RequestError(f"keep must be selected, all or none, not '{self.keep}'.")
-        if self.limit_dev is not None and not (type(self.limit_dev) is int and self.limit_dev > 0):
-            raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
         if self.early_stop is not None and not (type(self.early_stop) is int and self.early_stop > 0):
             raise RequestError(f"early_stop must be a number of grid points, at least 1, not {self.early_stop!r}.")
         if self.search and len(self.first_seeds) < 2:
@@ -148,27 +142,6 @@ class Fitting:
     def but_for_rows(self) -> Fitting:
         """These settings without the number of training rows, in which the points of a learning curve differ."""
         return replace(self, changes={name: value for name, value in self.changes.items() if name != "limit_train"})
-
-    def reading(self, settings: Settings) -> Settings:
-        """Return settings for reading data with the rows of dev on which these fits are selected and scored."""
-        return replace(settings, limit_dev=self.limit_dev)
-
-
-@final
-class LimitedRunners:
-    """Gives the runner that reads the rows of dev by which some fits are selected and scored, one for equal rows."""
-
-    def __init__(self, runner: Runner) -> None:
-        self.runner = runner
-        self._limited = dict[Settings, Runner]()
-
-    def of(self, fitting: Fitting) -> Runner:
-        """Return the runner that reads the rows of dev by which fits of these settings are selected and scored."""
-        settings = fitting.reading(self.runner.workspace.settings)
-        if settings not in self._limited:
-            workspace = replace(self.runner.workspace, settings=settings)
-            self._limited[settings] = self.runner.in_workspace(workspace)
-        return self._limited[settings]
 
 
 @final
@@ -366,8 +339,8 @@ class CellResult:
         limits = []
         if self.chosen is not None and self.chosen.limit_train is not None:
             limits.append(f"limited to {self.chosen.limit_train} random training rows")
-        if self.cell.fitting.limit_dev is not None:
-            limits.append(f"scored on {self.cell.fitting.limit_dev} rows of dev")
+        if self.runner is not None and self.runner.workspace.settings.limit_dev is not None:
+            limits.append(f"scored on {self.runner.workspace.settings.limit_dev} rows of dev")
         return tuple(limits)
 
     def predicted(self, fit: Fit, split: str) -> Predicted:

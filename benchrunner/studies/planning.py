@@ -18,7 +18,7 @@ from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
 from benchrunner.plugins.offers import Offers, meant
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Fitting, LimitedRunners, different_fits
+from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Fitting, different_fits
 from benchrunner.studies.searching.lines import is_searched, length_of, of_any_length
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
@@ -90,15 +90,14 @@ def with_next_look(result: CellResult, runner: Runner) -> Cell:
     return replace(cell, candidates=tuple(candidates))
 
 
-def check_data(study: Study, runners: LimitedRunners) -> None:
+def check_data(study: Study, runner: Runner) -> None:
     """Read every split that the cells of a study need, before anything runs.
 
     The error for missing or wrong data names the system or column of the study file that asks for it.
     """
     known = set()
     for cell in (*study.cells, *study.stages):
-        runner = runners.of(cell.fitting)
-        key = (cell.task.name, cell.scored_splits, runner)
+        key = (cell.task.name, cell.scored_splits)
         if key in known:
             continue
         known.add(key)

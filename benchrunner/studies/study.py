@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from benchrunner.console.printing import shortened
 from benchrunner.errors import RequestError
@@ -16,6 +16,9 @@ from benchrunner.leaderboards.published import PublishedRow, check_rows
 from benchrunner.parameters.parameter import Parameter
 from benchrunner.studies.cells import Cell, Fitting
 from benchrunner.tasks.task import Task, Term
+
+if TYPE_CHECKING:
+    from benchrunner.runs.runner import Runner
 
 MOST_FITS = 1_000_000
 """Largest number of fits in a study: more is a slip of the hand, and planning them would fill the memory."""
@@ -166,6 +169,9 @@ class Study:
     """What the axis of a figure shows, along which systems are points; empty for a table."""
     board: str = ""
     """Leaderboard that takes answers of the study's fits; the result says with which command."""
+    limit_dev: int | None = field(default=None, metadata=WHEN_GIVEN)
+    """Number of rows of each dev split that are scored, drawn as `limit_train` rows are; None is all rows. The fits
+    stay as they are."""
     begun_after: tuple[str, ...] = field(default=(), metadata=WHEN_GIVEN)
     """Names of kept studies that had run fits of this one before its looks were planned."""
     systems_down: bool = False
@@ -173,6 +179,8 @@ class Study:
 
     def __post_init__(self) -> None:
         MARGIN.checked(self.margin, "The margin")
+        if self.limit_dev is not None and not (type(self.limit_dev) is int and self.limit_dev > 0):
+            raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
         fits = sum(cell.fitting.grid.size * len(cell.fitting.seeds) for cell in self.cells)
         if fits > MOST_FITS:
             raise RequestError(
@@ -184,6 +192,11 @@ class Study:
                 f"{self.name or 'A study'}: all systems and columns have the same until-clear, because all of their "
                 "tests share one level. Give it in the recipe of the whole file, or as an option of the command."
             )
+
+    def reading(self, runner: Runner) -> Runner:
+        """Return the runner that reads the rows of dev by which the study selects and scores."""
+        settings = replace(runner.workspace.settings, limit_dev=self.limit_dev)
+        return runner.in_workspace(replace(runner.workspace, settings=settings))
 
     @property
     def without_cells(self) -> Study:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import final
 
@@ -17,10 +17,10 @@ from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Cell, CellKey, CellResult, Figure, LimitedRunners, different_fits, selected_fit
-from benchrunner.studies.comparison.formats import as_page
+from benchrunner.studies.cells import Cell, CellKey, CellResult, Figure, different_fits, selected_fit
 from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
-from benchrunner.studies.kept.noted_predictions import KeptPredictions, NotedPredictions
+from benchrunner.studies.kept.kept_results import read_study
+from benchrunner.studies.kept.noted_predictions import NotedPredictions
 from benchrunner.studies.planning import check_data, fit_work, naming, planned
 from benchrunner.studies.result import Result
 from benchrunner.studies.searching.budget import Budget
@@ -46,7 +46,7 @@ def run_study(
     with_costs: bool = False,
     budget: str | None = None,
 ) -> Result:
-    """Run the fits that are not finished, predict dev, and select. `read_study` reads the result again.
+    """Run the fits that are not finished, predict dev, select, and return what `read_study` reads.
 
     Everything is checked before the first backbone is built or fitted. `executor` says where fits run; None is
     `Local()`: on this machine, on a CPU several at once if that is faster. `show_progress` shows a bar with the time
@@ -61,11 +61,11 @@ def run_study(
     if with_costs and not runner.plugins.hook.measure_costs.get_hookimpls():
         raise RequestError("No plugin measures costs (--cost): the plugin 'speed' does.")
     show = in_notebook() if show_progress is None else show_progress
-    runners = LimitedRunners(runner)
-    builders = _checked(study, runners)
+    runner = study.reading(runner)
+    builders = _checked(study, runner)
     _build(study, runner, builders, show=show)
     keeper = StudyKeeper(runner, keep_as or derived_name(study), study, command=command)
-    run = _Run(runners, keeper, executor or Local(), show, limit)
+    run = _Run(runner, keeper, executor or Local(), show, limit)
     fitted = {}
     cells = []
     run.wave(study.stages)
@@ -75,18 +75,12 @@ def run_study(
         backbone = cell.backbone if cell.skips_first else fitted.get(cell.system, cell.backbone)
         cells.append(replace(cell, backbone=backbone))
     run.wave(cells)
-    while more := next_cells(Result(study, tuple(run.results.values()), run.baseline), limit, runner):
+    while study.looks and (more := next_cells(read_study(keeper.name, runner), limit, runner)):
         run.wave(more)
-    results = tuple(run.results.values())
-    others = _other_figures(study, results)
-    keeper.complete(others)
-    submissions = keeper.kept.submit_commands(runner.plugins)
-    study = replace(study, begun_after=keeper.kept.study.begun_after)
-    parts = (study, results, run.baseline, keeper.name, runner, others, submissions)
-    result = Result(*parts, keeper.kept.costs, as_page)
+    keeper.complete(_other_figures(study, run.results.values()))
     if with_costs:
-        keeper.measured(_measured(result, runner, show=show))
-    return replace(result, costs=keeper.kept.costs)
+        keeper.measured(_measured(read_study(keeper.name, runner), runner, show=show))
+    return read_study(keeper.name, runner)
 
 
 def _measured(result: Result, runner: Runner, *, show: bool) -> list[Cost]:
@@ -107,10 +101,9 @@ def _measured(result: Result, runner: Runner, *, show: bool) -> list[Cost]:
         return [cost for part in parts for cost in part]
 
 
-def _checked(study: Study, runners: LimitedRunners) -> list[Callable[[bool], None]]:
+def _checked(study: Study, runner: Runner) -> list[Callable[[bool], None]]:
     """Raise a `RequestError` for data, commands and backbones that are not there; return what builds the backbones."""
-    runner = runners.runner
-    check_data(study, runners)
+    check_data(study, runner)
     builders: list[Callable[[bool], None]] = runner.plugins.hook.prepare_study(study=study, runner=runner)
     if study.commands and not builders:
         raise RequestError(f"{study.name}: no plugin builds its backbones: the plugin 'studies' does.")
@@ -159,54 +152,36 @@ def _existing(system: System, study: Study, runner: Runner) -> list[str]:
 class _Run:
     """Runs the fits of a study in waves: those of first tasks, then those of the columns."""
 
-    def __init__(
-        self, runners: LimitedRunners, keeper: StudyKeeper, executor: Executor, show: bool, budget: Budget
-    ) -> None:
-        self._runners = runners
+    def __init__(self, runner: Runner, keeper: StudyKeeper, executor: Executor, show: bool, budget: Budget) -> None:
+        self._runner = runner
         self._budget = budget
         self._keeper = keeper
         self._executor = executor
         self._show = show
         self.results = dict[CellKey, CellResult]()
-        self.baseline = dict[Term, Score]()
+        self._baseline = dict[Term, Score]()
 
-    def wave(self, cells: Iterable[Cell]) -> None:
-        """Plan the cells that are not planned, and run all, those that are scored on the same rows of dev together."""
-        groups = dict[Runner, list[Cell]]()
-        for cell in cells:
-            runner = self._runners.of(cell.fitting)
-            groups.setdefault(runner, []).append(cell if cell.candidates else planned(cell, runner))
-        waiting = list(groups)
-        while waiting:
-            runner = waiting.pop(0)
-            later = [cell for other in waiting for cell in groups[other]]
-            self._group(groups[runner], runner, later)
-
-    def _group(self, cells: Sequence[Cell], runner: Runner, later: Iterable[Cell]) -> None:
-        """Run planned cells that are scored on the same rows of dev, which the runner reads.
-
-        `later` are the cells that run after these: the weights of their fits are kept until then.
-        """
+    def wave(self, asked: Iterable[Cell]) -> None:
+        """Plan the cells that are not planned, and run all."""
+        runner = self._runner
+        cells: Sequence[Cell] = [cell if cell.candidates else planned(cell, runner) for cell in asked]
+        if not cells:
+            return
         rungs = Rungs(cells, runner, self._budget, {key: result.cell for key, result in self.results.items()})
         runner.observers.call("before_study", fits=rungs.fits)
         self._keeper.planned(cells)
         predictions = NotedPredictions(runner)
-        needed = {fit.id for fit in different_fits(later)}
-        records = self._records(rungs, runner, predictions, needed)
+        records = self._records(rungs, predictions)
         if len(records) < len(rungs.fits):  # longer trainings that were left out
             cells = rungs.cells
             self._keeper.planned(cells)
-        fits = different_fits(cells)
-        kept = KeptPredictions(runner, predictions.ids)
-        results = []
-        for cell in cells:
-            results.append(replace(select(cell, records, predictions, runner=runner), predictions=kept))
-            self.results[cell.key] = results[-1]
-        _prune(self.results.values(), [fit for fit in fits if fit.id not in needed], runner)
-        self._score_majority(cells, runner, predictions)
-        self._keeper.finished(results, predictions.ids, self.baseline)
+        results = [select(cell, records, predictions, runner=runner) for cell in cells]
+        self.results |= {result.cell.key: result for result in results}
+        _prune(self.results.values(), different_fits(cells), runner)
+        self._score_majority(cells, predictions)
+        self._keeper.finished(results, predictions.ids, self._baseline)
 
-    def _score_majority(self, cells: Iterable[Cell], runner: Runner, predictions: NotedPredictions) -> None:
+    def _score_majority(self, cells: Iterable[Cell], predictions: NotedPredictions) -> None:
         """Score the majority answer on every split that is scored.
 
         It learns from the training rows of the task's first grid point, of those with most rows.
@@ -216,19 +191,15 @@ class _Run:
             task = cell.task
             if task.name not in majority:
                 recipe = cell.candidates[0].recipe
-                majority[task.name] = runner.planner.plan(task, "", method=MAJORITY, recipe=recipe)
+                majority[task.name] = self._runner.planner.plan(task, "", method=MAJORITY, recipe=recipe)
             for split in cell.scored_splits:
                 scores = predictions.predict(majority[task.name], split).record.scores
                 for name, score in scores.items():
-                    self.baseline.setdefault(Term(task.name, split, name), score)
+                    self._baseline.setdefault(Term(task.name, split, name), score)
 
-    def _records(
-        self, rungs: Rungs, runner: Runner, predictions: NotedPredictions, needed: Collection[str]
-    ) -> dict[str, Record]:
-        """Run fits and predict their dev splits while their weights exist; return fit id -> record.
-
-        `needed` names the fits of other cells, whose weights are kept.
-        """
+    def _records(self, rungs: Rungs, predictions: NotedPredictions) -> dict[str, Record]:
+        """Run fits and predict their dev splits while their weights exist; return fit id -> record."""
+        runner = self._runner
         records = dict[str, Record]()
         weights = []
         if self._show:
@@ -237,7 +208,7 @@ class _Run:
             ranking = Ranking(records, predictions)
             trained = list[Cell]()
             while fits := rungs.next_fits(ranking.score):
-                _drop_beaten(trained, ranking, runner, needed)
+                _drop_beaten(trained, ranking, runner)
                 before = len(records)
                 for fit, record in executed(self._executor, fits, runner):
                     is_done = record.status == "done"
@@ -265,9 +236,9 @@ def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: Not
     return record
 
 
-def _drop_beaten(cells: Iterable[Cell], ranking: Ranking, runner: Runner, needed: Collection[str]) -> None:
+def _drop_beaten(cells: Iterable[Cell], ranking: Ranking, runner: Runner) -> None:
     """Remove the weights of finished fits that cannot be selected any more and that nothing else keeps."""
-    kept = set(needed)
+    kept = set[str]()
     for cell in cells:
         best = ranking.best(cell)
         if cell.fitting.keep == "all" or _may_choose_again(cell, runner):

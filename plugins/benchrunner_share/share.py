@@ -11,7 +11,7 @@ from typing import Any, final
 
 from benchrunner import BenchrunnerError, DataError, RequestError, read_json_object
 from benchrunner.engine import write_folder_atomically
-from benchrunner.results import Result, Runner, cells, output_places
+from benchrunner.results import Result, Runner, output_places
 from benchrunner_share.documents.claims import Claims
 from benchrunner_share.documents.contents import MANIFEST, REPORT, STUDY, manifest
 from benchrunner_share.documents.derived_files import derived_files
@@ -63,7 +63,12 @@ def share_study(
     folder at `out` that has other contents, which is refused without.
     """
     _check_place(out)
-    runner = _runner_of_all_rows(study, runner)
+    limit = study.study.limit_dev
+    if limit is not None:
+        raise RequestError(
+            f"The study scores only {limit:,} rows of each dev split (--limit-dev), which are not the rows of "
+            "other people's scores. Repeat it without --limit-dev, which fits nothing again, and share that."
+        )
     private = Private(runner.workspace)
     shared = shared_result(study, private, _names(study, runner, private))
     answers = KeptAnswers(runner, private)
@@ -96,19 +101,6 @@ def share_study(
 
     write_folder_atomically(out, write)
     return Shared(out, verifications[0], len(written) + 1)
-
-
-def _runner_of_all_rows(study: Result, runner: Runner) -> Runner:
-    """Return the runner that reads the rows of dev that the study scores; raise a `RequestError` if these are few."""
-    for cell in study.cells:
-        limit = cell.cell.fitting.limit_dev
-        if limit is not None:
-            raise RequestError(
-                f"The study scores only {limit:,} rows of each dev split (--limit-dev), which are not the rows of "
-                "other people's scores. Repeat it without --limit-dev, which fits nothing again, and share that."
-            )
-        runner = cells.LimitedRunners(runner).of(cell.cell.fitting)
-    return runner
 
 
 def _texts(shared: Result, documents: StudyDocuments, page: str, *, with_rows: bool) -> Iterator[tuple[str, str]]:

@@ -212,8 +212,7 @@ class _Plan:
 
     def __init__(self, study: Study, runner: Runner) -> None:
         self._study = study
-        self._runner = runner
-        self._runners = cells.LimitedRunners(runner)
+        self._runner = study.reading(runner)
         self._built = {system.backbone for system in study.systems if system.make}
         self._stages = {cell.system: cell for cell in study.stages}
         self._titles = {column.name: column.title for column in study.columns}
@@ -225,7 +224,7 @@ class _Plan:
         groups = dict[tuple[PlannedFit, ...], list[cells.Cell]]()
         for cell in asked:
             try:
-                planning.check_splits(cell, self._runners.of(cell.fitting))
+                planning.check_splits(cell, self._runner)
             except DataError as problem:
                 if not self._study.name:
                     raise

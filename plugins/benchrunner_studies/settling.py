@@ -79,6 +79,11 @@ class _Settling:
             raise RequestError(
                 f"{self._study.path}: {where}: a task is named in folds, as glue/rte@5, not by a recipe."
             )
+        if "limit-dev" in recipe and where.startswith(("system", "column")):
+            raise RequestError(
+                f"{self._study.path}: {where}: all systems and columns are scored on equal rows: give limit-dev in "
+                "the recipe of the file or of a scale."
+            )
         return read_recipe(recipe, f"{self._study.path}: {where}", self._runner.plugins)
 
     def settled(self) -> Study:
@@ -90,7 +95,8 @@ class _Settling:
             stage = self._file.systems[system.name].first
             if stage is not None:
                 stages.append(self._stage(system, stage))
-        return replace(self._study, cells=of_columns, stages=tuple(stages))
+        limit_dev = self._options.over(self._of_scale).over(self._of_file).limit_dev
+        return replace(self._study, cells=of_columns, stages=tuple(stages), limit_dev=limit_dev)
 
     def _cells(self) -> Iterator[cells.Cell]:
         """Yield what each system needs for each column of a task."""
@@ -122,7 +128,7 @@ class _Settling:
             tests=() if is_dev else (term.split,),
             backbone=system.backbone,
             method=method,
-            fitting=self._fitting(replace(merged, keep=keep, select=None), task, method),
+            fitting=self._fitting(replace(merged, keep=keep, select=None, limit_dev=None), task, method),
             columns=(column.name,),
         )
 

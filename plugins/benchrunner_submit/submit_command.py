@@ -100,10 +100,11 @@ def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list
             raise RequestError("--of chooses a backbone of a kept study: give the study's name with --study.")
         return arguments.ensemble or []
     study = find_study(runs, arguments.study)
-    if study.limit_dev is not None:
+    limit = study.study.limit_dev
+    if limit is not None:
         raise RequestError(
-            f"The study {study.name} selected its fits on {study.limit_dev:,} rows of dev only (--limit-dev). Repeat "
-            "it without --limit-dev, which fits nothing again, and submit that."
+            f"The study {study.name} selected its fits on {limit:,} rows of dev only (--limit-dev). Repeat it without "
+            "--limit-dev, which fits nothing again, and submit that."
         )
     if any(cell.candidates[0].fits[0].folds for cell in study.cells if cell.candidates):
         raise RequestError(

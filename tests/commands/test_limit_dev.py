@@ -103,31 +103,6 @@ def test_the_rows_of_dev_are_the_same_for_all_seeds(shell: Shell) -> None:
     assert any("scored on 6 random rows of 24 only" in note for note in few["notes"])
 
 
-STUDY = """
-title = "A look"
-[[system]]
-name = "tiny"
-backbone = "words"
-[[column]]
-name = "few"
-task = "mine/mood"
-recipe = {limit-dev = "10"}
-[[column]]
-name = "all"
-task = "mine/mood"
-"""
-
-
-def test_a_column_of_a_study_file_may_score_few_rows(shell: Shell) -> None:
-    (shell.folder / "look.toml").write_text(STUDY)
-    words = ("compare", "--study", "look.toml", *shell.folders(), "--quiet", "--device", "cpu")
-    out = shell.done(*words, "--notes")
-    assert out.count(NOTE) == 1
-    shown = json.loads(shell(*words, "--json")[1])
-    fits = [cell["selected"] for cell in shown["cells"]]
-    assert len(fits) == 2 and len(set(fits)) == 1, "the columns share their fit"
-
-
 def test_a_submission_is_marked(shell: Shell) -> None:
     words = ("submit", "moods", *shell.folders(), "--quiet", "--device", "cpu", "--json")
     out = shell.done(*words, "--backbone", "words", "--limit-dev", "10")

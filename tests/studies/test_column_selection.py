@@ -1,7 +1,6 @@
 """Columns of one task in a study file share one selection among shared fits, unless the file says otherwise."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -143,16 +142,14 @@ def test_a_study_file_says_how_dev_selects(tmp_path: Path) -> None:
         study_of_file(str(tmp_path / "study.toml"), made, options=StudyOptions(select_by="accuracy"))
 
 
-def test_columns_with_other_rows_of_dev_keep_weights(tmp_path: Path) -> None:
+def test_rows_of_dev_are_those_of_the_whole_study(tmp_path: Path) -> None:
     made = metric_dependent(tmp_path)
-    text = COLUMNS.replace('metric = "matthews"', 'metric = "matthews"\nselect-by = "matthews"')
-    (tmp_path / "study.toml").write_text(text)
+    (tmp_path / "study.toml").write_text(COLUMNS.replace("[recipe]", '[recipe]\nlimit-dev = "16"'))
     study = study_of_file(str(tmp_path / "study.toml"), made)
-    whole, limited = study.cells
-    for cells in ((whole, limited), (limited, whole)):
-        first, second = cells
-        fitting = replace(second.fitting, limit_dev=16)
-        result = run_study(replace(study, cells=(first, replace(second, fitting=fitting))), made)
-        chosen = {cell.selected.id for cell in result.cells if cell.selected is not None}
-        kept = {path.parent.parent.name for path in (tmp_path / "runs").glob("*/model/tiny.safetensors")}
-        assert (len(chosen), kept) == (2, chosen)
+    assert study.limit_dev == 16
+    result = run_study(study, made)
+    for cell in result.cells:
+        assert cell.runner is not None and len(cell.runner.planner.rows(cell.cell.task, "dev")) == 16
+    (tmp_path / "study.toml").write_text(COLUMNS + 'recipe = {limit-dev = "16"}\n')
+    with pytest.raises(RequestError, match=r"column .*: all systems and columns are scored on equal rows"):
+        study_of_file(str(tmp_path / "study.toml"), made)

@@ -9,7 +9,7 @@ from benchrunner import RequestError
 from benchrunner.errors import DataError
 from benchrunner.results import Runner, compared
 from benchrunner.runs.predicting import predict
-from benchrunner.studies.cells import LimitedRunners, Selection, selected_fit
+from benchrunner.studies.cells import Selection, selected_fit
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.planning import check_data
 from benchrunner.studies.study import System
@@ -31,10 +31,10 @@ def test_a_faulty_dev_file_is_reported_before_anything_is_fitted(content: str | 
 def test_data_is_read_before_backbones_are_built(split: str, tmp_path: Path) -> None:
     made = chancy(tmp_path)
     study = compared(("words",), [made.plugins.tasks.find("mood")])
-    check_data(study, LimitedRunners(made))
+    check_data(study, made)
     (tmp_path / "data" / "mood" / f"{split}.tsv").unlink()
     with pytest.raises(DataError, match=rf"{split}\.tsv"):
-        check_data(study, LimitedRunners(Runner(made.plugins, made.workspace)))
+        check_data(study, Runner(made.plugins, made.workspace))
 
 
 @pytest.mark.parametrize(("keep", "left"), [("selected", 1), ("all", 6), ("none", 0)])

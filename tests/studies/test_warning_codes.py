@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.results import Grid, predicting
+from benchrunner.results import Grid, compared, predicting
 from benchrunner.studies.cells import LOST, NO_SCORE, Figure
 from benchrunner.studies.comparison.codes import WARNINGS, CodedWarning, code_of, coded, coded_warnings
 from benchrunner.studies.comparison.json_values import as_json
@@ -15,6 +15,7 @@ from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.remarks import remarks
 from chancy import chancy, compare_rates
 from distributions import CORE, PLUGINS
+from finished_studies import runner
 from inline import mood
 from made_results import made_result
 
@@ -65,11 +66,12 @@ def test_an_absent_score_has_its_code_where_it_is_absent() -> None:
     assert layout(made, NOTHING_PUBLISHED).legend == ("C5  a score is absent",)
 
 
-def test_limits_of_rows_have_codes() -> None:
+def test_limits_of_rows_have_codes(tmp_path: Path) -> None:
+    made = runner(tmp_path, [mood()], ["a"])
     (cell,) = made_result([mood()], ["a"]).cells
     assert cell.chosen is not None
-    fitting = replace(cell.cell.fitting, limit_dev=50)
-    limited = replace(cell, chosen=cell.chosen.changed(limit_train=8), cell=replace(cell.cell, fitting=fitting))
+    few = replace(compared(["a"], [mood()]), limit_dev=50).reading(made)
+    limited = replace(cell, chosen=cell.chosen.changed(limit_train=8), runner=few)
     assert list(map(code_of, limited.limits)) == ["C9", "C10"]
 
 

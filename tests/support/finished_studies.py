@@ -34,7 +34,6 @@ from benchrunner.io.identity import identity
 from benchrunner.results import Computing, Fit, Plugins, Prediction, Record, Runner, Study, discover
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.runs.predicting import judged
-from benchrunner.studies.cells import LimitedRunners
 from benchrunner.studies.planning import planned
 from inline import REPORT, plugin
 
@@ -159,9 +158,9 @@ def runner(folder: Path, tasks: Iterable[Task], backbones: Sequence[str]) -> Run
 
 def finish(study: Study, made: Runner, skill: Mapping[str, float], *, steps: int = 300) -> None:
     """Write the runs of all fits of a study; `skill` maps backbones to the share of rows that they answer right."""
-    runners = LimitedRunners(made)
+    reader = study.reading(made)
     for asked in study.cells:
-        cell = planned(asked, runners.of(asked.fitting))
+        cell = planned(asked, reader)
         for number, fit in enumerate(cell.fits):
             _finish_fit(fit, cell.task, made, skill[cell.system] - 0.02 * (number % 3), steps)
 

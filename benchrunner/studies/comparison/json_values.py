@@ -67,7 +67,7 @@ def _study_json(study: Study) -> dict[str, Any]:
         "backbones": study.backbones,
         "methods": study.methods,
         "seeds": None if fitting is None else fitting.seeds,
-        "limit_dev": None if fitting is None else fitting.limit_dev,
+        "limit_dev": study.limit_dev,
         "looks": study.looks,
         "begun_after": study.begun_after,
         "recipe": None if fitting is None else fitting.preset,

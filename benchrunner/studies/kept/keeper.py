@@ -106,7 +106,7 @@ class StudyKeeper:
         write_sealed(self._path, fields_json(self.kept, defaults=False))
 
     def finished(self, results: Iterable[CellResult], ids: PredictionIds, baseline: Mapping[Term, Score]) -> None:
-        """Add the outcome of planned cells, and the scores of majority answers. The file is not written yet."""
+        """Add the outcome of planned cells, and the scores of majority answers."""
         known = {cell.key: cell for cell in self.kept.cells}
         outcomes = []
         for result in results:
@@ -114,6 +114,7 @@ class StudyKeeper:
             outcomes.append(planned.with_outcome(result, ids))
         self._replace(outcomes)
         self.kept = replace(self.kept, baseline=tuple(baseline.items()))
+        self._write()
 
     def complete(self, others: Mapping[Place, Figure]) -> None:
         """Write that every fit is finished, with the figures that do not follow from the fits' scores."""

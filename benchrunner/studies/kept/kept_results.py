@@ -16,7 +16,7 @@ from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.predicting import majority_fits
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import compared
-from benchrunner.studies.cells import Candidate, Cell, CellResult, LimitedRunners
+from benchrunner.studies.cells import Candidate, Cell, CellResult
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
@@ -40,7 +40,7 @@ def read_study(name: str, runner: Runner) -> Result:
     kept = find_study(runner.workspace.runs, name)
     if runner.workspace.data is None and kept.data is not None and kept.data.is_dir():
         runner = runner.in_workspace(replace(runner.workspace, data=kept.data))
-    runners = LimitedRunners(runner)
+    runner = kept.study.reading(runner)
     cells = []
     results = []
     for kept_cell in kept.cells:
@@ -49,9 +49,8 @@ def read_study(name: str, runner: Runner) -> Result:
         if kept_cell.candidates:
             started = kept_cell.candidates[0].fits[0].backbone or cell.backbone
             planned = replace(cell, candidates=kept_cell.candidates, backbone=started)
-            limited = runners.of(cell.fitting)
-            predictions = KeptPredictions(limited, kept_cell.prediction_ids)
-            results.append(_cell_result(planned, predictions, limited, kept_cell.lost))
+            predictions = KeptPredictions(runner, kept_cell.prediction_ids)
+            results.append(_cell_result(planned, predictions, runner, kept_cell.lost))
     study = replace(
         kept.study,
         cells=tuple(cell for cell in cells if cell.columns),

@@ -205,12 +205,6 @@ class KeptStudy:
             selected.update(kept.figure.members)
         return frozenset(selected)
 
-    @property
-    def limit_dev(self) -> int | None:
-        """Smallest number of rows of dev that a cell scores; None if all cells score all rows."""
-        limits = [cell.fitting.limit_dev for cell in self.cells]
-        return min(filter(None, limits), default=None)
-
     def as_json(self) -> dict[str, Any]:
         """Return what a list of studies shows, as JSON values."""
         return {
@@ -257,15 +251,12 @@ class KeptStudy:
         Nothing is fitted again: a system without a finished fit for any of the board's tasks has no command, and
         neither has a system whose weights were not kept. An incomplete study has no commands.
         """
-        if self.ended is None or self.study.board not in plugins.leaderboards:
+        has_all_rows = self.study.limit_dev is None  # few rows of dev select no submission
+        if self.ended is None or not has_all_rows or self.study.board not in plugins.leaderboards:
             return {}
         board = plugins.leaderboards.find(self.study.board)
         wanted = {task for task, _ in board.wanted}
-        usable = []
-        for cell in self.cells:
-            has_all_rows = cell.fitting.limit_dev is None  # few rows of dev select no submission
-            if has_all_rows and cell.fitting.keep != "none":
-                usable.append(cell)
+        usable = [cell for cell in self.cells if cell.fitting.keep != "none"]
         commands = {}
         for system, runs in self._answering(usable, wanted).items():
             words = ["submit", board.name, "--ensemble", *_joined(runs)]

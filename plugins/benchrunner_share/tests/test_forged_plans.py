@@ -95,10 +95,6 @@ FORGERIES: dict[str, tuple[Change, str]] = {
         lambda study, cell: study["data"]["mine/mood"]["dev"].update(accuracy=1.0),
         "data, mine/mood, dev, accuracy: in the folder, but not computed here",
     ),
-    "a limit of dev": (
-        lambda study, cell: cell["fitting"].update(limit_dev=5),
-        "only some rows of dev are scored",
-    ),
 }
 
 

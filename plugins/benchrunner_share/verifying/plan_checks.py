@@ -28,8 +28,6 @@ def repeated_cells(study_cells: Iterable[cells.Cell]) -> Iterator[str]:
 def plan_differences(cell: cells.Cell, revision: str | None, runner: Runner) -> Iterator[str]:
     """Yield a sentence for each part of a cell's plan that no study has. `revision` is that of the backbone."""
     place = cell_place(cell)
-    if cell.fitting.limit_dev is not None:
-        yield f"{place}: only some rows of dev are scored, which 'benchrunner share' does not write."
     tests = cell.task.named("test")
     if [split for split in tests if split in cell.tests] != list(cell.tests):
         yield f"{place}: the test splits are not those of the task, each once and in its order."

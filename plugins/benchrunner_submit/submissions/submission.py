@@ -108,7 +108,7 @@ def write_submission(
         study = options.study((backbone,), settled.tasks, runner)
         result = run_study(study, runner, executor=executor, show_progress=show_progress)
         on_result(result)
-        runner = result.cells[0].runner or runner  # thresholds are those of the dev rows that the study scores
+        runner = study.reading(runner)  # thresholds are those of the dev rows that the study scores
         _predict(part, settled.filled, result, runner, show=show_progress)
         source = selected(part, result.cells, runner)
         scores = scores_of_result(result)
