@@ -9,8 +9,9 @@ from typing import Any
 
 from peer_tasks import Description
 
-from benchrunner import BenchrunnerError, Choose, Classify, Regress, Span, Task
+from benchrunner import BenchrunnerError, Classify, Regress, Task
 from benchrunner.results import discover
+from benchrunner_kinds import Choose, Span
 
 TASKS = ("glue/cola", "glue/sst2", "glue/stsb", "glue/mrpc", "glue/rte", "squad/1.1", "swag/swag")
 """The tasks that are measured by default."""

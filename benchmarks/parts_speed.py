@@ -27,12 +27,12 @@ import torch
 from benchrunner import Recipe, Workspace
 from benchrunner.features.arrays import Features
 from benchrunner.methods.heads import LinearHead
-from benchrunner.problems.choices import Choose
 from benchrunner.problems.problem import Problem
 from benchrunner.results import Computing, Runner, discover
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse
 from benchrunner.training.loop import Training
+from benchrunner_kinds import Choose
 
 
 @dataclass(frozen=True)

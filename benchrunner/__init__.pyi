@@ -7,22 +7,25 @@ from benchrunner.console.printing import (
     printable as printable,
     shortened as shortened,
 )
-from benchrunner.data import iob_tags as iob_tags
+from benchrunner.data import sources as sources
 from benchrunner.data.delimited import TextTable as TextTable
 from benchrunner.data.hub import HubTable as HubTable
 from benchrunner.data.json_lines import JsonTable as JsonTable
-from benchrunner.data.rows import Rows as Rows
+from benchrunner.data.rows import (
+    Rows as Rows,
+    arrow_array as arrow_array,
+    arrow_table as arrow_table,
+    list_starts as list_starts,
+)
 from benchrunner.data.sources import (
     DataNotFound as DataNotFound,
     Filtered as Filtered,
     Reshaped as Reshaped,
     RowsFrom as RowsFrom,
     Source as Source,
-    find_file as find_file,
-    searched_paths as searched_paths,
 )
-from benchrunner.data.word_columns import WordColumns as WordColumns
 from benchrunner.errors import (
+    BadRows as BadRows,
     BenchrunnerError as BenchrunnerError,
     CheckpointError as CheckpointError,
     DamagedFile as DamagedFile,
@@ -38,7 +41,7 @@ from benchrunner.errors import (
 from benchrunner.fits.executor import CommandEstimate as CommandEstimate
 from benchrunner.io import file_faults as file_faults, json_files as json_files
 from benchrunner.io.file_faults import Faults as Faults, quoted as quoted
-from benchrunner.io.files import read_text as read_text
+from benchrunner.io.files import check_encoding as check_encoding, full_disk as full_disk, read_text as read_text
 from benchrunner.io.json_files import read_json_object as read_json_object
 from benchrunner.leaderboards.file_kind import (
     Answers as Answers,
@@ -68,7 +71,13 @@ from benchrunner.metrics.groups import (
     exact_match_of_groups as exact_match_of_groups,
     mean_of_groups as mean_of_groups,
 )
-from benchrunner.metrics.metric import GoldRow as GoldRow, Metric as Metric, RowSums as RowSums, Score as Score
+from benchrunner.metrics.metric import (
+    GoldRow as GoldRow,
+    Metric as Metric,
+    RowSums as RowSums,
+    Score as Score,
+    gold_rows as gold_rows,
+)
 from benchrunner.metrics.ranking import (
     average_precision as average_precision,
     roc_auc as roc_auc,
@@ -76,12 +85,12 @@ from benchrunner.metrics.ranking import (
 from benchrunner.parameters.grids import NamedRecipe as NamedRecipe
 from benchrunner.parameters.recipes import Recipe as Recipe
 from benchrunner.plugins.hookspecs import Commands as Commands, hookimpl as hookimpl
-from benchrunner.problems.choices import Candidates as Candidates, Choose as Choose
-from benchrunner.problems.marked_words import ClassifyWords as ClassifyWords
-from benchrunner.problems.multi_label import MultiLabel as MultiLabel
-from benchrunner.problems.sentences import Classify as Classify, Regress as Regress, SentenceProblem as SentenceProblem
-from benchrunner.problems.span import Span as Span
-from benchrunner.problems.tag import Tag as Tag
+from benchrunner.problems.sentences import (
+    Classify as Classify,
+    OneLabel as OneLabel,
+    Regress as Regress,
+    SentenceProblem as SentenceProblem,
+)
 from benchrunner.public_names import named_by_stub as named_by_stub
 from benchrunner.studies.comparing import compare as compare
 from benchrunner.tasks.task import (

@@ -20,20 +20,14 @@ from benchrunner.backbones.encoder import (
 from benchrunner.backbones.export_kind import ExportKind as ExportKind
 from benchrunner.backbones.recurrence import read_one_way as read_one_way
 from benchrunner.errors import first_line as first_line
-from benchrunner.features import blocks as blocks, randomness as randomness
-from benchrunner.features.arrays import (
-    IGNORED as IGNORED,
-    Features as Features,
-    Sequences as Sequences,
-    on_device as on_device,
-)
+from benchrunner.features import arrays as arrays, blocks as blocks, randomness as randomness
+from benchrunner.features.arrays import Features as Features, Sequences as Sequences
 from benchrunner.features.flat_batch import FlatBatch as FlatBatch, collate as collate, rounding as rounding
 from benchrunner.features.pieces import Frame as Frame, Part as Part, Pieces as Pieces
 from benchrunner.features.randomness import Dropout as Dropout
 from benchrunner.features.word_cache import WordCache as WordCache
 from benchrunner.io import decoding as decoding, seals as seals
 from benchrunner.io.files import (
-    full_disk as full_disk,
     write_atomically as write_atomically,
     write_folder_atomically as write_folder_atomically,
     write_json as write_json,
@@ -42,6 +36,7 @@ from benchrunner.methods import heads as heads, steps as steps
 from benchrunner.methods.finetune import Finetune as Finetune
 from benchrunner.methods.method import Job as Job, Method as Method, Outcome as Outcome
 from benchrunner.parameters.parameter import Parameter as Parameter
+from benchrunner.problems import probabilities as probabilities, problem as problem
 from benchrunner.problems.problem import HeadShape as HeadShape, Problem as Problem
 from benchrunner.process import platform_facts as platform_facts
 from benchrunner.training import optimizer as optimizer, step_log as step_log

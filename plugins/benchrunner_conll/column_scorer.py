@@ -8,9 +8,10 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import final
 
-from benchrunner import DataError, Rows, Score, Scored, Scorer, WordColumns, iob_tags, quoted
+from benchrunner import DataError, Rows, Score, Scored, Scorer, quoted
 from benchrunner_conll.conlleval import evaluate
 from benchrunner_conll.schemes import TAG
+from benchrunner_kinds import WordColumns, iob_tags
 
 _BENCHRUNNER_HEADER = ["index", "prediction"]
 _END = "the end of a sentence"

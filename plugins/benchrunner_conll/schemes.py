@@ -1,6 +1,6 @@
 """The tag schemes IOB1 (the files of CoNLL-2003) and IOB2: telling them apart, and reading phrases from tags.
 
-`benchrunner.iob_tags` has the rule for where a phrase begins in either scheme. It is conlleval's rule.
+`benchrunner_kinds.iob_tags` has the rule for where a phrase begins in either scheme. It is conlleval's rule.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from benchrunner import iob_tags
+from benchrunner_kinds import iob_tags
 
 TAG = re.compile(r"O|[BI]-\S+")
 """Pattern of a tag: O, or B- or I- with the type of the phrase."""

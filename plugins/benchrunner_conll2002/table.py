@@ -7,8 +7,9 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from benchrunner import Metric, Recipe, Role, RowSums, Split, Suite, Tag, Task, WordColumns, iob_tags
+from benchrunner import Metric, Recipe, Role, RowSums, Split, Suite, Task
 from benchrunner_conll2002 import demo
+from benchrunner_kinds import Tag, WordColumns, iob_tags
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,13 +12,10 @@ from benchrunner import (
     DataError,
     DataNotFound,
     JsonTable,
-    MultiLabel,
     Reshaped,
     Rows,
     Source,
-    Tag,
     TextTable,
-    WordColumns,
     Workspace,
     closest_names,
     quoted,
@@ -27,6 +24,7 @@ from benchrunner.engine import Problem
 from benchrunner_files.formats import ParquetTable, check_words, column_names
 from benchrunner_files.shapes import Shape
 from benchrunner_files.toml_text import TomlText, did_you_mean, files_beside, shown_path
+from benchrunner_kinds import MultiLabel, Tag, WordColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa

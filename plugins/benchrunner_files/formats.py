@@ -17,10 +17,10 @@ from benchrunner import (
     Rows,
     Source,
     TextTable,
-    WordColumns,
     Workspace,
     quoted,
 )
+from benchrunner_kinds import WordColumns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

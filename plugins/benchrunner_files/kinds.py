@@ -6,18 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, final
 
-from benchrunner import (
-    Candidates,
-    Choose,
-    Classify,
-    ClassifyWords,
-    MultiLabel,
-    Regress,
-    Span,
-    Tag,
-    closest_names,
-)
+from benchrunner import Classify, Regress, closest_names
 from benchrunner.engine import Problem, decoding
+from benchrunner_kinds import Candidates, Choose, ClassifyWords, MultiLabel, Span, Tag
 
 
 @final

@@ -14,14 +14,10 @@ from benchrunner import (
     PEARSON,
     RIGHT_CHOICE,
     SPEARMAN,
-    Candidates,
     Metric,
-    MultiLabel,
     Regress,
     RequestError,
     RowSums,
-    Span,
-    Tag,
     UnknownName,
     average_precision,
     f1,
@@ -29,11 +25,11 @@ from benchrunner import (
     f1_micro,
     f1_samples,
     f1_weighted,
-    iob_tags,
     roc_auc,
 )
 from benchrunner.engine import Problem
 from benchrunner_files.kinds import KINDS
+from benchrunner_kinds import Candidates, MultiLabel, Span, Tag, iob_tags
 from benchrunner_submit import plugin_value
 
 if TYPE_CHECKING:

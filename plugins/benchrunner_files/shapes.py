@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import Candidates, DataError, Rows, Source, Span, Tag, WordColumns, quoted
+from benchrunner import DataError, Rows, Source, quoted
 from benchrunner.engine import Problem
 from benchrunner_files.formats import Format, column_names, reader
+from benchrunner_kinds import Candidates, Span, Tag, WordColumns
 
 Place = str | int | tuple[str, ...]
 """Where a file has a column: its name, `a.b` for the key b of the object at a, its number in a file of words, or

@@ -15,7 +15,6 @@ from benchrunner import (
     Role,
     Source,
     Split,
-    Tag,
     Task,
     closest_names,
     quoted,
@@ -27,6 +26,7 @@ from benchrunner_files.kinds import kind_of, problem_of
 from benchrunner_files.metrics import metrics_of
 from benchrunner_files.shapes import Place, Shape
 from benchrunner_files.toml_text import BOARD, TomlText
+from benchrunner_kinds import Tag
 
 if TYPE_CHECKING:
     from benchrunner.results import Plugins

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.engine import FlatBatch, heads, on_device, randomness, read_one_way
+from benchrunner.engine import FlatBatch, arrays, heads, randomness, read_one_way
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder, HeadShape, Job
@@ -196,5 +196,5 @@ def time_order(batch: FlatBatch) -> tuple[torch.Tensor, torch.Tensor]:
     starts = batch.real - np.cumsum(lengths)
     steps = np.arange(batch.longest)[:, None]
     present = steps < lengths
-    order = on_device({"order": (starts + steps)[present]}, batch.tokens.device)["order"]
+    order = arrays.on_device({"order": (starts + steps)[present]}, batch.tokens.device)["order"]
     return order, torch.from_numpy(present.sum(1))

@@ -105,7 +105,7 @@ def log_likelihoods(job: Job, encoder: Encoder, head: Any, texts: Sequence[str],
     """Compute the log-likelihood of the end of each text from a character on, given all before it: fp32 (texts,)."""
     import numpy as np
 
-    from benchrunner.engine import IGNORED, steps
+    from benchrunner.engine import arrays, steps
     from benchrunner_pairs.scored_tokens import TARGET, ScoredTokens
 
     scored = ScoredTokens.of(encoder, texts, begins, min(job.fit.recipe.max_length, encoder.max_length))
@@ -118,7 +118,7 @@ def log_likelihoods(job: Job, encoder: Encoder, head: Any, texts: Sequence[str],
     encoder.to(job.computing.device).eval()
     head.to(job.computing.device).eval()
     outputs = steps.predict(job, lambda batch: _log_probabilities(encoder, head, batch), features, "token")
-    of_targets = outputs[features.token_targets[TARGET] != IGNORED, 0]  # in the order of the scored tokens
+    of_targets = outputs[features.token_targets[TARGET] != arrays.IGNORED, 0]  # in the order of the scored tokens
     return np.bincount(text, weights=of_targets, minlength=len(texts)).astype(np.float32)
 
 
@@ -126,11 +126,11 @@ def _log_probabilities(encoder: Encoder, head: nn.Module, batch: FlatBatch) -> T
     """Compute the logarithm of the probability of each target of a batch, and 0 at other places: (T, 1)."""
     import torch
 
-    from benchrunner.engine import IGNORED
+    from benchrunner.engine import arrays
     from benchrunner_pairs.scored_tokens import TARGET
 
     targets = batch.targets[TARGET]
-    places = (targets != IGNORED).nonzero().squeeze(1)
+    places = (targets != arrays.IGNORED).nonzero().squeeze(1)
     states = encoder(batch).index_select(0, places)
     # In fp32: in half precision, texts of a pair would often be equally likely.
     with torch.autocast(states.device.type, enabled=False):

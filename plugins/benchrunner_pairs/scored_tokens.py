@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from benchrunner import RequestError
-from benchrunner.engine import IGNORED, Encoder, Features, Part, Pieces, Sequences, blocks
+from benchrunner.engine import Encoder, Features, Part, Pieces, Sequences, arrays, blocks
 
 TARGET = "token"
 """Name of the target: the token that is predicted at a place."""
@@ -64,7 +64,7 @@ class ScoredTokens:
         copied = blocks.ranges(starts[self.text], lengths)
         predicted = borders[:-1] + self.places - starts[self.text]
         tokens = self.sequences.tokens[copied]
-        targets = np.full(len(tokens), IGNORED, dtype=np.int64)
+        targets = np.full(len(tokens), arrays.IGNORED, dtype=np.int64)
         targets[predicted] = tokens[predicted]
         masked = self.word_ends - self.places if within_word else np.ones_like(self.places)
         tokens[blocks.ranges(predicted, masked)] = mask
@@ -73,7 +73,7 @@ class ScoredTokens:
 
     def following(self) -> Features:
         """Keep the sequences; each token predicts the next one. The first token of a sequence cannot be predicted."""
-        targets = np.full(len(self.sequences.tokens), IGNORED, dtype=np.int64)
+        targets = np.full(len(self.sequences.tokens), arrays.IGNORED, dtype=np.int64)
         follows = self.places[self.follows]
         targets[follows - 1] = self.sequences.tokens[follows]
         return Features.of(self.sequences, token_targets={TARGET: targets})

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchrunner import ACCURACY, Choose, Recipe, RowsFrom, Split, Task, Workspace
+from benchrunner import ACCURACY, Recipe, RowsFrom, Split, Task, Workspace
+from benchrunner_kinds import Choose
 from benchrunner_pairs import demo
 from benchrunner_pairs.pair_files import PairFiles, RowsOfObject, blimp_rows, comps_rows, ewok_rows
 from benchrunner_pairs.pair_metrics import MEAN_OF_PARADIGMS, accuracy_in

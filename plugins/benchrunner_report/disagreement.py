@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner import iob_tags
 from benchrunner.results import AnsweredRows
+from benchrunner_kinds import iob_tags
 from benchrunner_report.drawings.svg import TINY
 from benchrunner_report.grading import Grading
 from benchrunner_report.visible_text import visible

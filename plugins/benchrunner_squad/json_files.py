@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, final
 
-from benchrunner import DataError, Rows, Source, Workspace, find_file, json_files, searched_paths
+from benchrunner import DataError, Rows, Source, Workspace, json_files, sources
 
 T = TypeVar("T")
 
@@ -93,7 +93,7 @@ class JsonFile(Source):
         """Make the rows of a file; raises `DataError` for a mistake in the file."""
 
     def where(self, workspace: Workspace) -> str:
-        return searched_paths(workspace, self.path)
+        return sources.searched_paths(workspace, self.path)
 
     def at(self, path: Path) -> Self:
         return replace(self, path=(str(path),), is_in_data_folder=False)
@@ -102,5 +102,5 @@ class JsonFile(Source):
         return replace(self, labelled=False)
 
     def read(self, workspace: Workspace) -> Rows:
-        path = find_file(workspace if self.is_in_data_folder else replace(workspace, data=Path()), self.path)
+        path = sources.find_file(workspace if self.is_in_data_folder else replace(workspace, data=Path()), self.path)
         return self.rows(JsonValue(path, json_files.read_json(path)))

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from benchrunner import HubTable, Recipe, Reshaped, Role, Span, Split, Suite, Task
+from benchrunner import HubTable, Recipe, Reshaped, Role, Split, Suite, Task
+from benchrunner_kinds import Span
 from benchrunner_squad import demo
 from benchrunner_squad.comparing import ANSWERED, ANSWERED_OR_NONE
 from benchrunner_squad.questions import SquadFile, from_hub

@@ -11,10 +11,7 @@ from benchrunner import (
     ACCURACY,
     MATTHEWS,
     Average,
-    Candidates,
-    Choose,
     Classify,
-    ClassifyWords,
     JsonTable,
     Metric,
     Recipe,
@@ -27,6 +24,7 @@ from benchrunner import (
     f1_macro,
 )
 from benchrunner.engine import Problem
+from benchrunner_kinds import Candidates, Choose, ClassifyWords
 from benchrunner_superglue import demo, reading
 from benchrunner_superglue.metrics import GENDER_PARITY, MULTIRC_EXACT, MULTIRC_F1, RECORD_EXACT, RECORD_F1
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchrunner import ACCURACY, Choose, HubTable, Recipe, Reshaped, Role, Split, Task, TextTable
+from benchrunner import (
+    ACCURACY,
+    HubTable,
+    Recipe,
+    Reshaped,
+    Role,
+    Split,
+    Task,
+    TextTable,
+)
+from benchrunner_kinds import Choose
 from benchrunner_swag import demo
 
 if TYPE_CHECKING:

@@ -15,12 +15,10 @@ from benchrunner import (
     Role,
     Source,
     Suite,
-    Tag,
     Task,
     TextTable,
-    WordColumns,
-    iob_tags,
 )
+from benchrunner_kinds import Tag, WordColumns, iob_tags
 from benchrunner_xlingual.languages import PAWSX_LANGUAGES, SIB200_LANGUAGES, XNLI_LANGUAGES
 from benchrunner_xlingual.of_language import COLUMN, OfLanguage
 from benchrunner_xlingual.phrases import SPAN_METRICS, without_prefix

@@ -17,6 +17,7 @@ import benchrunner.engine
 import benchrunner.results
 import benchrunner_bert
 import benchrunner_files
+import benchrunner_kinds
 import benchrunner_kit.testing
 import benchrunner_report
 import benchrunner_submit
@@ -36,6 +37,7 @@ MOST_NAMES = {
     benchrunner_report: 20,
     benchrunner_bert: 5,
     benchrunner_files: 5,
+    benchrunner_kinds: 10,
 }
 """Each module of names -> how many it may have, so that a person can read its page in five minutes."""
 STUBS = [path for surface in MOST_NAMES if (path := Path(str(surface.__file__)).with_suffix(".pyi")).exists()]

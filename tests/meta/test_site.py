@@ -12,6 +12,7 @@ import pytest
 import benchrunner
 import benchrunner.engine
 import benchrunner.results
+import benchrunner_kinds
 import benchrunner_kit.testing
 import benchrunner_submit
 from distributions import ROOT
@@ -32,6 +33,7 @@ def test_the_navigation_has_every_page_once() -> None:
         ("benchrunner", benchrunner.__all__),
         ("engine", benchrunner.engine.__all__),
         ("results", benchrunner.results.__all__),
+        ("kinds", benchrunner_kinds.__all__),
         ("submit", benchrunner_submit.__all__),
         ("testing", benchrunner_kit.testing.__all__),
     ],

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from benchrunner import Tag
 from benchrunner.command_line.main import main
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead, summarize
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.problems.problem import HeadShape
 from benchrunner.runs.predicting import raw_outputs
+from benchrunner_kinds import Tag
 from benchrunner_kit.testing import TinyEncoder
 from inline import plugins, runner
 from tiny_fits import features

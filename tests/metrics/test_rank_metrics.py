@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 import sklearn.metrics
 
-from benchrunner import Choose, Classify, MultiLabel
+from benchrunner import Classify
 from benchrunner.errors import PluginError
 from benchrunner.metrics import Metric, Score
 from benchrunner.metrics.ranking import average_precision, roc_auc
+from benchrunner_kinds import Choose, MultiLabel
 
 LABELS = ("a", "b", "c")
 TWO = ("no", "yes")

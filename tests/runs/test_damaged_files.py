@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchrunner import ACCURACY, MultiLabel, Recipe, RequestError, Task, Workspace
+from benchrunner import ACCURACY, Recipe, RequestError, Task, Workspace
 from benchrunner.backbones.backbone import Backbone, OneBackbone
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.sources import RowsFrom
@@ -24,6 +24,7 @@ from benchrunner.results import Computing, Runner
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
 from benchrunner.tasks.task import Split
 from benchrunner.training.feature_cache import Cache
+from benchrunner_kinds import MultiLabel
 from benchrunner_kit.testing import WEIGHTS, TinyEncoder
 from inline import plugins
 from kinds_of_tasks import rows_of_kind

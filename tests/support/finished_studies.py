@@ -17,15 +17,12 @@ from benchrunner import (
     ACCURACY,
     MATTHEWS,
     PEARSON,
-    Choose,
     Classify,
     Metric,
     Regress,
     Rows,
     RowsFrom,
-    Span,
     Split,
-    Tag,
     Task,
     Workspace,
 )
@@ -35,6 +32,7 @@ from benchrunner.results import Computing, Fit, Plugins, Prediction, Record, Run
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.runs.predicting import judged
 from benchrunner.studies.planning import planned
+from benchrunner_kinds import Choose, Span, Tag
 from inline import REPORT, plugin
 
 WORDS = """the river was calm and bright while seven old boats went slowly home under a pale sky of early

@@ -19,6 +19,7 @@ import benchrunner.engine
 import benchrunner.results
 import benchrunner_bert
 import benchrunner_files
+import benchrunner_kinds
 import benchrunner_kit.testing
 import benchrunner_report
 import benchrunner_submit
@@ -197,6 +198,11 @@ def testing() -> str:
     return _listed(benchrunner_kit.testing)
 
 
+def kinds() -> str:
+    """List the names for plugins that ask a shared kind of question, or read files of words."""
+    return _listed(benchrunner_kinds)
+
+
 def submissions() -> str:
     """List the names for leaderboards, and for whoever writes, checks and scores files of answers."""
     return _listed(benchrunner_submit)
@@ -242,7 +248,8 @@ def _names(public: ModuleType) -> str:
 def core_modules() -> dict[str, Path]:
     """List the modules that have public names, or define them, by their dotted names."""
     known = modules(CORE)
-    for plugin in (benchrunner_kit, benchrunner_submit, benchrunner_report, benchrunner_bert, benchrunner_files):
+    surfaces = (benchrunner_kinds, benchrunner_submit, benchrunner_report, benchrunner_bert, benchrunner_files)
+    for plugin in (benchrunner_kit, *surfaces):
         known |= modules(Path(str(plugin.__file__)).parent)
     return known
 
@@ -340,7 +347,7 @@ PARTS: dict[str, Callable[[], str]] = {
     for function in (
         *(commands, computing, tasks, recipes, columns, options, settings, pretraining, protocols, ray, slurm, speed),
         *(hooks, warnings),
-        *(surface, engine, results, testing, submissions, reports, models, guesses, packages, roots, drawing),
+        *(surface, engine, results, testing, kinds, submissions, reports, models, guesses, packages, roots, drawing),
     )
 }
 

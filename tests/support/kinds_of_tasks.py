@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from benchrunner import ACCURACY, Choose, Classify, Metric, MultiLabel, Regress, Span, Tag, Task
+from benchrunner import ACCURACY, Classify, Metric, Regress, Task
 from benchrunner.data.sources import RowsFrom
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.tasks.task import Split
+from benchrunner_kinds import Choose, MultiLabel, Span, Tag
 from benchrunner_kit.testing import sentences
 
 PROBLEMS: dict[str, Any] = {

@@ -25,11 +25,17 @@ REFERENCES = {
     "benchrunner": ROOT / "benchrunner/__init__.pyi",
     "engine": ROOT / "benchrunner/engine.pyi",
     "results": ROOT / "benchrunner/results.pyi",
+    "kinds": ROOT / "plugins/benchrunner_kinds/__init__.pyi",
     "submit": ROOT / "plugins/benchrunner_submit/__init__.pyi",
     "testing": ROOT / "plugins/benchrunner_kit/testing/__init__.py",
 }
 """Page of public names -> the file that imports them."""
-_TITLES = {"submit": "benchrunner_submit", "testing": "benchrunner_kit.testing", "benchrunner": "benchrunner"}
+_TITLES = {
+    "benchrunner": "benchrunner",
+    "kinds": "benchrunner_kinds",
+    "submit": "benchrunner_submit",
+    "testing": "benchrunner_kit.testing",
+}
 _OTHER_WORKER = "https://unpkg.com/iframe-worker/shim"
 _LINK = re.compile(r"(?<=\]\()(?!https?:)([^)#\s]*)(#[^)\s]*)?(?=\))")
 _NAMED = re.compile(r"(?<!\[)`((?:docs|plugins|leaderboards)/[\w./-]+\.md|[A-Z]+\.md)`(?!\])")

@@ -8,7 +8,7 @@ import pyarrow as pa
 from benchrunner import Metric, Recipe, Split, Task, Workspace
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import Source
-from benchrunner.problems.span import Span
+from benchrunner_kinds import Span
 
 ONE_BY_ONE = Metric("exact", lambda gold, said: sum(map(hit, gold, said)) / len(gold), per_row=lambda g, s: hit(g, s))
 

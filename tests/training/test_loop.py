@@ -23,11 +23,11 @@ from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify, OneLabel
-from benchrunner.problems.tag import Tag
 from benchrunner.training import gradients
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Speed, Training
 from benchrunner.training.optimizer import Optimizer
+from benchrunner_kinds import Tag
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_kit.testing.tiny_encoder import VOCABULARY
 from tiny_fits import CPU, RECIPE, Model, difference, features, fitted

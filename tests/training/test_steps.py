@@ -15,12 +15,12 @@ from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
-from benchrunner.problems.tag import Tag
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.gradients import Captured, CudaGraph, Eager, Graph, Steps, Work
 from benchrunner.training.loop import Training
 from benchrunner.training.optimizer import Optimizer
+from benchrunner_kinds import Tag
 from benchrunner_kit.testing import MOOD, TinyEncoder, sentences
 from benchrunner_kit.testing.tiny_encoder import HIDDEN
 from fixed_shapes import RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work

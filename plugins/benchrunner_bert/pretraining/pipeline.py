@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchrunner import DataError
-from benchrunner.engine import decoding, flushed_denormals, full_disk
+from benchrunner import DataError, full_disk
+from benchrunner.engine import decoding, flushed_denormals
 from benchrunner_bert.pretraining import architectures, results
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, file_facts

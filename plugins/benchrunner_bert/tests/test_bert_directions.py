@@ -15,7 +15,7 @@ from objective_samples import flat
 from torch.nn import functional
 from transformers import BertForQuestionAnswering, BertModel
 
-from benchrunner import CheckpointError, Span, Workspace
+from benchrunner import CheckpointError, Workspace
 from benchrunner.engine import Dropout, FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner.workspace import Settings
@@ -23,6 +23,7 @@ from benchrunner_bert.backbones import FolderBert
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
+from benchrunner_kinds import Span
 
 CPU = torch.device("cpu")
 NEAR = 1e-5

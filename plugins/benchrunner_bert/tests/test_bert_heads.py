@@ -20,12 +20,13 @@ from transformers import (
     BertModel,
 )
 
-from benchrunner import CheckpointError, Choose, MultiLabel, Recipe, Rows, Span, Tag
+from benchrunner import CheckpointError, Recipe, Rows
 from benchrunner.engine import Dropout, ExportedHead, ExportKind, Features, FlatBatch, Problem, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
 from benchrunner_bert.weight_names import published_names
+from benchrunner_kinds import Choose, MultiLabel, Span, Tag
 
 CPU = torch.device("cpu")
 NEAR = 1e-5

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from benchrunner import Candidates, MultiLabel, Rows, Undefined
+from benchrunner import Rows, Undefined
 from benchrunner.command_line.main import main
 from benchrunner.results import statistics
 from benchrunner_calibration.calibration import _agreeing
 from benchrunner_calibration.kept_answers import _as_matrix, label_numbers, units_of
+from benchrunner_kinds import Candidates, MultiLabel
 from command_line import Shell
 from inline import files, mood, plugins
 

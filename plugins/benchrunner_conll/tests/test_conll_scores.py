@@ -11,10 +11,10 @@ from conll_samples import TAGS, WILD, conlleval_by_state, real_data, well_formed
 from hypothesis import given, settings, strategies as st
 
 from benchrunner import DataError, Rows, Score
-from benchrunner.data.iob_tags import as_iob2, first_evidence
 from benchrunner_conll import CONLL2003, ConllEval, Corpus
 from benchrunner_conll.conlleval import Evaluation, evaluate
 from benchrunner_conll.schemes import as_iob1, phrases
+from benchrunner_kinds.tags.iob_tags import as_iob2, first_evidence
 
 TASK = CONLL2003.task()
 SCORER = ConllEval(CONLL2003.labels)

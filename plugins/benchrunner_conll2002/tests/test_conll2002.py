@@ -11,12 +11,13 @@ import pyarrow as pa
 import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
-from benchrunner import Task, Workspace, iob_tags
+from benchrunner import Task, Workspace
 from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
 from benchrunner.workspace import Settings
 from benchrunner_conll2002 import register_tasks
 from benchrunner_conll2002.table import phrases
+from benchrunner_kinds import iob_tags
 from benchrunner_kit.testing import check_task, tiny_family
 from inline import plugin
 

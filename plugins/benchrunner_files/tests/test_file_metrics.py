@@ -7,11 +7,12 @@ import random
 import pytest
 
 import benchrunner_glue
-from benchrunner import Classify, Metric, MultiLabel, Regress, Span, Tag
+from benchrunner import Classify, Metric, Regress
 from benchrunner.results import Plugins
 from benchrunner_conll.conlleval import evaluate
 from benchrunner_files.kinds import KINDS
 from benchrunner_files.metrics import EXACT_ANSWER, PHRASE_F1, WORD_ACCURACY, metrics_of
+from benchrunner_kinds import MultiLabel, Span, Tag
 
 TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
 

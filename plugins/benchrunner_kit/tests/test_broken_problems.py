@@ -15,8 +15,9 @@ import torch
 from changed_methods import changed, raising
 from torch import nn
 
-from benchrunner import Choose, Classify, MultiLabel, PluginError, Recipe, Regress, Rows, Span, Tag
+from benchrunner import Classify, PluginError, Recipe, Regress, Rows
 from benchrunner.engine import Encoder, Features, FlatBatch, Problem
+from benchrunner_kinds import Choose, MultiLabel, Span, Tag
 from benchrunner_kit.testing import check_problem, sentences
 
 LABELS = ("glad", "sad", "calm")

@@ -11,10 +11,20 @@ import pytest
 import torch
 from torch import nn
 
-from benchrunner import ACCURACY, Classify, Recipe, RequestError, Split, Tag, Task, TextTable, UnknownName
+from benchrunner import (
+    ACCURACY,
+    Classify,
+    Recipe,
+    RequestError,
+    Split,
+    Task,
+    TextTable,
+    UnknownName,
+)
 from benchrunner.engine import Dropout, Features, FlatBatch, Sequences, collate
 from benchrunner.results import Computing, Runner, predict
 from benchrunner.runs.predicting import raw_outputs
+from benchrunner_kinds import Tag
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.frozen_readers import joined
 from benchrunner_methods.recurrent_heads import AttentionHead, BiLstm

@@ -16,11 +16,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchrunner import CheckpointError, RequestError, Span
+from benchrunner import CheckpointError, RequestError
 from benchrunner.command_line.main import main
 from benchrunner.engine import Cache, Job, collate
 from benchrunner.results import Computing, Fit, Runner, predict
 from benchrunner.runs.predicting import raw_outputs
+from benchrunner_kinds import Span
 from benchrunner_kit.testing import TinyBackbone, TinyEncoder
 from benchrunner_methods import frozen_states
 from benchrunner_methods.probing.probe import UNTRAINED_POOLER

@@ -17,9 +17,10 @@ import tiny_language_models as tiny
 from safetensors.torch import load_file, save_file
 
 import benchrunner_bert
-from benchrunner import Choose, Classify, Recipe, RequestError, Workspace
+from benchrunner import Classify, Recipe, RequestError, Workspace
 from benchrunner.engine import Backbone
 from benchrunner_bert.family import BertFamily
+from benchrunner_kinds import Choose
 from benchrunner_kit.testing import TinyBackbone, check_method
 from benchrunner_kit.testing.samples import fit_job
 from benchrunner_pairs.likelihood import Likelihood

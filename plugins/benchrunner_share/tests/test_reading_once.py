@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import pytest
 
 import finished_studies
-from benchrunner import MultiLabel
 from benchrunner.runs.folder import RunFolder
+from benchrunner_kinds import MultiLabel
 from benchrunner_share.documents.contents import answers_text
 from benchrunner_share.kept_answers import KeptAnswers
 from benchrunner_share.private_texts import Private

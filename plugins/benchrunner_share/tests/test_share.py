@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from shared_folders import SharedFolder
 
-from benchrunner import Metric, MultiLabel, RequestError, RowsFrom, Split, Task, f1_micro
+from benchrunner import Metric, RequestError, RowsFrom, Split, Task, f1_micro
 from benchrunner.engine import Outcome
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.results import Computing, Fit, Runner, compared, comparison, run_study
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.result import Result
+from benchrunner_kinds import MultiLabel
 from benchrunner_kit.testing import TinyBackbone
 from benchrunner_share.kept_answers import KeptAnswers
 from benchrunner_share.private_texts import Private

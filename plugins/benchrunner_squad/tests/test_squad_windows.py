@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchrunner import Task, Workspace
-from benchrunner.problems.span_candidates import NONE, SCORE
+from benchrunner_kinds.spans.span_candidates import NONE, SCORE
 from benchrunner_squad.table import tasks
 
 REAL = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere"))

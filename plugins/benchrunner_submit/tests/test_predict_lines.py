@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import EXACT_MATCH, Split, Tag, Task
+from benchrunner import EXACT_MATCH, Split, Task
 from benchrunner.data.sources import RowsFrom
+from benchrunner_kinds import Tag
 from command_line import Shell
 from inline import QUICK, plugins
 

@@ -17,8 +17,8 @@ from benchrunner.metrics.classification import ACCURACY, f1
 from benchrunner.metrics.correlation import PEARSON
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify, Regress
-from benchrunner.problems.span import Span
 from benchrunner.tasks.task import Split, Task
+from benchrunner_kinds import Span
 from benchrunner_submit.file_kinds.spellings import Labels, Number
 from benchrunner_submit.file_kinds.text_files import Table
 from benchrunner_submit.prediction_files import labels_by_text, read_lines, scores_of_file

@@ -13,14 +13,11 @@ from benchrunner.data.json_lines import JsonTable
 from benchrunner.data.sources import Reshaped, RowsFrom
 from benchrunner.errors import DataError, RequestError
 from benchrunner.metrics.classification import EXACT_MATCH
-from benchrunner.problems.choices import Candidates, Choose
-from benchrunner.problems.marked_words import ClassifyWords
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify, Regress
-from benchrunner.problems.span import Span
-from benchrunner.problems.tag import Tag
 from benchrunner.tasks.task import Split, Task
 from benchrunner.workspace import Workspace
+from benchrunner_kinds import Candidates, Choose, ClassifyWords, Span, Tag
 from benchrunner_submit import answer_file
 from benchrunner_submit.own_questions import user_files
 from benchrunner_submit.own_questions.answer_texts import AnswerTexts

@@ -12,10 +12,11 @@ import torch
 from tiny_models import write_model
 
 import benchrunner_transformers
-from benchrunner import ACCURACY, Choose, Classify, Recipe, RowsFrom, Span, Split, Tag, Task, Workspace
+from benchrunner import ACCURACY, Classify, Recipe, RowsFrom, Split, Task, Workspace
 from benchrunner.engine import Problem
 from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import raw_outputs
+from benchrunner_kinds import Choose, Span, Tag
 from benchrunner_runs.exporting import export
 from benchrunner_transformers.loading import load
 from inline import plugin

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 from tiny_models import SETTINGS, backbone_of, write_model
 
-from benchrunner import Choose, Recipe, Regress, Rows, Span, Tag, Workspace
+from benchrunner import Recipe, Regress, Rows, Workspace
 from benchrunner.engine import Backbone, Cache, Job, Problem
 from benchrunner.results import Computing, Event, Fit
+from benchrunner_kinds import Choose, Span, Tag
 from benchrunner_kit.testing import check_backbone, sentences
 from benchrunner_transformers.backbones import TransformersFamily
 

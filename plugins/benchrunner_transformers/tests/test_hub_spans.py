@@ -15,7 +15,8 @@ import pytest
 from tiny_tokenizers import TEXTS
 from tokenizer_samples import ODD_TEXTS, read_both
 
-from benchrunner import Recipe, Span
+from benchrunner import Recipe
+from benchrunner_kinds import Span
 from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer, trimmed
 
 NAMES = ["albert", "bert", "big_bird", "deberta", "deberta-v2", "eurobert", "gpt2", "gpt_neox"]

@@ -12,10 +12,11 @@ import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 from sklearn.metrics import accuracy_score
 
-from benchrunner import PluginError, Recipe, Task, Term, Workspace, iob_tags
+from benchrunner import PluginError, Recipe, Task, Term, Workspace
 from benchrunner.results import Computing, Runner, StudyOptions, discover, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner.workspace import Settings
+from benchrunner_kinds import iob_tags
 from benchrunner_kit.testing import check_task, tiny_family
 from benchrunner_xlingual import PAWSX, SIB200, WIKIANN, XNLI, Transfer, register_tasks
 from inline import plugin

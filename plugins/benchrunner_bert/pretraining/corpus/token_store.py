@@ -11,8 +11,8 @@ from typing import Self, final
 
 import numpy as np
 
-from benchrunner import DataError, RequestError
-from benchrunner.engine import full_disk, seals
+from benchrunner import DataError, RequestError, full_disk
+from benchrunner.engine import seals
 from benchrunner_bert.pretraining.corpus.manifest import PLAN, FileFacts, Manifest, read_store_file
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 import torch
 
-from benchrunner.engine import Dropout, Features, FlatBatch, collate as collate_features, on_device
+from benchrunner.engine import Dropout, Features, FlatBatch, arrays, collate as collate_features
 from benchrunner_bert.pretraining.instances.instance import Instance
 
 
@@ -39,7 +39,7 @@ class Packed:
         """
         units = np.arange(len(self.features.owner))
         flat = collate_features(self.features, units, device, dropout=dropout, multiple=multiple, kernels=kernels)
-        return PretrainingBatch(flat, **on_device(dict(self.targets), device))
+        return PretrainingBatch(flat, **arrays.on_device(dict(self.targets), device))
 
 
 @final

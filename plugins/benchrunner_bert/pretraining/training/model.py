@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from benchrunner import RequestError
-from benchrunner.engine import IGNORED, randomness
+from benchrunner.engine import arrays, randomness
 from benchrunner_bert.configuration import LOOKS, Configuration, Direction
 from benchrunner_bert.model import Bert, draw_modules
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
@@ -109,10 +109,10 @@ class PretrainingModel(TrainedModel):
             return Sums(loss, count, correct, zero, zero, zero)
         logits = self.next_sentence(self.bert.summary(hidden, batch.flat))
         # The first of the two outputs means IsNext, as in the released models.
-        targets = torch.where(batch.is_next < 0, IGNORED, 1 - batch.is_next)
-        nsp_loss = functional.cross_entropy(logits.float(), targets, ignore_index=IGNORED, reduction="sum")
+        targets = torch.where(batch.is_next < 0, arrays.IGNORED, 1 - batch.is_next)
+        nsp_loss = functional.cross_entropy(logits.float(), targets, ignore_index=arrays.IGNORED, reduction="sum")
         nsp_correct = (logits.argmax(-1) == targets).sum()
-        return Sums(loss, count, correct, nsp_loss, (targets != IGNORED).sum(), nsp_correct)
+        return Sums(loss, count, correct, nsp_loss, (targets != arrays.IGNORED).sum(), nsp_correct)
 
     def published(self) -> Iterator[tuple[str, torch.Tensor]]:
         # Without next sentences nothing trains the pooler. It is left out, and fine-tuning draws one from its seed.

@@ -15,8 +15,8 @@ from benchrunner.features.flat_batch import StaticShape, collate
 from benchrunner.features.pieces import Frame
 from benchrunner.metrics import Metric
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.span import Span
-from benchrunner.problems.span_candidates import NONE, SCORE, Window, nbest
+from benchrunner_kinds.spans.span import Span
+from benchrunner_kinds.spans.span_candidates import NONE, SCORE, Window, nbest
 from benchrunner_kit.testing import TinyEncoder
 
 CUT, MAYBE = Span(), Span(unanswerable=True)

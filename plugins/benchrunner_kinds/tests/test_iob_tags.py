@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchrunner.data.iob_tags import as_iob2, begins_phrase, iob_labels
+from benchrunner_kinds.tags.iob_tags import as_iob2, begins_phrase, iob_labels
 
 
 def test_the_tags_are_o_and_two_of_each_type() -> None:

@@ -17,8 +17,8 @@ from benchrunner.features.arrays import IGNORED, Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.pieces import Frame, Pieces
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
-from benchrunner.problems.tag import Tag
-from benchrunner.problems.tag_windows import Borders, windows
+from benchrunner_kinds.tags.tag import Tag
+from benchrunner_kinds.tags.tag_windows import Borders, windows
 
 TAG = Tag(("O", "B-X", "I-X"))
 START, STOP, UNKNOWN = 1, 2, 3

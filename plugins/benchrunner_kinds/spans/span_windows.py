@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchrunner.features.arrays import Features
-from benchrunner.features.blocks import ranges
-from benchrunner.features.pieces import Part, Pieces
-from benchrunner.problems.problem import free_pieces
+from benchrunner import Recipe
+from benchrunner.engine import Features, Part, Pieces, blocks, problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.parameters.recipes import Recipe
+    from benchrunner.engine import Encoder
 
 
 def encoded_windows(
@@ -38,7 +35,7 @@ def encoded_windows(
     """
     contexts, context_of = _distinct_contexts(table, encoder)
     questions = encoder.pieces(table.column("question").to_pylist())
-    free = free_pieces(encoder, recipe, pair=True, least=2)
+    free = problem.free_pieces(encoder, recipe, pair=True, least=2)
     longest_question = min(max_question, free // 2)
     question_counts = np.minimum(questions.counts, longest_question)
     room = free - question_counts
@@ -47,7 +44,7 @@ def encoded_windows(
     further = -((room - size) // step)  # windows after the first; the division is rounded up
     windows = 1 + np.maximum(0, further)
     row = np.repeat(np.arange(table.num_rows), windows)
-    number = ranges(np.zeros_like(windows), windows)  # of each window in its row
+    number = blocks.ranges(np.zeros_like(windows), windows)  # of each window in its row
     begins = number * step[row]
     counts = np.minimum(room[row], size[row] - begins)
     text = contexts.starts[context_of[row]]

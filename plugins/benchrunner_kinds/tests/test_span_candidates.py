@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from benchrunner.problems.span_candidates import FROM, NONE, SCORE, TO, Window, average, nbest
+from benchrunner_kinds.spans.span_candidates import FROM, NONE, SCORE, TO, Window, average, nbest
 
 
 def test_white_space_does_not_begin_or_end_an_answer() -> None:

@@ -7,24 +7,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.errors import BadRows, DataError
-from benchrunner.io.file_faults import quoted, shown
-from benchrunner.metrics import gold_rows
-from benchrunner.problems.problem import Figures, HeadShape, Problem, Settings
+from benchrunner import BadRows, DataError, Metric, Recipe, Rows, file_faults, gold_rows, quoted
+from benchrunner.engine import ExportKind, HeadShape, Problem, problem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from torch import Tensor
 
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.data.rows import Rows
-    from benchrunner.features.arrays import Features
-    from benchrunner.features.flat_batch import FlatBatch
-    from benchrunner.metrics import Metric
-    from benchrunner.parameters.recipes import Recipe
-    from benchrunner.problems.span_candidates import Window
+    from benchrunner.engine import Encoder, Features, FlatBatch
+    from benchrunner_kinds.spans.span_candidates import Window
 
 BEYOND = 2.0**24
 """Character position after the end of every context. Raw outputs keep positions as fp32, which represents every whole
@@ -64,7 +56,7 @@ class Span(Problem):
         return self.unanswerable
 
     @property
-    def decoding(self) -> Settings:
+    def decoding(self) -> problem.Settings:
         settings: dict[str, Any] = {"max_answer": self.max_answer, "n_best": self.n_best}
         if self.unanswerable:
             settings["tau"] = 0.0
@@ -91,7 +83,7 @@ class Span(Problem):
         training: bool,
     ) -> Features:
         """Encode each row as windows over its context; a window is a unit."""
-        from benchrunner.problems.span_windows import encoded_windows
+        from benchrunner_kinds.spans.span_windows import encoded_windows
 
         return encoded_windows(table, encoder, recipe, max_question=self.max_question)
 
@@ -129,7 +121,7 @@ class Span(Problem):
         """Return the best spans of each row, (rows, 1 + n_best, 3), in the layout of `span_candidates`."""
         import numpy as np
 
-        from benchrunner.problems.span_candidates import nbest
+        from benchrunner_kinds.spans.span_candidates import nbest
 
         guides = {name: np.asarray(values) for name, values in features.guides.items()}
         borders = np.searchsorted(features.owner, np.arange(table.num_rows + 1))
@@ -146,7 +138,7 @@ class Span(Problem):
 
     def _window(self, outputs: np.ndarray, guides: Mapping[str, int]) -> Window:
         """Return the scores of a window. `guides` are those of `encoded_windows`."""
-        from benchrunner.problems.span_candidates import Window
+        from benchrunner_kinds.spans.span_candidates import Window
 
         place = guides["place"]
         none = guides["none"]
@@ -164,7 +156,7 @@ class Span(Problem):
         self,
         outputs: np.ndarray,
         table: pa.Table,
-        settings: Settings,
+        settings: problem.Settings,
     ) -> list[Any]:
         """Cut each answer from its context; the empty text stands for "no answer"."""
         tau = settings.get("tau", 0.0)
@@ -183,7 +175,7 @@ class Span(Problem):
         """
         import numpy as np
 
-        from benchrunner.problems.span_candidates import NONE, SCORE
+        from benchrunner_kinds.spans.span_candidates import NONE, SCORE
 
         scores = outputs[:, :, SCORE].astype(np.float64)
         best = scores[:, 1]
@@ -191,7 +183,7 @@ class Span(Problem):
             return np.where(np.isfinite(best), np.inf, -np.inf)
         return np.asarray(best - scores[:, NONE])
 
-    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Settings:
+    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> problem.Settings:
         """Choose the `tau` with the best mean of the metric over the rows; it lies midway between two rows' margins.
 
         Rows are sorted by margin. Lowering `tau` past a row changes its answer from "no answer" to its best span, so
@@ -225,8 +217,8 @@ class Span(Problem):
         self,
         outputs: np.ndarray,
         table: pa.Table,
-        settings: Settings,
-    ) -> Figures:
+        settings: problem.Settings,
+    ) -> problem.Figures:
         """Return `no_answer`: the probability of "no answer" in a softmax over it and the best span."""
         import numpy as np
 
@@ -235,7 +227,7 @@ class Span(Problem):
         return {"no_answer": (1 / (1 + odds)).tolist()}
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
-        from benchrunner.problems.span_candidates import average
+        from benchrunner_kinds.spans.span_candidates import average
 
         return average(outputs)
 
@@ -261,7 +253,7 @@ class Span(Problem):
         return self._no_answer() if self.unanswerable else None
 
     def _no_answer(self) -> np.ndarray:
-        from benchrunner.problems.span_candidates import NONE, SCORE, empty_list
+        from benchrunner_kinds.spans.span_candidates import NONE, SCORE, empty_list
 
         output = empty_list(self.n_best)
         output[NONE, SCORE] = 0.0
@@ -330,7 +322,8 @@ def _answer_fault(context: str, answers: list[Any], starts: list[Any]) -> str:
         return f"has {len(answers)} answers and {len(starts)} places for them"
     for answer, start in zip(answers, starts, strict=True):
         if not isinstance(answer, str) or not answer or not isinstance(start, int):
-            return f"has the answer {shown(answer)} at {shown(start)}; expected a text and a whole number"
+            found = f"the answer {file_faults.shown(answer)} at {file_faults.shown(start)}"
+            return f"has {found}; expected a text and a whole number"
         first = max(start, 0)
         text = context[first : first + len(answer)]
         if start < 0 or text != answer:

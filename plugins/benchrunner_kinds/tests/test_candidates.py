@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import RIGHT_CHOICE, Candidates, Choose, DataError, Recipe, Rows
+from benchrunner import RIGHT_CHOICE, DataError, Recipe, Rows
 from benchrunner.engine import Features, collate
+from benchrunner_kinds import Candidates, Choose
 from benchrunner_kit.testing import TinyEncoder
 
 WHICH = Candidates()

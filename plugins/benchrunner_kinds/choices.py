@@ -8,23 +8,15 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.data.rows import arrow_array, list_starts
-from benchrunner.errors import DataError, PluginError
-from benchrunner.io.file_faults import quoted
-from benchrunner.problems.probabilities import log_of_mean
-from benchrunner.problems.problem import Figures, HeadShape, OneOf, Problem, Settings
+from benchrunner import DataError, PluginError, Recipe, Rows, arrow_array, list_starts, quoted
+from benchrunner.engine import ExportKind, HeadShape, Problem, probabilities, problem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from torch import Tensor
 
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.data.rows import Rows
-    from benchrunner.features.arrays import Features
-    from benchrunner.features.flat_batch import FlatBatch
-    from benchrunner.parameters.recipes import Recipe
+    from benchrunner.engine import Encoder, Features, FlatBatch
 
 MOST_CANDIDATES = 1_000
 """Largest number of candidates of a row: all of them are computed at once, since their softmax needs them together."""
@@ -91,7 +83,7 @@ class TextChoice(Problem):
         """Encode each text as a sequence after the text `a` of its row; a row is a unit."""
         import numpy as np
 
-        from benchrunner.features.arrays import Features
+        from benchrunner.engine import Features
 
         starts = _starts(table)
         counts = np.diff(starts)
@@ -110,7 +102,7 @@ class TextChoice(Problem):
 
 @final
 @dataclass(frozen=True)
-class Choose(OneOf, TextChoice):
+class Choose(problem.OneOf, TextChoice):
     """One of several texts, of which every row offers the same number.
 
     Columns: `a`; `choices`, a list of texts; `label`, the number of the right text from 0, in rows that are labelled.
@@ -259,10 +251,10 @@ class Candidates(TextChoice):
         scores -= np.repeat(np.log(totals), counts)
         return scores.astype(np.float32)
 
-    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Settings) -> list[Any]:
+    def decode(self, outputs: np.ndarray, table: pa.Table, settings: problem.Settings) -> list[Any]:
         return [int(scores.argmax()) for scores in _by_row(outputs, table)]
 
-    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Settings) -> Figures:
+    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: problem.Settings) -> problem.Figures:
         """Return `probabilities`, a list for each row, and `choice`, the answer as a text: its name, or the choice."""
         import numpy as np
 
@@ -280,7 +272,7 @@ class Candidates(TextChoice):
 
         if len(outputs) == 1:
             return outputs[0]
-        return log_of_mean([np.exp(member.astype(np.float64)) for member in outputs])
+        return probabilities.log_of_mean([np.exp(member.astype(np.float64)) for member in outputs])
 
     def parse(self, text: str) -> int:
         if not text.isascii() or not text.isdigit() or int(text[:9]) >= MOST_CANDIDATES:

@@ -18,7 +18,7 @@ from benchrunner.errors import DataError, PluginError, Undefined
 from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import ACCURACY, EXACT_MATCH, f1_micro
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.multi_label import THRESHOLDS, MultiLabel
+from benchrunner_kinds.multi_label import THRESHOLDS, MultiLabel
 from benchrunner_kit.testing import TinyEncoder, check_task, sentences
 from benchrunner_submit import LabelList, Labels
 from benchrunner_submit.file_kinds.json_file import JsonMap

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import ClassifyWords, DataError, PluginError, Recipe, RequestError, Rows
+from benchrunner import DataError, PluginError, Recipe, RequestError, Rows
 from benchrunner.engine import collate
+from benchrunner_kinds import ClassifyWords
 from benchrunner_kit.testing import TinyEncoder
 
 SAME = ClassifyWords(("no", "yes"))

@@ -6,23 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.data.rows import arrow_array
-from benchrunner.errors import DataError, PluginError
-from benchrunner.io.file_faults import quoted
-from benchrunner.problems.problem import HeadShape, free_pieces
-from benchrunner.problems.sentences import OneLabel
+from benchrunner import DataError, OneLabel, PluginError, Recipe, Rows, arrow_array, quoted
+from benchrunner.engine import HeadShape, problem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from torch import Tensor
 
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.data.rows import Rows
-    from benchrunner.features.arrays import Features, Sequences
-    from benchrunner.features.flat_batch import FlatBatch
-    from benchrunner.features.pieces import Pieces
-    from benchrunner.parameters.recipes import Recipe
+    from benchrunner.engine import Encoder, Features, FlatBatch, Pieces, Sequences
 
 
 @final
@@ -93,7 +85,7 @@ class ClassifyWords(OneLabel):
 
         The guide `places` has the same tokens, counted over all sequences.
         """
-        from benchrunner.features.arrays import Features
+        from benchrunner.engine import Features
 
         sequences, places = _encoded(table, encoder, recipe)
         labels = self.gold(table)
@@ -147,11 +139,11 @@ def _encoded(
     """
     import numpy as np
 
-    from benchrunner.features.pieces import Part
+    from benchrunner.engine import Part
 
     texts = [encoder.pieces(table.column(name).to_pylist()) for name in _text_columns(table)]
     marks = np.array(table.column("marks").to_pylist(), dtype=np.int64)  # (rows, marks, 3)
-    free = free_pieces(encoder, recipe, pair=len(texts) > 1, least=len(texts))
+    free = problem.free_pieces(encoder, recipe, pair=len(texts) > 1, least=len(texts))
     # Of a pair that is too long, the longer text is cut first.
     rooms = texts[0].counts_beside(texts[1], free) if len(texts) > 1 else (np.minimum(texts[0].counts, free),)
     parts = []

@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchrunner.data.rows import list_starts
-from benchrunner.errors import PluginError, RequestError
-from benchrunner.features.arrays import IGNORED, Features, Sequences, borders
-from benchrunner.features.blocks import ranges
-from benchrunner.features.pieces import Part
-from benchrunner.problems.problem import free_pieces
+from benchrunner import PluginError, Recipe, RequestError, list_starts
+from benchrunner.engine import Features, Part, Sequences, arrays, blocks, problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.parameters.recipes import Recipe
+    from benchrunner.engine import Encoder
 
 
 @dataclass(frozen=True)
@@ -149,7 +144,7 @@ def _best(words: np.ndarray, own: Ranges, shown: Ranges) -> np.ndarray:
     """
     counts = own.end - own.first
     window = np.repeat(np.arange(len(counts)), counts)
-    word = ranges(own.first, counts)
+    word = blocks.ranges(own.first, counts)
     first_shown = words[shown.first]
     end_shown = words[shown.end]
     before = words[word] - first_shown[window]
@@ -175,7 +170,7 @@ def encoded_words(
     sentences begin in it. The owner of a sequence is the row of the first word that is scored in it. The guide `word`
     holds at each token the number of the word that is scored there, counted over all rows, or -1.
     """
-    room = free_pieces(encoder, recipe, pair=False)
+    room = problem.free_pieces(encoder, recipe, pair=False)
     pieces, limits = _pieces_of_words(table, encoder, recipe.context, room)
     shown = windows(limits, recipe.context, room, training=training)
     begins = limits.words[shown.first]
@@ -195,7 +190,7 @@ def encoded_words(
     return Features.of(
         joined.sequences,
         owner=np.searchsorted(limits.sentences, first_scored, side="right") - 1,
-        token_targets={} if labels is None else {"label": at_places(labels, IGNORED)},
+        token_targets={} if labels is None else {"label": at_places(labels, arrays.IGNORED)},
         guides={"word": at_places(np.arange(len(places)), -1)},
         counts=np.bincount(begins_in, minlength=count),
         loss_weights=np.bincount(shown.scored_in, minlength=count),
@@ -255,7 +250,7 @@ def _pieces_of_words(
     distinct_of = texts.indices.to_numpy()  # the distinct word of each word
     counts = np.minimum(distinct.counts, room)[distinct_of]
     begins = distinct.starts[distinct_of]
-    words = borders(np.maximum(counts, 1))
+    words = arrays.borders(np.maximum(counts, 1))
     pieces = np.full(words[-1], encoder.frame.unknown, dtype=np.int32)
-    pieces[ranges(words[:-1], counts)] = distinct.tokens[ranges(begins, counts)]
+    pieces[blocks.ranges(words[:-1], counts)] = distinct.tokens[blocks.ranges(begins, counts)]
     return pieces, Borders(words, sentences, documents)

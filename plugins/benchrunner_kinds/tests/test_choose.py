@@ -11,7 +11,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError
 from benchrunner.features.flat_batch import collate
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.choices import Choose
+from benchrunner_kinds.choices import Choose
 from benchrunner_kit.testing import TinyEncoder
 
 NEXT = Choose(3)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import DataError, PluginError, Rows, Tag, WordColumns, Workspace
+from benchrunner import DataError, PluginError, Rows, Workspace
+from benchrunner_kinds import Tag, WordColumns
 
 POS = WordColumns("t.txt", {"words": 0, "labels": 1})
 

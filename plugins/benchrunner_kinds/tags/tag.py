@@ -7,23 +7,15 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.data.rows import arrow_array, list_starts
-from benchrunner.errors import DataError, PluginError
-from benchrunner.io.file_faults import shown, some_names
-from benchrunner.problems.probabilities import label_numbers, majority_scores, mean_probability
-from benchrunner.problems.problem import LABEL_FIELDS, HeadShape, Problem, Settings
+from benchrunner import DataError, PluginError, Recipe, Rows, arrow_array, file_faults, list_starts
+from benchrunner.engine import ExportKind, HeadShape, Problem, probabilities, problem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from torch import Tensor
 
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.data.rows import Rows
-    from benchrunner.features.arrays import Features
-    from benchrunner.features.flat_batch import FlatBatch
-    from benchrunner.parameters.recipes import Recipe
+    from benchrunner.engine import Encoder, Features, FlatBatch
 
 
 @final
@@ -42,7 +34,7 @@ class Tag(Problem):
     label_columns = ("labels",)
     line_columns = ("words",)
     recipe_fields = ("max_length", "context")
-    batch_fields = ("batch_unit", "loss_divisor", *LABEL_FIELDS)
+    batch_fields = ("batch_unit", "loss_divisor", *problem.LABEL_FIELDS)
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
@@ -70,14 +62,14 @@ class Tag(Problem):
         training: bool,
     ) -> Features:
         """Encode the sentences as windows; the recipe's `context` says whether these show neighbouring sentences."""
-        from benchrunner.problems.tag_windows import encoded_words
+        from benchrunner_kinds.tags.tag_windows import encoded_words
 
         return encoded_words(table, encoder, recipe, self._targets(table), training=training)
 
     def _targets(self, table: pa.Table) -> np.ndarray | None:
         """Return the number of each word's label, int64 (words,), or None for rows without labels."""
         gold = self.gold(table)
-        return None if gold is None else label_numbers(chain.from_iterable(gold), self.labels)
+        return None if gold is None else probabilities.label_numbers(chain.from_iterable(gold), self.labels)
 
     def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
         return batch.cross_entropy(outputs, batch.targets["label"])
@@ -91,14 +83,14 @@ class Tag(Problem):
         """Return the outputs of the words, (words, labels)."""
         import numpy as np
 
-        from benchrunner.problems.tag_windows import word_tokens
+        from benchrunner_kinds.tags.tag_windows import word_tokens
 
         tokens = word_tokens(features, self.output_count(table))
         return np.asarray(outputs[tokens])
 
     def recurrent_sequences(self, features: Features, table: pa.Table) -> tuple[np.ndarray, Features]:
         """Let recurrent heads read one state per word, and one sequence per sentence."""
-        from benchrunner.problems.tag_windows import sentences_of_words
+        from benchrunner_kinds.tags.tag_windows import sentences_of_words
 
         return sentences_of_words(table, features)
 
@@ -110,7 +102,7 @@ class Tag(Problem):
         self,
         outputs: np.ndarray,
         table: pa.Table,
-        settings: Settings,
+        settings: problem.Settings,
     ) -> list[Any]:
         numbers = outputs.argmax(axis=-1)
         labels = [self.labels[number] for number in numbers]  # of all words
@@ -118,7 +110,7 @@ class Tag(Problem):
         return [labels[start:end] for start, end in pairwise(starts)]
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
-        return mean_probability(outputs)
+        return probabilities.mean_probability(outputs)
 
     def spell(self, answer: Any) -> str:
         return " ".join(answer)
@@ -131,7 +123,7 @@ class Tag(Problem):
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
         labels = chain.from_iterable(self.gold(table) or [])
-        return majority_scores(self.labels, labels)
+        return probabilities.majority_scores(self.labels, labels)
 
     def is_constant(self, answers: Sequence[Any]) -> bool:
         """Say whether all words of all sentences have the same label."""
@@ -147,7 +139,7 @@ def _checked_rows(rows: Rows, labels: Sequence[str], *, labelled: bool) -> pa.Ta
 
     names = rows.table.column_names
     if "words" not in names or (labelled and "labels" not in names):
-        raise DataError(f"{rows.origin}: columns words, labels are needed; found {some_names(names)}.")
+        raise DataError(f"{rows.origin}: columns words, labels are needed; found {file_faults.some_names(names)}.")
     words = rows.text_lists("words")
     columns = {"words": arrow_array(words, pa.list_(pa.string()))}
     for name in names:
@@ -193,7 +185,7 @@ def _check_labels(
     for row, sentence in enumerate(sentences):
         for number, label in enumerate(sentence, start=1):
             if label not in known:
-                word = f"word {number} of this sentence has the label {shown(label)}"
+                word = f"word {number} of this sentence has the label {file_faults.shown(label)}"
                 raise DataError(f"{rows.where(row)}: {word}, which is not one of {', '.join(labels)}.")
 
 
@@ -203,7 +195,9 @@ def _documents(rows: Rows) -> list[int]:
     seen = set[int]()
     for row, document in enumerate(documents):
         if not isinstance(document, int):
-            raise DataError(f"{rows.where(row)}: column 'document' must be a whole number, found {shown(document)}.")
+            raise DataError(
+                f"{rows.where(row)}: column 'document' must be a whole number, found {file_faults.shown(document)}."
+            )
         if document in seen and document != documents[row - 1]:
             raise DataError(
                 f"{rows.where(row)}: document {document} continues here, after a sentence of document "

@@ -7,20 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.data.rows import arrow_array
-from benchrunner.errors import PluginError
-from benchrunner.metrics import ANSWERS, Metric
-from benchrunner.problems.probabilities import logit, mean_sigmoid, sigmoid
-from benchrunner.problems.problem import Figures, Settings
-from benchrunner.problems.sentences import SentenceProblem
+from benchrunner import Metric, PluginError, SentenceProblem, arrow_array
+from benchrunner.engine import ExportKind, probabilities, problem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from torch import Tensor
 
-    from benchrunner.features.flat_batch import FlatBatch
+    from benchrunner.engine import FlatBatch
 
 THRESHOLDS = tuple(percent / 100 for percent in range(1, 100))
 """The thresholds among which `MultiLabel.tune` chooses."""
@@ -71,7 +66,7 @@ class MultiLabel(SentenceProblem):
         return self.tune_threshold
 
     @property
-    def decoding(self) -> Settings:
+    def decoding(self) -> problem.Settings:
         return {"threshold": self.threshold}
 
     @property
@@ -121,10 +116,10 @@ class MultiLabel(SentenceProblem):
         self,
         outputs: np.ndarray,
         table: pa.Table,
-        settings: Settings,
+        settings: problem.Settings,
     ) -> list[Any]:
         threshold = settings.get("threshold", self.threshold)
-        return self._above(sigmoid(outputs), threshold)
+        return self._above(probabilities.sigmoid(outputs), threshold)
 
     def _above(self, probabilities: np.ndarray, threshold: float) -> list[Any]:
         import numpy as np
@@ -132,19 +127,19 @@ class MultiLabel(SentenceProblem):
         labels = np.array(self.labels, dtype=object)
         return [labels[is_above].tolist() for is_above in probabilities > threshold]
 
-    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Settings:
+    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> problem.Settings:
         """Choose the threshold out of `THRESHOLDS` with the best score; among equal scores, the nearest to `threshold`.
 
         Settings are empty if the rows have no labels or the metric has no value at any threshold.
         """
         gold = self.gold(table)
-        if not self.tunes or gold is None or metric.computed_from != ANSWERS:
+        if not self.tunes or gold is None or metric.computed_from != Metric.computed_from:
             return {}
-        probabilities = sigmoid(outputs)
+        of_labels = probabilities.sigmoid(outputs)
         best_rank = (-math.inf, 0.0)
         chosen = {}
         for threshold in (self.threshold, *THRESHOLDS):
-            answers = self._above(probabilities, threshold)
+            answers = self._above(of_labels, threshold)
             score = metric.score(gold, answers, table)
             if score.value is None:
                 continue
@@ -158,13 +153,13 @@ class MultiLabel(SentenceProblem):
         self,
         outputs: np.ndarray,
         table: pa.Table,
-        settings: Settings,
-    ) -> Figures:
+        settings: problem.Settings,
+    ) -> problem.Figures:
         """Return `probabilities`: for each row a list with one probability per label, in the order of the labels."""
-        return {"probabilities": sigmoid(outputs).tolist()}
+        return {"probabilities": probabilities.sigmoid(outputs).tolist()}
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
-        return mean_sigmoid(outputs)
+        return probabilities.mean_sigmoid(outputs)
 
     def spell(self, answer: Any) -> str:
         separator = self.labels_separator
@@ -175,4 +170,4 @@ class MultiLabel(SentenceProblem):
     def majority_output(self, table: pa.Table) -> np.ndarray:
         """Return each label's share of the training rows, as a logit: what the loss would learn without the texts."""
         targets = self.targets(self.gold(table) or [])
-        return logit(targets.mean(axis=0))
+        return probabilities.logit(targets.mean(axis=0))

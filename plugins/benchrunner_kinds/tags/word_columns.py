@@ -8,13 +8,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from benchrunner.data.iob_tags import as_iob2, first_evidence
-from benchrunner.data.rows import Rows, arrow_array, arrow_table
-from benchrunner.data.sources import FileSource
-from benchrunner.errors import DataError, PluginError
-from benchrunner.io.file_faults import quoted
-from benchrunner.io.files import check_encoding, read_text
-from benchrunner.workspace import Workspace
+from benchrunner import (
+    DataError,
+    PluginError,
+    Rows,
+    Workspace,
+    arrow_array,
+    arrow_table,
+    check_encoding,
+    quoted,
+    read_text,
+    sources,
+)
+from benchrunner_kinds.tags.iob_tags import as_iob2, first_evidence
 
 IOB_TAG = re.compile(r"O|[BI]-\S+")
 """Pattern of a tag: O, or B- or I- with the type of the phrase."""
@@ -40,7 +46,7 @@ Word = tuple[int, list[str]]
 
 
 @dataclass(frozen=True)
-class WordColumns(FileSource):
+class WordColumns(sources.FileSource):
     """A file with a word on each line, its tags beside it, and a blank line between sentences. A row is a sentence.
 
     The tags may be of any kind, such as parts of speech. Each column becomes a list with an entry for each word.
