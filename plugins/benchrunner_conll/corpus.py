@@ -7,16 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from benchrunner import (
-    HubTable,
-    PluginError,
-    Recipe,
-    Role,
-    Source,
-    Split,
-    Suite,
-    Task,
-)
+from benchrunner import HubTable, PluginError, Recipe, Role, Source, Split, Suite, Task
 from benchrunner_conll import demo
 from benchrunner_conll.column_scorer import ConllEval
 from benchrunner_conll.tag_metrics import metrics

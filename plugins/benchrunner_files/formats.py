@@ -9,17 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from benchrunner import (
-    DataError,
-    DataNotFound,
-    JsonTable,
-    RequestError,
-    Rows,
-    Source,
-    TextTable,
-    Workspace,
-    quoted,
-)
+from benchrunner import DataError, DataNotFound, JsonTable, RequestError, Rows, Source, TextTable, Workspace, quoted
 from benchrunner_kinds import WordColumns
 
 if TYPE_CHECKING:

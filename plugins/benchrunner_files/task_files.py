@@ -7,18 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import (
-    HubTable,
-    PluginError,
-    Recipe,
-    RequestError,
-    Role,
-    Source,
-    Split,
-    Task,
-    closest_names,
-    quoted,
-)
+from benchrunner import HubTable, PluginError, Recipe, RequestError, Role, Source, Split, Task, closest_names, quoted
 from benchrunner.engine import Problem, decoding
 from benchrunner_files.data_files import InColumns, inside
 from benchrunner_files.formats import Format, check_format, reader

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchrunner import (
-    ACCURACY,
-    HubTable,
-    Recipe,
-    Reshaped,
-    Role,
-    Split,
-    Task,
-    TextTable,
-)
+from benchrunner import ACCURACY, HubTable, Recipe, Reshaped, Role, Split, Task, TextTable
 from benchrunner_kinds import Choose
 from benchrunner_swag import demo
 

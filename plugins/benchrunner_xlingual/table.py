@@ -6,18 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchrunner import (
-    ACCURACY,
-    Classify,
-    HubTable,
-    Recipe,
-    Reshaped,
-    Role,
-    Source,
-    Suite,
-    Task,
-    TextTable,
-)
+from benchrunner import ACCURACY, Classify, HubTable, Recipe, Reshaped, Role, Source, Suite, Task, TextTable
 from benchrunner_kinds import Tag, WordColumns, iob_tags
 from benchrunner_xlingual.languages import PAWSX_LANGUAGES, SIB200_LANGUAGES, XNLI_LANGUAGES
 from benchrunner_xlingual.of_language import COLUMN, OfLanguage

@@ -13,19 +13,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from benchrunner import (
-    ACCURACY,
-    MATTHEWS,
-    PEARSON,
-    Classify,
-    Metric,
-    Regress,
-    Rows,
-    RowsFrom,
-    Split,
-    Task,
-    Workspace,
-)
+from benchrunner import ACCURACY, MATTHEWS, PEARSON, Classify, Metric, Regress, Rows, RowsFrom, Split, Task, Workspace
 from benchrunner.engine import Backbone, BackboneFamily, OneBackbone
 from benchrunner.io.identity import identity
 from benchrunner.results import Computing, Fit, Plugins, Prediction, Record, Runner, Study, discover

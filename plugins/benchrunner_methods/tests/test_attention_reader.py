@@ -11,16 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchrunner import (
-    ACCURACY,
-    Classify,
-    Recipe,
-    RequestError,
-    Split,
-    Task,
-    TextTable,
-    UnknownName,
-)
+from benchrunner import ACCURACY, Classify, Recipe, RequestError, Split, Task, TextTable, UnknownName
 from benchrunner.engine import Dropout, Features, FlatBatch, Sequences, collate
 from benchrunner.results import Computing, Runner, predict
 from benchrunner.runs.predicting import raw_outputs
