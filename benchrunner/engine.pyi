@@ -1,10 +1,5 @@
 """The public names of `benchrunner.engine`, each with its module."""
 
-from benchrunner.backbones import (
-    hub_files as hub_files,
-    tensor_files as tensor_files,
-    tokenizer_limits as tokenizer_limits,
-)
 from benchrunner.backbones.attention import attend as attend
 from benchrunner.backbones.backbone import (
     Backbone as Backbone,
@@ -18,15 +13,14 @@ from benchrunner.backbones.encoder import (
     recompute as recompute,
 )
 from benchrunner.backbones.export_kind import ExportKind as ExportKind
-from benchrunner.backbones.recurrence import read_one_way as read_one_way
+from benchrunner.backbones.finite_numbers import not_finite as not_finite
 from benchrunner.errors import first_line as first_line
 from benchrunner.features import arrays as arrays, blocks as blocks, randomness as randomness
 from benchrunner.features.arrays import Features as Features, Sequences as Sequences
 from benchrunner.features.flat_batch import FlatBatch as FlatBatch, collate as collate, rounding as rounding
 from benchrunner.features.pieces import Frame as Frame, Part as Part, Pieces as Pieces
 from benchrunner.features.randomness import Dropout as Dropout
-from benchrunner.features.word_cache import WordCache as WordCache
-from benchrunner.io import decoding as decoding, seals as seals
+from benchrunner.io import decoding as decoding, hub_access as hub_access, seals as seals
 from benchrunner.io.files import (
     write_atomically as write_atomically,
     write_folder_atomically as write_folder_atomically,

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner import Workspace
-from benchrunner.engine import Backbone, hub_files, write_atomically
+from benchrunner.engine import Backbone, write_atomically
 from benchrunner_bert.configuration import Configuration
+from benchrunner_checkpoints import hub_files
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder

@@ -12,13 +12,14 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from benchrunner import CheckpointError
-from benchrunner.engine import hub_files, randomness, tensor_files
+from benchrunner.engine import randomness
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.memory import check_files
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.token_head import published_head
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import encoder_weights, published_names, published_weights
+from benchrunner_checkpoints import hub_files, tensor_files
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 """Files of weights; the first that exists is read. Only torch's weights_only loader opens a .bin file."""

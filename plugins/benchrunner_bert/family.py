@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import final
 
 from benchrunner import CheckpointError, Workspace, read_json_object
-from benchrunner.engine import Backbone, BackboneFamily, hub_files
+from benchrunner.engine import Backbone, BackboneFamily
 from benchrunner_bert import pretrained
 from benchrunner_bert.backbones import FolderBert, HubBert, RandomBert
 from benchrunner_bert.configuration import MODEL_TYPES, SIZES, Configuration
 from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
 from benchrunner_bert.memory import check_memory
+from benchrunner_checkpoints import hub_files
 
 RELEASED = {
     "bert/base-uncased": ("google-bert/bert-base-uncased", "BASE: 12 layers, 768 wide, 110M parameters"),

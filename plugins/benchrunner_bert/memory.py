@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchrunner import CheckpointError, RequestError
-from benchrunner.engine import platform_facts, tensor_files
+from benchrunner.engine import platform_facts
+from benchrunner_checkpoints import tensor_files
 
 TRAINED = 16
 """Bytes of a weight in training: the weight, its gradient and Adam's two moments, in fp32."""

@@ -9,9 +9,10 @@ import torch
 from torch import nn
 
 from benchrunner import RequestError
-from benchrunner.engine import randomness, tensor_files
+from benchrunner.engine import randomness
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
+from benchrunner_checkpoints import tensor_files
 
 PUBLISHED = {"dense": "cls.predictions.transform.dense", "norm": "cls.predictions.transform.LayerNorm"}
 """Our module -> the published module. The weight of the output layer is that of the word embeddings, written once."""

@@ -12,7 +12,8 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from benchrunner import CheckpointError, read_json_object
-from benchrunner.engine import Frame, Pieces, Sequences, WordCache, tokenizer_limits
+from benchrunner.engine import Frame, Pieces, Sequences
+from benchrunner_checkpoints import WordCache, tokenizer_limits
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's special tokens."""

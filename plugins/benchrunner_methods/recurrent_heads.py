@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.engine import FlatBatch, arrays, heads, randomness, read_one_way
+from benchrunner.engine import FlatBatch, arrays, heads, randomness
+from benchrunner_checkpoints import read_one_way
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder, HeadShape, Job

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner import CheckpointError, Workspace, read_json_object
-from benchrunner.engine import Backbone, BackboneFamily, hub_files, write_atomically
+from benchrunner.engine import Backbone, BackboneFamily, write_atomically
+from benchrunner_checkpoints import hub_files
 from benchrunner_transformers.checkpoint.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
 from benchrunner_transformers.names import RELEASED, Reference
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import torch
 
 from benchrunner import CheckpointError, Workspace, read_json_object
-from benchrunner.engine import first_line, randomness, tensor_files
+from benchrunner.engine import first_line, randomness
+from benchrunner_checkpoints import tensor_files
 from benchrunner_transformers.checkpoint.checking import (
     SHOWN_FAULTS,
     Checkpoint,

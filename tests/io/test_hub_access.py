@@ -17,7 +17,7 @@ from hub_server import Hub
 CLIENT = """
 import json, sys
 from pathlib import Path
-from benchrunner.backbones.hub_files import find_hub_file
+from benchrunner_checkpoints.files.hub_files import find_hub_file
 from benchrunner.data.hub import HubTable
 from benchrunner.errors import BenchrunnerError
 from benchrunner.io.hub_access import HubAccess

@@ -16,6 +16,7 @@ import benchrunner
 import benchrunner.engine
 import benchrunner.results
 import benchrunner_bert
+import benchrunner_checkpoints
 import benchrunner_files
 import benchrunner_kinds
 import benchrunner_kit.testing
@@ -38,6 +39,7 @@ MOST_NAMES = {
     benchrunner_bert: 5,
     benchrunner_files: 5,
     benchrunner_kinds: 10,
+    benchrunner_checkpoints: 10,
 }
 """Each module of names -> how many it may have, so that a person can read its page in five minutes."""
 STUBS = [path for surface in MOST_NAMES if (path := Path(str(surface.__file__)).with_suffix(".pyi")).exists()]

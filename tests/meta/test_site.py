@@ -12,6 +12,7 @@ import pytest
 import benchrunner
 import benchrunner.engine
 import benchrunner.results
+import benchrunner_checkpoints
 import benchrunner_kinds
 import benchrunner_kit.testing
 import benchrunner_submit
@@ -34,6 +35,7 @@ def test_the_navigation_has_every_page_once() -> None:
         ("engine", benchrunner.engine.__all__),
         ("results", benchrunner.results.__all__),
         ("kinds", benchrunner_kinds.__all__),
+        ("checkpoints", benchrunner_checkpoints.__all__),
         ("submit", benchrunner_submit.__all__),
         ("testing", benchrunner_kit.testing.__all__),
     ],

@@ -18,6 +18,7 @@ import benchrunner
 import benchrunner.engine
 import benchrunner.results
 import benchrunner_bert
+import benchrunner_checkpoints
 import benchrunner_files
 import benchrunner_kinds
 import benchrunner_kit.testing
@@ -203,6 +204,11 @@ def kinds() -> str:
     return _listed(benchrunner_kinds)
 
 
+def checkpoints() -> str:
+    """List the names for families of backbones."""
+    return _listed(benchrunner_checkpoints)
+
+
 def submissions() -> str:
     """List the names for leaderboards, and for whoever writes, checks and scores files of answers."""
     return _listed(benchrunner_submit)
@@ -249,7 +255,7 @@ def core_modules() -> dict[str, Path]:
     """List the modules that have public names, or define them, by their dotted names."""
     known = modules(CORE)
     surfaces = (benchrunner_kinds, benchrunner_submit, benchrunner_report, benchrunner_bert, benchrunner_files)
-    for plugin in (benchrunner_kit, *surfaces):
+    for plugin in (benchrunner_checkpoints, benchrunner_kit, *surfaces):
         known |= modules(Path(str(plugin.__file__)).parent)
     return known
 
@@ -347,7 +353,21 @@ PARTS: dict[str, Callable[[], str]] = {
     for function in (
         *(commands, computing, tasks, recipes, columns, options, settings, pretraining, protocols, ray, slurm, speed),
         *(hooks, warnings),
-        *(surface, engine, results, testing, kinds, submissions, reports, models, guesses, packages, roots, drawing),
+        *(
+            surface,
+            engine,
+            results,
+            testing,
+            kinds,
+            checkpoints,
+            submissions,
+            reports,
+            models,
+            guesses,
+            packages,
+            roots,
+            drawing,
+        ),
     )
 }
 

@@ -25,6 +25,7 @@ REFERENCES = {
     "benchrunner": ROOT / "benchrunner/__init__.pyi",
     "engine": ROOT / "benchrunner/engine.pyi",
     "results": ROOT / "benchrunner/results.pyi",
+    "checkpoints": ROOT / "plugins/benchrunner_checkpoints/__init__.pyi",
     "kinds": ROOT / "plugins/benchrunner_kinds/__init__.pyi",
     "submit": ROOT / "plugins/benchrunner_submit/__init__.pyi",
     "testing": ROOT / "plugins/benchrunner_kit/testing/__init__.py",
@@ -32,6 +33,7 @@ REFERENCES = {
 """Page of public names -> the file that imports them."""
 _TITLES = {
     "benchrunner": "benchrunner",
+    "checkpoints": "benchrunner_checkpoints",
     "kinds": "benchrunner_kinds",
     "submit": "benchrunner_submit",
     "testing": "benchrunner_kit.testing",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchrunner.engine import tensor_files
 from benchrunner_bert.checkpoint import check_weights, read_tokenizer, weights_file
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.memory import check_files
+from benchrunner_checkpoints import tensor_files
 
 OUTPUT = ".output_bias"
 """End of the names of the biases of the two output layers. A pre-trained model has them; the encoder does not."""

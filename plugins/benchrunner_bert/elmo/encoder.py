@@ -14,10 +14,11 @@ import torch
 from torch import nn
 
 from benchrunner import CheckpointError
-from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, read_one_way
+from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.tokenizer import BertTokenizer
+from benchrunner_checkpoints import read_one_way
 
 LONGEST = 2**16
 """Tokens of the longest sequence. An LSTM has no limit of its own; texts are shorter than this."""

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 
 from benchrunner import CheckpointError
-from benchrunner.engine import first_line, platform_facts, tensor_files
+from benchrunner.engine import first_line, platform_facts
+from benchrunner_checkpoints import tensor_files
 from benchrunner_transformers.checkpoint.configuration import configuration, mark, read_settings
 from benchrunner_transformers.checkpoint.habits import gives_states, without_cache
 from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, final
 
 from benchrunner import CheckpointError, Workspace
-from benchrunner.engine import first_line, hub_files, write_atomically, write_folder_atomically
+from benchrunner.engine import first_line, write_atomically, write_folder_atomically
+from benchrunner_checkpoints import hub_files
 
 _REFERENCE = re.compile(r"(?:([\w.-]+/[\w.-]+)--)?([^\W\d]\w*\.[^\W\d]\w*)")
 """A class in `auto_map`: MODULE.CLASS of the checkpoint's own folder, or OWNER/NAME--MODULE.CLASS of a repository."""

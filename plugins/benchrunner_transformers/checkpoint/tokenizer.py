@@ -16,7 +16,8 @@ import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from benchrunner import CheckpointError
-from benchrunner.engine import Frame, Pieces, Sequences, WordCache, first_line, tokenizer_limits
+from benchrunner.engine import Frame, Pieces, Sequences, first_line
+from benchrunner_checkpoints import WordCache, tokenizer_limits
 from benchrunner_transformers.checkpoint.tokenizer_files import read_configuration, read_tokenizer
 
 _CHUNK = 4096

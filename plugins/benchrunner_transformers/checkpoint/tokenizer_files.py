@@ -13,7 +13,8 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from benchrunner import CheckpointError, read_json_object
-from benchrunner.engine import first_line, tokenizer_limits
+from benchrunner.engine import first_line
+from benchrunner_checkpoints import tokenizer_limits
 
 _FILES = ("tokenizer.json", "vocab*.txt", "vocab*.json", "*.model", "*.tiktoken", "*.vocab")
 """Files that hold vocabularies."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner import CheckpointError
-from benchrunner.engine import hub_files, tensor_files
+from benchrunner_checkpoints import hub_files, tensor_files
 
 if TYPE_CHECKING:
     import torch

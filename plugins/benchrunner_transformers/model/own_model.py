@@ -12,7 +12,8 @@ import torch
 from torch import nn
 
 from benchrunner import CheckpointError, Workspace
-from benchrunner.engine import first_line, tensor_files
+from benchrunner.engine import first_line
+from benchrunner_checkpoints import tensor_files
 from benchrunner_transformers.checkpoint.checking import POOLER, SHOWN_FAULTS
 from benchrunner_transformers.checkpoint.configuration import own_configuration
 from benchrunner_transformers.checkpoint.own_code import OwnCode

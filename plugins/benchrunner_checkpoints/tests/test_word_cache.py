@@ -5,8 +5,8 @@ import random
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from benchrunner.features import word_cache
-from benchrunner.features.word_cache import WordCache
+from benchrunner_checkpoints.tokens import word_cache
+from benchrunner_checkpoints.tokens.word_cache import WordCache
 
 LETTERS = [chr(code) for code in range(33, 127)]
 PIECES = [

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from benchrunner.features.blocks import ranges
-from benchrunner.features.pieces import Pieces
+from benchrunner.engine import Pieces, blocks
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -86,7 +85,7 @@ class WordCache:
         numbers = np.fromiter(look_up, dtype=np.int64, count=len(words))
         self._encode_new_words()
         counts = self._counts[numbers]
-        tokens = self._tokens[ranges(self._starts[numbers], counts)]
+        tokens = self._tokens[blocks.ranges(self._starts[numbers], counts)]
         last = np.cumsum(sizes) - 1  # the last word of each text: every text has a word, which may be empty
         totals = np.cumsum(counts)[last]
         if len(self._numbers) > MOST_WORDS or self._characters > MOST_CHARACTERS:

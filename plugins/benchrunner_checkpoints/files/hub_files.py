@@ -9,11 +9,8 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchrunner.errors import CheckpointError, UnknownName, first_line
-from benchrunner.io.hub_access import cache_only
-from benchrunner.io.json_files import read_json_object
-from benchrunner.process.platform_facts import memory_size
-from benchrunner.workspace import Workspace
+from benchrunner import CheckpointError, UnknownName, Workspace, read_json_object
+from benchrunner.engine import first_line, hub_access, platform_facts
 
 _TEXTS = (".jinja", ".json", ".model", ".py", ".tiktoken", ".txt", ".vocab")
 _LARGEST_TEXT = 1 << 28
@@ -66,7 +63,7 @@ def find_hub_file(
     failure = None if offline else workspace.hub.failure(wanted)
     only_local = offline or failure is not None
     try:
-        with workspace.hub.asking(wanted), cache_only(only_local):
+        with workspace.hub.asking(wanted), hub_access.cache_only(only_local):
             asked = commit or revision or None
             return Path(hf_hub_download(repository, name, revision=asked, local_files_only=only_local))
     except LocalEntryNotFoundError as error:
@@ -137,7 +134,7 @@ def check_folder(folder: Path) -> None:
     A pipe may never end. A file with holes takes no room on the disk, and all of its size in memory.
     """
     for path in sorted(folder.iterdir()):
-        limit = _LARGEST_TEXT if path.suffix in _TEXTS else memory_size()
+        limit = _LARGEST_TEXT if path.suffix in _TEXTS else platform_facts.memory_size()
         if path.exists() and not path.is_dir() and not (path.is_file() and path.stat().st_size <= limit):
             raise CheckpointError(
                 f"{path}: not a regular file of at most {limit:,} bytes, the most that is read of such a file. Get it "

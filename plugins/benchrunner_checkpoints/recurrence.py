@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchrunner.features.arrays import on_device
+from benchrunner.engine import arrays
 
 
 def read_one_way(
@@ -36,7 +36,7 @@ def read_one_way(
     last = lengths - 1
     steps = np.minimum(steps, last)
     places = starts + (last - steps if backward else steps)
-    indices = on_device(
+    indices = arrays.on_device(
         {"read": places.ravel(), "present": np.flatnonzero(present), "written": places[present]}, states.device
     )
     # Not every device has an LSTM in half precision.

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.errors import CheckpointError
-from benchrunner.features.word_cache import described_part
+from benchrunner import CheckpointError
+from benchrunner_checkpoints.tokens.word_cache import described_part
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from benchrunner.backbones.tensor_files import read_tensors
+from benchrunner_checkpoints.files.tensor_files import read_tensors
 
 
 def test_every_tensor_begins_where_new_ones_do(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner.backbones.finite_numbers import not_finite
-from benchrunner.errors import CheckpointError, first_line
+from benchrunner import CheckpointError
+from benchrunner.engine import first_line, not_finite
 
 if TYPE_CHECKING:
     from torch import Tensor

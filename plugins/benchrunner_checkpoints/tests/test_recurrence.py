@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchrunner.backbones.recurrence import read_one_way
+from benchrunner_checkpoints.recurrence import read_one_way
 
 LENGTHS = [3, 1, 7, 7, 2]
 

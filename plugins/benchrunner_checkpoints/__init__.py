@@ -1,0 +1,5 @@
+"""What families of backbones share: files on the hub, weights, limits of tokenizers, words, recurrent layers."""
+
+from benchrunner import named_by_stub
+
+__getattr__, __all__ = named_by_stub(__name__, __file__)

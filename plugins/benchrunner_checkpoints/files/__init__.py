@@ -1,0 +1,1 @@
+"""Files of checkpoints: on the hub, and with weights."""

@@ -1,0 +1,1 @@
+"""What tokenizers of all families share: limits, and a cache of words."""
