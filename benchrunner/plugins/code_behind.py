@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
@@ -29,13 +29,13 @@ def _distributions_of_packages(path: tuple[str, ...]) -> Mapping[str, list[str]]
     return metadata.packages_distributions()
 
 
-def code_behind(value: object, own: Collection[str]) -> set[str]:
-    """Return the top packages of the code behind a value: of its class, or of a function and of what it uses.
+def code_behind(values: Iterable[object], own: Collection[str]) -> set[str]:
+    """Return the top packages of the code behind values: of their classes, or of functions and of what these use.
 
     What a function uses are the values of its module, and of functions around it, that its code names. They are looked
     up for functions of the packages `own`, with all that the files of these functions import, when they run too.
     """
-    packages, pending, seen = set[str](), [value], set[int]()
+    packages, pending, seen = set[str](), list(values), set[int]()
     for part in pending:  # grows by what functions name
         if id(part) in seen:
             continue

@@ -1,12 +1,10 @@
 """Discovery: load each plugin separately, so that a broken plugin is set aside and the others work."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import lru_cache, partial
 from importlib import metadata
 
-from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version
+from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, installed_version, top_package
 from benchrunner.plugins.entry_points import (
     CORE,
     check_choice,
@@ -39,20 +37,23 @@ def discover(*, extra: Collection[tuple[str, object]] = (), installed: bool = Tr
 
 
 def _add_installed(plugins: Plugins, loading: Loading) -> None:
-    """Load the installed plugins that are wanted and have their libraries."""
+    """Load the installed plugins that are wanted and have their libraries; of the others, note whose their code is."""
     points = entry_points(partial(plugins.fail, where="its entry_points.txt cannot be read: "))
     check_choice([point.name for point in points])
     for point in points:
+        plugin = _plugin(point)
+        plugins.packages.setdefault(top_package(point.value), plugin)  # others may import the code of one left out
         if is_wanted(point.name) and not missing_libraries(point):
             with plugins.setting_aside(point.name), loading.plugin(point.name):
-                _add(plugins, point)
+                if not point.pattern.match(point.value):
+                    raise ValueError(f"the entry point '{point.name}' names '{point.value}', which is no module")
+                plugins.add(plugin, point.load())
 
 
-def _add(plugins: Plugins, point: metadata.EntryPoint) -> None:
-    if not point.pattern.match(point.value):
-        raise ValueError(f"the entry point '{point.name}' names '{point.value}', which is no module")
-    module, distribution = point.load(), _name(point.dist) if point.dist else ""
-    plugins.add(Plugin(point.name, distribution, partial(installed_version, distribution, module)), module)
+def _plugin(point: metadata.EntryPoint) -> Plugin:
+    """Describe the plugin of an entry point without loading it."""
+    distribution = _name(point.dist) if point.dist else ""
+    return Plugin(point.name, distribution, lambda: installed_version(distribution, point.load()))
 
 
 @lru_cache(1)  # the distribution of most plugins is the same, and its name is read from a file of thousands of lines

@@ -80,7 +80,7 @@ class Plugins:
         self.known_set_aside: list[SetAside] = []
         """The part of `set_aside` that is known from the kinds that were asked for."""
         self.packages: dict[str, Plugin] = {}
-        """Package -> the plugin whose code is in it."""
+        """Package -> the plugin whose code is in it, in use or not: code of a plugin that is left out may run, too."""
         self._library = cache(library)  # every fit of a grid asks
 
     @property
@@ -155,9 +155,10 @@ class Plugins:
         """Study files in the folders `studies` of the plugins' packages, by `plugin/file`."""
         studies = dict[str, Path]()
         for package, plugin in self.packages.items():
-            for folder in getattr(sys.modules.get(package), "__path__", ()):
-                for file in Path(folder, "studies").glob("*.toml"):
-                    studies[f"{plugin.name}/{file.stem}"] = file
+            if plugin in self.loaded:
+                for folder in getattr(sys.modules.get(package), "__path__", ()):
+                    for file in Path(folder, "studies").glob("*.toml"):
+                        studies[f"{plugin.name}/{file.stem}"] = file
         return dict(sorted(studies.items()))
 
     @property
@@ -294,14 +295,11 @@ class Plugins:
                 parts += [source, getattr(source, "source", None)]
         for metric in task.metrics:
             parts += vars(metric).values()
-            parts += vars(metric.row_sums).values() if metric.row_sums is not None else ()
-        packages = set[str]()
-        for part in parts:
-            packages |= code_behind(part, self.packages)
+            if metric.row_sums:
+                parts += vars(metric.row_sums).values()
         suppliers = {self.supplier(task): None}
-        for package in sorted(packages - {DISTRIBUTION}):
-            plugin = self.packages.get(package) or self._library(package)
-            if plugin is not None:
+        for package in sorted(code_behind(parts, self.packages) - {DISTRIBUTION}):
+            if plugin := self.packages.get(package) or self._library(package):
                 suppliers[plugin] = None
         return list(suppliers)
 

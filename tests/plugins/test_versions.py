@@ -244,6 +244,38 @@ def test_a_task_with_parts_of_two_plugins_has_both_as_suppliers() -> None:
     assert [one.name for one in found.suppliers_of(found.tasks.find("lender/mood"))] == ["lender"]
 
 
+LENDER = "from benchrunner import TextTable\nclass Table(TextTable): pass\n"
+BORROWER = """
+import inline
+from benchrunner import Split, hookimpl
+from lender_k import Table
+@hookimpl
+def register_tasks():
+    yield inline.mood(splits={"train": Split("train", (Table("mood.tsv", {"a": "a", "label": "label"}),))})
+"""
+
+
+def test_a_plugin_left_out_counts_where_its_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"borrower_k": BORROWER, "lender_k/__init__": LENDER}
+    module_of(tmp_path, "borrower_k", monkeypatch, **files)
+    (tmp_path / "lender_k" / "studies").mkdir()
+    (tmp_path / "lender_k" / "studies" / "small.toml").write_text("")
+    for name in ("borrower", "lender"):
+        info = tmp_path / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[benchrunner]\n{name} = {name}_k\n")
+    versions = []
+    for chosen, studies in (("borrower,lender", ["lender/small"]), ("borrower", [])):
+        monkeypatch.setenv("BENCHRUNNER_PLUGINS", chosen)
+        plugins = discover()
+        suppliers = plugins.suppliers_of(plugins.tasks.find("mood"))
+        versions.append({supplier.title: supplier.version for supplier in suppliers})
+        assert list(plugins.studies) == studies
+    assert list(versions[0]) == ["borrower (borrower)", "lender (lender)"]
+    assert versions[0] == versions[1]
+
+
 def test_a_release_alone_changes_no_identity() -> None:
     assert Plugin("glue", "benchrunner", lambda: "0.1.0+source.abc").code == "source.abc"
     assert Plugin("glue", "benchrunner", lambda: "0.2.0+source.abc").code == "source.abc"
