@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -237,7 +237,8 @@ def temperatures(count: int) -> Iterable[Sequence[str]]:
 
 
 def _temperature_line(answers: LabelAnswers, design: Design, truth: Truth) -> tuple[float, float, float, float]:
-    same = answers.at_temperature(fitted_temperature(answers)).log_loss - answers.log_loss
+    tempered = replace(answers, probabilities=softmax(answers.scores / fitted_temperature(answers)))
+    same = tempered.log_loss - answers.log_loss
     half = np.arange(design.rows) % 2 == 0
     of_halves = fitted_temperature(answers.taken(~half)), fitted_temperature(answers.taken(half))
     crossed = softmax(answers.scores / np.where(half, *of_halves)[:, None])
