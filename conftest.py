@@ -56,6 +56,16 @@ def _memory_given_back() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _fp32_by_default() -> Iterator[None]:
+    """Compute in fp32 where nothing else is said, on every machine, as a processor without units for bf16 does."""
+    from benchrunner.training import machine
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine, "_BF16_UNITS", ())
+        yield
+
+
 @pytest.fixture
 def narrow_bilstm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make 32 the default of a recipe's `bilstm_width`, for tests that train a BiLSTM: 768 takes 30 times as long."""

@@ -21,7 +21,6 @@ from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.inference import Inference, Level
 from benchrunner.training.loop import Training as Training
-from benchrunner.training.machine import bf16_gain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +35,6 @@ HEAD = "head.safetensors"
 """Name of the file with the weights that were learned on top of the encoder."""
 HANDED_ON = "the head goes on from the head of the earlier fit, whose problem is the same"
 """Note of a fit that begins with the head of the finished fit that is its backbone."""
-_LONG_SECONDS = 10.0
-"""Seconds of a training from which it is asked whether bf16 would be faster."""
 
 Model = Callable[["FlatBatch"], torch.Tensor]
 """Computes a head's outputs for a batch."""
@@ -219,14 +216,10 @@ def outcome(
 ) -> Outcome:
     """Describe how a training ended."""
     diverged = training.diverged is not None
-    timings = {"encode_seconds": encode_seconds, **training.timings}
-    if training.seconds >= _LONG_SECONDS and training.recipe.precision == "fp32":
-        gain = bf16_gain(training.device)
-        timings |= {"bf16_gain": gain} if gain else {}
     return Outcome(
         status="diverged" if diverged else "done",
         reason=training.divergence_reason if diverged else "",
-        timings=timings,
+        timings={"encode_seconds": encode_seconds, **training.timings},
         work=training.work,
         numerics=numerics.of(training),
         notes=(*notes, *training.notes),

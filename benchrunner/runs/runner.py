@@ -133,7 +133,7 @@ class Runner:
         )
 
     def precision(self, name: str) -> str:
-        """Return the precision that a name means; `auto` is bf16 on GPUs that have bf16 units, and fp32 elsewhere."""
+        """Return the precision that a name means; `auto` is bf16 on devices that compute it themselves, else fp32."""
         if name != "auto":
             return name
         from benchrunner.training.machine import resolved_precision

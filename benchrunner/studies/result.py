@@ -37,8 +37,6 @@ class Computing:
     devices: tuple[str, ...] = ()
     versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Library -> the versions with which fits were computed."""
-    bf16_gain: float = 0.0
-    """How many times as fast as in fp32 the processors of long fits compute products in bf16; 0 if none has bf16."""
     without_kernels: str = ""
     """Vector units, as torch names them, of a processor that fitted without kernels, which are not installed."""
 
@@ -134,7 +132,7 @@ class Result:
         if self.runner is None:
             return None
         seconds = 0.0
-        gains, bare = list[float](), ""
+        bare = ""
         devices = dict[str, None]()
         versions = dict[str, tuple[str, ...]]()
         for fit in different_fits(result.cell for result in self.cells):
@@ -142,7 +140,6 @@ class Result:
             if record is None:
                 continue
             seconds += record.timings.get("seconds", 0.0)
-            gains.append(record.timings.get("bf16_gain", 0.0))
             numerics = record.numerics
             if self.runner.plugins.kernels is None and numerics.get("kernels") == "torch":
                 bare = str(numerics.get("capability", ""))
@@ -152,7 +149,7 @@ class Result:
             for library, version in dict(numerics.get("versions") or {}).items():
                 known = versions.get(library, ())
                 versions[library] = known if str(version) in known else (*known, str(version))
-        return Computing(seconds, tuple(devices), versions, max(gains, default=0.0), bare)
+        return Computing(seconds, tuple(devices), versions, bare)
 
     @property
     def command(self) -> tuple[str, ...]:

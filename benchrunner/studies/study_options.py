@@ -22,7 +22,7 @@ from benchrunner.tasks.task import Task
 
 _PRECISION = dataclasses.replace(
     RECIPE_FIELDS["precision"],
-    about="precision of matrix products; auto is bf16 on a GPU with bf16 units, else fp32",
+    about="precision of matrix products; auto is bf16 on a GPU or processor with units for it, else fp32",
     choices=("auto", *RECIPE_FIELDS["precision"].choices),
     default="auto",
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import sys
-import timeit
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -20,8 +19,8 @@ _NATIVE_BF16 = 8
 """Major compute capability of NVIDIA's first GPUs with bf16 units (Ampere). Older GPUs, such as T4 and V100, emulate
 bf16, and torch reports bf16 as supported there too."""
 
-_BF16_UNITS = ("avx512_bf16", "amx_tile")
-"""Vector units of processors that compute products in bf16; others emulate them."""
+_BF16_UNITS = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+"""Functions of `torch.cpu` that say whether a processor has a unit for products in bf16."""
 
 
 @contextlib.contextmanager
@@ -95,11 +94,23 @@ def keep_freed_memory() -> bool:
     return 0 not in answers
 
 
+def computes_bf16(device: torch.device) -> bool:
+    """Whether a device computes products in bf16 itself; others compute them by way of fp32, which saves no time."""
+    if device.type == "cuda":  # all of AMD's GPUs that torch supports have bf16
+        return torch.version.hip is not None or torch.cuda.get_device_capability(device)[0] >= _NATIVE_BF16
+    return device.type == "cpu" and any(getattr(torch.cpu, name, bool)() for name in _BF16_UNITS) and _is_right()
+
+
+def _is_right() -> bool:
+    """Whether a product in bf16 is that of fp32, rounded; its sums are whole numbers, which fp32 adds exactly."""
+    left = torch.arange(64 * 64, dtype=torch.float32).reshape(64, 64) % 7 - 3
+    right = left.T.roll(5, 0)
+    return torch.equal(left.bfloat16() @ right.bfloat16(), (left @ right).bfloat16())
+
+
 def emulates_bf16(device: torch.device) -> bool:
-    """Whether a device is a GPU that computes bf16 by way of fp32, which saves memory but no time."""
-    if device.type != "cuda" or torch.version.hip is not None:  # all of AMD's GPUs that torch supports have bf16
-        return False
-    return bool(torch.cuda.get_device_capability(device)[0] < _NATIVE_BF16)
+    """Whether a device is a GPU without units for bf16, which saves memory but no time."""
+    return device.type == "cuda" and not computes_bf16(device)
 
 
 def emulation_note(device: torch.device) -> str:
@@ -107,27 +118,8 @@ def emulation_note(device: torch.device) -> str:
     return f"The GPU {torch.cuda.get_device_name(device)} emulates bf16, which is slower than --set precision=fp32."
 
 
-def bf16_gain(device: torch.device) -> float:
-    """Measure how many times as fast as in fp32 a processor computes products in bf16; 0 unless it has units for bf16.
-
-    Takes some hundredths of a second.
-    """
-    if device.type != "cpu" or not any(getattr(torch.cpu, f"_is_{unit}_supported", bool)() for unit in _BF16_UNITS):
-        return 0.0
-    seconds = {}
-    for kind in (torch.float32, torch.bfloat16):
-        matrix = torch.ones(512, 512, dtype=kind)
-        # The first of four products makes the kernel.
-        seconds[kind] = min(timeit.repeat("matrix @ matrix", number=1, repeat=4, globals={"matrix": matrix}))
-    return seconds[torch.float32] / seconds[torch.bfloat16]
-
-
 def resolved_precision(name: str, device: str) -> str:
-    """Return the precision that a name means; `auto` is bf16 on GPUs that have bf16 units, and fp32 elsewhere.
-
-    On a CPU a result would otherwise depend on the processor that a study happens to run on.
-    """
+    """Return the precision that a name means; `auto` is bf16 on devices that compute it themselves, else fp32."""
     if name != "auto":
         return name
-    place = torch.device(device)
-    return "bf16" if place.type == "cuda" and not emulates_bf16(place) else "fp32"
+    return "bf16" if computes_bf16(torch.device(device)) else "fp32"

@@ -127,14 +127,6 @@ def test_the_caption_says_what_was_run() -> None:
     assert any(note.startswith("runs of a on mine/mood: ") for note in notes)
 
 
-@pytest.mark.parametrize(("gain", "notes"), [(0.0, []), (1.1, []), (1.74, ["1.7 times as fast as in fp32"])])
-def test_the_caption_names_bf16_where_it_is_faster(gain: float, notes: list[str]) -> None:
-    made = result()
-    made.__dict__["computing"] = Computing(1234.0, ("cpu (x86_64)",), {}, gain)
-    said = [note for note in remarks(made) if "precision=bf16" in note]
-    assert len(said) == len(notes) and all(text in note for text, note in zip(notes, said, strict=True))
-
-
 def test_one_restart_has_no_interval_over_restarts() -> None:
     single = with_statistics(result("a"), {})
     (first, *others) = single.cells
@@ -188,7 +180,6 @@ def test_json_has_statistics_and_machine() -> None:
         "seconds": 3.0,
         "devices": ["cpu"],
         "versions": {},
-        "bf16_gain": 0.0,
         "without_kernels": "",
     }
     assert values["conclusion"].startswith("b is better than a (mine/mood +10.0, ")

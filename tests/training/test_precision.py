@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchrunner.methods.steps import outcome
-from benchrunner.training.machine import bf16_gain, emulates_bf16, emulation_note, resolved_precision
+from benchrunner.training import machine
+from benchrunner.training.machine import computes_bf16, emulation_note, resolved_precision
 from gpus import pretend
 from tiny_fits import RECIPE, fitted
 
@@ -19,7 +19,6 @@ V100, T4, A100, H100 = (7, 0), (7, 5), (8, 0), (9, 0)
 def test_auto_needs_units_of_bf16(capability: tuple[int, int], precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [capability])
     assert resolved_precision("auto", "cuda") == precision
-    assert resolved_precision("auto", "cpu") == "fp32"
     assert resolved_precision("bf16", "cuda") == "bf16", "what is asked for is done"
 
 
@@ -31,30 +30,20 @@ def test_auto_asks_the_gpu_that_was_chosen(monkeypatch: pytest.MonkeyPatch) -> N
 def test_amd_gpus_compute_bf16_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [(6, 0)])
     monkeypatch.setattr(torch.version, "hip", "6.3")
-    assert not emulates_bf16(torch.device("cuda"))
+    assert computes_bf16(torch.device("cuda"))
 
 
-def test_the_gain_of_bf16_is_measured_where_units_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    units = {"_is_avx512_bf16_supported": False, "_is_amx_tile_supported": False}
+@pytest.mark.parametrize("unit", ["_is_avx512_bf16_supported", "_is_amx_tile_supported"])
+def test_auto_is_bf16_on_a_processor_with_units_that_are_right(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    units = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    monkeypatch.setattr(machine, "_BF16_UNITS", units)
     for name in units:
-        monkeypatch.setattr(torch.cpu, name, lambda name=name: units[name], raising=False)
-    assert bf16_gain(torch.device("cpu")) == 0
-    units["_is_amx_tile_supported"] = True
-    assert bf16_gain(torch.device("cpu")) > 0
-    assert bf16_gain(torch.device("cuda")) == 0
-    assert resolved_precision("auto", "cpu") == "fp32", "a result must not depend on the processor"
-
-
-@pytest.mark.parametrize(
-    ("precision", "seconds", "is_measured"), [("fp32", 10, True), ("fp32", 9, False), ("bf16", 10, False)]
-)
-def test_a_long_fit_in_fp32_keeps_the_gain_of_bf16(
-    precision: str, seconds: float, is_measured: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("benchrunner.methods.steps.bf16_gain", lambda device: 1.7)
-    training = fitted(tmp_path, RECIPE.changed(precision=precision, epochs=1)).training
-    training.seconds = seconds
-    assert outcome(training, 0.5, ()).timings.get("bf16_gain") == (1.7 if is_measured else None)
+        monkeypatch.setattr(torch.cpu, name, lambda: False, raising=False)
+    assert resolved_precision("auto", "cpu") == "fp32"
+    monkeypatch.setattr(torch.cpu, unit, lambda: True, raising=False)
+    assert resolved_precision("auto", "cpu") == "bf16"
+    monkeypatch.setattr(torch, "equal", lambda left, right: False)
+    assert resolved_precision("auto", "cpu") == "fp32", "a unit that computes something else is not used"
 
 
 def test_a_fit_with_emulated_bf16_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

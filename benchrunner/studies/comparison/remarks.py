@@ -20,8 +20,6 @@ from benchrunner.studies.comparison.table import Shown
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Study
 
-WORTH_BF16 = 1.2
-"""Times that products are as fast in bf16, from which a table says so: they are a part of a step, the rest is casts."""
 WORTH_KERNELS = 60.0
 """Seconds of fitting from which a table says what compiled kernels would gain."""
 MOST_LINES = 5
@@ -121,11 +119,6 @@ def caption(result: Result, shown: Shown) -> Iterator[str]:
         versions = [f"{library} {'/'.join(listed)}" for library, listed in facts.versions.items()]
         with_versions = f"; {', '.join(versions)}" if versions else ""
         yield f"{facts.seconds:,.0f} seconds of fitting on {', '.join(facts.devices)}{with_versions}"
-        if facts.bf16_gain >= WORTH_BF16:
-            yield (
-                f"this processor computes products in bf16 {facts.bf16_gain:.1f} times as fast as in fp32: the same "
-                "command with --set precision=bf16 fits anew in less time"
-            )
         gain = gain_of_kernels(facts.without_kernels)
         if gain and facts.seconds >= WORTH_KERNELS:
             yield gain
