@@ -252,6 +252,17 @@ def test_data_status_hints_at_files_with_a_close_name(shell: Shell) -> None:
     assert shell.done("data", "status", "mood", "--data", "data").count(" Is it data/Mood/") == 3
 
 
+def test_data_status_looks_only_into_folders_that_tasks_name(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("data/mood/dev.tsv").unlink()
+    Path("data/large").mkdir()
+    listed = []
+    for name in ("scandir", "listdir"):
+        function = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda path=".", function=function: listed.append(str(path)) or function(path))
+    assert "no file data/mood/dev.tsv" in shell.done("data", "status", "mood", "--data", "data")
+    assert any(path.endswith("mood") for path in listed) and not any(path.endswith("large") for path in listed)
+
+
 def test_without_plugins_commands_say_what_to_install(shell: Shell) -> None:
     shell.plugins = discover(installed=False)
     assert "tasks: none" in shell("list", "tasks")[1]
