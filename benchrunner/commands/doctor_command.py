@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(diagnosis)
     else:
         _print(diagnosis)
-    return DONE if diagnosis.is_sound else FAILED
+    return FAILED if diagnosis.set_aside or diagnosis.contests else DONE
 
 
 def _print(diagnosis: Diagnosis) -> None:

@@ -103,8 +103,11 @@ def test_a_plugin_without_its_library_is_silent_until_asked_for(
     assert code == 0 and "far" not in written
     code, written = called(capsys, "run", "rte", "--backbone", BACKBONE, "--executor", "far-away")
     assert code == 2 and note_on_libraries() in written, written
-    assert "their libraries are not installed: far; \"pip install 'far[far]'\" brings them" in note_on_libraries()
+    assert "Not used without libraries: far; \"pip install 'far[far]'\" brings them" in note_on_libraries()
     assert note_on_libraries() in called(capsys, "doctor")[1]
+    for editable, option in (("", ""), ('"editable": true', "-e ")):
+        (info / "direct_url.json").write_text(f'{{"dir_info": {{{editable}}}, "url": "file:///my%20work/p5"}}')
+        assert f"\"pip install {option}'/my work/p5[far]'\" brings them" in note_on_libraries()
 
 
 def test_a_copy_that_is_not_installed_says_so(
