@@ -155,7 +155,7 @@ def _officially_scored(task: Task, path: Path, question: Question, runner: Runne
 
 def _audited_answers(path: Path, question: Question, runner: Runner, seen: Seen) -> AuditedFile:
     """Audit a file that holds an answer for each row."""
-    lines = read_lines(path, question.row_count)
+    lines = read_lines(path, None if question.rows is None else len(question.rows))
     texts = [text for _, text in lines]
     answers = list[Any]()
     faults = list[str]()

@@ -178,12 +178,16 @@ def test_predict_reads_standard_input_and_writes_probabilities(shell: Shell, mon
     assert shell.refused("predict", run, "-", "--runs", "runs").startswith("benchrunner: standard input:1: the header")
     out = shell.done("predict", run, "mine.tsv", "--runs", "runs", "--probabilities")
     header, *lines = [line.split("\t") for line in out.splitlines()]
-    assert header == ["index", "prediction", "probabilities"]
-    for _, answer, figures in lines:
-        shares = json.loads(figures)
-        assert answer == max(shares, key=shares.get) and sum(shares.values()) == pytest.approx(1, abs=1e-5)
-    out = shell.done("predict", run, "mine.tsv", "--runs", "runs", "--probabilities", "--json")
-    assert json.loads(out)["probabilities"] == [json.loads(figures) for _, _, figures in lines]
+    assert header == ["index", "prediction", "glad", "sad"]
+    shares = [{"glad": float(glad), "sad": float(sad)} for _, _, glad, sad in lines]
+    for row, (_, answer, *_) in zip(shares, lines, strict=True):
+        assert answer == max(row, key=row.__getitem__) and sum(row.values()) == pytest.approx(1, abs=1e-5)
+    words = ["predict", run, "mine.tsv", "--runs", "runs", "--probabilities"]
+    assert shell.json(*words, "--json")["probabilities"] == shares
+    shell.done(*words, "--out", "mine.csv")
+    assert Path("mine.csv").read_text() == out.replace("\t", ",")
+    shell.done("predict", run, "mine.tsv", "--runs", "runs", "--json-lines", "--out", "mine.csv")
+    assert json.loads(Path("mine.csv").read_text().splitlines()[1])["index"] == 1
 
 
 def test_predict_says_that_it_fits_again(shell: Shell) -> None:
