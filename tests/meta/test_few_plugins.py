@@ -1,11 +1,12 @@
 """The core with a few plugins compares, submits and checks, and says what is left out."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import benchrunner_glue
-from benchrunner.command_line.main import main
+from benchrunner.command_line.main import main, parser
 from benchrunner.plugins import entry_points
 from benchrunner.plugins.entry_points import note_on_libraries
 from benchrunner.results import discover
@@ -116,3 +117,16 @@ def test_a_copy_that_is_not_installed_says_so(
     monkeypatch.setattr(entry_points, "DISTRIBUTION", "nobodys-distribution")
     code, written = called(capsys, "list")
     assert code == 1 and "benchrunner is not installed in this Python" in written
+
+
+def test_every_everyday_word_is_an_option_of_its_commands() -> None:
+    options_of = dict[str, set[str]]()
+    commands: Any = parser(discover())._subparsers
+    for command in commands._group_actions[0].choices.values():
+        command.load_module()
+        words = " ".join(command.get_default("everyday") or ())
+        options_of.setdefault(words, set()).update(action.dest for action in command._actions)
+    options_of.pop("")
+    assert len(options_of) == 3, "of studies, of pretrain and of predict"
+    for words, options in options_of.items():
+        assert not set(words.split()) - options
