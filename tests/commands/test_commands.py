@@ -190,6 +190,14 @@ def test_predict_reads_standard_input_and_writes_probabilities(shell: Shell, mon
     assert json.loads(Path("mine.csv").read_text().splitlines()[1])["index"] == 1
 
 
+def test_predict_says_that_a_file_is_utf_16(shell: Shell) -> None:
+    run = shell.fitted()
+    for name, text in {"m.tsv": "text\nsun\n", "m.csv": "text\nsun\n", "m.txt": "sun\n"}.items():
+        Path(name).write_bytes(text.encode("utf-16"))
+        said = shell.refused("predict", run, name, "--runs", "runs")
+        assert f"{name}:1: not UTF-8 text (invalid start byte); UTF-16: save it as UTF-8.\n" in said
+
+
 def test_predict_says_that_it_fits_again(shell: Shell) -> None:
     run = shell.fitted("--backbone", "words", "--keep", "none")
     (shell.folder / "mine.txt").write_text("a sunny day\n")

@@ -98,6 +98,9 @@ def test_a_wrong_number_of_rows_is_invalid(shell: Shell) -> None:
     write("few.txt", ["glad", "sad"])
     code, out, _ = shell("audit", "given", "--task", "mood", "--data", "data")
     assert code == 1 and "few.txt: 2 answers, one on each line; expected 24, one for each row." in out
+    Path("given/few.txt").write_bytes("glad\n".encode("utf-16"))
+    _, out, _ = shell("audit", "given", "--task", "mood", "--data", "data")
+    assert "few.txt:1: not UTF-8 text (invalid start byte); UTF-16: save it as UTF-8.\n" in out
     Path("given/few.txt").write_bytes(b"\xff\x00")
     code, out, _ = shell("audit", "given", "--task", "mood", "--data", "data")
     assert code == 1 and "few.txt" in out
