@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from benchrunner.plugins.registry import Plugins
 
@@ -39,12 +39,8 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
             for kind in _KINDS.get(key, [key]):
                 words += names.get(kind, [])
         if words:
-            action.completer = _completer(words)  # type: ignore[attr-defined]
+            action.completer = lambda words=words, **context: words  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)
-
-
-def _completer(words: list[str]) -> Callable[..., list[str]]:
-    return lambda **context: words
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -99,7 +99,7 @@ def print_result(
     return DONE if result.is_complete else FAILED
 
 
-def print_columns(rows: Iterable[tuple[str, str]]) -> None:
+def print_columns(rows: Iterable[tuple[str, object]]) -> None:
     """Print names with a line about each."""
     rows = list(rows)
     width = max((len(name) for name, _ in rows), default=0)

@@ -162,9 +162,13 @@ class Parser(argparse.ArgumentParser):
         listed = f" Choose from {', '.join(choices)}."
         if not isinstance(action, argparse._SubParsersAction):
             raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
-        for name, command in action.choices.items():
-            if value in str(command.description).split():
-                close = f" '{name}' is to {command.description}."
+        about = [
+            f" '{name}' is to {command.description}."
+            for name, command in action.choices.items()
+            if value in str(command.description).split()
+        ]
+        if not close and len(value) > 3:  # not for words such as "a", which say nothing
+            close = "".join(about[:2])
         unknown = f"there is no {str(action.metavar).lower()} '{value}'."
         raise argparse.ArgumentError(None, f"{unknown}{close or listed} {note_on_choice()}".rstrip())
 

@@ -12,7 +12,6 @@ from benchrunner.console.printing import print_line, print_note
 
 if TYPE_CHECKING:
     from benchrunner.tasks.data_status import SplitStatus
-    from benchrunner.workspace import Workspace
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -20,8 +19,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", choices=("status", "fetch"), help="status looks only on this machine; fetch downloads what is missing"
     )
-    tasks = parser.add_argument("tasks", nargs="*", metavar="TASK", help="only these tasks")
-    tasks.required = False  # argparse would list TASK among what is missing
+    # with a default, argparse does not list TASK among what is missing
+    parser.add_argument("tasks", nargs="*", default=[], metavar="TASK", help="only these tasks")
     options.add_workspace(parser)
     options.add_json(parser)
 
@@ -47,19 +46,19 @@ def run(arguments: argparse.Namespace) -> int:
             print_line(f"ready: {', '.join(ready) or 'no task'}")
             print_line(f"not ready: {len(absent):,} other tasks; 'benchrunner data status TASK' says why")
         for status in shown:
-            print_line(_line(status, workspace, fetch=fetch))
+            print_line(_line(status, workspace.data))
         if any(status.is_missing for status in splits):
             hub = "" if fetch else ", or run 'benchrunner data fetch' to ask the hub"
             print_note(f"Put the missing files below {workspace.data or 'a folder'}, and name it with --data DIR{hub}.")
     return FAILED if faults else DONE
 
 
-def _line(status: SplitStatus, workspace: Workspace, *, fetch: bool) -> str:
+def _line(status: SplitStatus, folder: Path | None) -> str:
     name = f"{status.task} {status.split}"
     if status.rows is None:
-        if status.is_missing and not fetch:
+        if status.is_missing:
             reasons = "; ".join(status.problem.split("\n  - ")[1:])
-            return f"{name:<28} not found: {reasons}{_hint(reasons, workspace.data)}"
+            return f"{name:<28} not found: {reasons}{_hint(reasons, folder)}"
         return f"{name:<28} {status.problem}"
     notes = "".join(f"; {note}" for note in status.notes)
     return f"{name:<28} {status.rows:>9,} rows  {status.fingerprint[:12]}  {status.origin}{notes}"
@@ -67,7 +66,10 @@ def _line(status: SplitStatus, workspace: Workspace, *, fetch: bool) -> str:
 
 def _hint(reasons: str, folder: Path | None) -> str:
     """Name the file that was looked for, if it is there with other capitals, or as the hub names a dev split."""
-    for path in folder.glob("*/*") if folder is not None else ():
-        if f"{path} ".lower().replace("validation", "dev") in f"{reasons} ".lower():
-            return f". Is it {path}?"
+    searched = f"{reasons} ".lower()
+    for place in folder.glob("*") if folder is not None else ():
+        if str(place).lower() in searched:
+            for path in place.glob("*"):
+                if f"{path} ".lower().replace("validation", "dev") in searched:
+                    return f". Is it {path}?"
     return ""

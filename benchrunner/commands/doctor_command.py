@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(diagnosis)
     else:
         _print(diagnosis)
-    return DONE if diagnosis.is_sound else FAILED
+    return FAILED if diagnosis.set_aside or diagnosis.contests else DONE
 
 
 def _print(diagnosis: Diagnosis) -> None:
@@ -44,7 +44,7 @@ def _print(diagnosis: Diagnosis) -> None:
         "runs": workspace.runs,
         "cache": workspace.cache,
     }
-    print_columns((name, str(fact)) for name, fact in facts.items())
+    print_columns(facts.items())
     none = ": none: tasks and backbones come from plugins, so install some"
     print_line(f"plugins{'' if diagnosis.plugins else none}")
     print_columns((plugin.name, f"{plugin.distribution} {plugin.version}") for plugin in diagnosis.plugins)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_columns, print_json, print_table
@@ -43,11 +44,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print what the plugins offer: all kinds in short, one kind, one value, or what a word is found in."""
     kind, name, plugins = arguments.kind, arguments.name, arguments.plugins
-    if name is not None and kind in _SHOWN:
+    if name and kind in ("leaderboards", "recipes"):
         value = getattr(plugins, kind).find(name)
         name = value.name
         if not arguments.json:
-            _SHOWN[kind](value)
+            if kind == "recipes":
+                _show_recipe(value)
+            else:
+                _show_board(value)
             return DONE
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
     if kind is None and not arguments.json:
@@ -64,18 +68,30 @@ def run(arguments: argparse.Namespace) -> int:
             raise UnknownName("kind, and nothing that mentions", " ".join(words), KINDS)
     if arguments.json:
         print_json(offers)
-    elif kind == "tasks" and offers[kind] and not words:
-        families: dict[str, list[str]] = {}
-        for listed in offers[kind]:
-            family, _, rest = listed.name.partition("/")
-            families.setdefault(family, []).append(rest)
-        _show_in_short(families)
+        return DONE
+    if kind == "tasks" and offers[kind] and not words:
+        _show_in_short(_families(plugins))
         print_line("'benchrunner list tasks FAMILY' says what the tasks of a family ask.")
     else:
         _show(offers, plugins)
-    for contest in () if arguments.json else plugins.contests:
+    for contest in plugins.contests:
         print_line(f"WRONG: {contest}")
     return DONE
+
+
+def _families(plugins: Plugins) -> dict[str, list[str]]:
+    """Group the names of tasks by family: first those with the most published figures on test splits."""
+    figures_of = Counter[str]()
+    for board in plugins.leaderboards.values():
+        for figure in board.figures:
+            if figure.measures.kind == "test":
+                family, _, _ = (figure.measures.task or figure.measures.suite).partition("/")
+                figures_of[family] += 1
+    families = dict[str, list[str]]()
+    for name in plugins.tasks:
+        family, _, rest = name.partition("/")
+        families.setdefault(family, []).append(rest)
+    return dict(sorted(families.items(), key=lambda family: -figures_of[family[0]]))
 
 
 def _found(offers: Mapping[str, Sequence[Listed]], words: str) -> dict[str, list[Listed]]:
@@ -114,9 +130,8 @@ def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
 def _show_recipe(recipe: NamedRecipe) -> None:
     """Print the values of a named recipe, with their source."""
     print_line(f"{recipe.name}: {recipe.about} ({recipe.source})")
-    print_columns(
-        [("every task", _fields(recipe.values)), *((task, _fields(of)) for task, of in recipe.by_task.items())]
-    )
+    values_of = {"every task": recipe.values, **recipe.by_task}
+    print_columns((task, _fields(values)) for task, values in values_of.items())
     if recipe.grid:
         lists = (f"{name} {', '.join(map(str, values))}" for name, values in recipe.grid.items())
         print_line(f"  --grid {recipe.name} tries {'; '.join(lists)}")
@@ -130,27 +145,17 @@ def _fields(values: Mapping[str, object]) -> str:
 
 
 def _show_board(board: Leaderboard) -> None:
-    """Print all published results of one leaderboard, with their sources."""
+    """Print all published results of one leaderboard, a table for each source."""
     print_line(f"{board.title} ({board.url})")
-    for title, table, notes in source_tables(board):
-        print_line()
-        print_table(table, notes, title=title)
-
-
-_SHOWN: Mapping[str, Callable[[Any], None]] = {"leaderboards": _show_board, "recipes": _show_recipe}
-"""Kind -> what prints everything about a value of it."""
-
-
-def source_tables(board: Leaderboard) -> Iterator[tuple[str, Table, list[str]]]:
-    """Yield title, table and notes for each source of the leaderboard's published rows, in their order."""
-    rows_of: dict[tuple[str, str, str], list[PublishedRow]] = {}
+    rows_of: dict[tuple[str, ...], list[PublishedRow]] = {}
     for row in board.published:
         rows_of.setdefault((row.source, row.version, row.other_data), []).append(row)
     for (source, version, _), rows in rows_of.items():
         title = f"{source}, version {version}" if version else source
         filled = set[str]().union(*(row.cells for row in rows))
         columns = [name for name in board.columns if name in filled]
-        yield title, _table(board, rows, columns), _notes(board, rows, columns)
+        print_line()
+        print_table(_table(board, rows, columns), _notes(board, rows, columns), title=title)
 
 
 def _table(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[str]) -> Table:
@@ -179,9 +184,7 @@ def _notes(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[s
         metric = f"{measures.metric} (over the tasks of {measures.suite})" if measures.suite else measures.metric
         columns_of.setdefault(metric, []).append(name)
     notes = [f"{metric}: {', '.join(names)}" for metric, names in columns_of.items()]
-    for row in rows:
-        if row.notes:
-            notes.append(f"{row.name}: {row.notes}")
+    notes += [f"{row.name}: {row.notes}" for row in rows if row.notes]
     if rows[0].other_data:
         notes.append(f"never shown beside ours: {rows[0].other_data}")
     return notes
@@ -189,15 +192,13 @@ def _notes(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[s
 
 def _lines(listed: Listed) -> Iterator[tuple[str, str]]:
     """Yield the line of a value, and a line for each parameter of a method."""
-    yield listed.name, _about(listed)
-    for parameter in listed.parameters:
-        yield f"  --set {parameter.name}", f"{parameter.about} (default {parameter.default}; {parameter.values})"
-
-
-def _about(listed: Listed) -> str:
     about = listed.about
     if listed.method not in ("", "finetune"):
         about += f" [answered by '{listed.method}' unless told otherwise]"
-    about += f" ({listed.url})" if listed.url else ""
-    about += f" ({listed.recipe.source})" if listed.recipe is not None else ""
-    return about
+    if listed.url:
+        about += f" ({listed.url})"
+    if listed.recipe is not None:
+        about += f" ({listed.recipe.source})"
+    yield listed.name, about
+    for parameter in listed.parameters:
+        yield f"  --set {parameter.name}", f"{parameter.about} (default {parameter.default}; {parameter.values})"

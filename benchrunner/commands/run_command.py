@@ -14,7 +14,6 @@ from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError, UnknownName
 
 if TYPE_CHECKING:
-    from benchrunner.plugins.registry import Plugins
     from benchrunner.tasks.task import Task
 
 
@@ -30,8 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the study and print its result, with the folder of each selected fit."""
     check_output(arguments)
     if len(arguments.method or ()) > 1:
-        methods = ",".join(arguments.method)
-        raise RequestError(f"'run' fits one method. 'compare B --tasks TASK --method {methods}' compares several.")
+        several = f"'compare B --tasks TASK --method {','.join(arguments.method)}' compares several"
+        raise RequestError(f"'run' fits one method. {several}.")
     runner = options.runner(arguments)
     chosen = options.study_options(arguments)
     executor = options.executor(arguments)  # before data is read: bad options are refused at once
@@ -59,9 +58,8 @@ def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
     """Return the backbone that is asked for; only methods that do not look at a backbone can do without."""
     if arguments.backbone is not None:
         return str(arguments.backbone)
-    plugins: Plugins = arguments.plugins
     for task in tasks:
-        method = plugins.methods.find(next(iter(arguments.method or ()), task.method))
+        method = arguments.plugins.methods.find(next(iter(arguments.method or ()), task.method))
         if method.needs_backbone:
             raise RequestError(
                 f"{task.name} is answered by '{method.name}', which needs a backbone: give --backbone with a name of "

@@ -204,6 +204,8 @@ def decode_text(content: bytes | bytearray, path: Path | str, advice: str, *, en
     try:
         text = content.decode("utf-8-sig" if is_utf8 else encoding)
     except UnicodeDecodeError as error:
+        if content.startswith((b"\xff\xfe", b"\xfe\xff")):  # byte order marks of UTF-16
+            advice = "UTF-16: save it as UTF-8."
         line = error.object[: error.start].count(b"\n") + 1
         name = "UTF-8" if is_utf8 else encoding
         raise DataError(f"{path}:{line}: not {name} text ({error.reason}); {advice}") from None

@@ -23,7 +23,8 @@ class HubAccess:
     def __init__(self, *, answer_seconds: float = ANSWER_SECONDS, silent_seconds: float = SILENT_SECONDS) -> None:
         self._answer_seconds, self._silent_seconds = answer_seconds, silent_seconds
         self._is_tried = False
-        self._failure: str | None = None
+        self.known_failure: str | None = None
+        """Why the hub cannot be reached, as far as it was asked; None if it answered or nobody has asked it."""
 
     def failure(self, wanted: str) -> str | None:
         """Return why the hub cannot be reached, or None if it answers; the first call asks it.
@@ -32,18 +33,13 @@ class HubAccess:
         """
         if not self._is_tried:
             with self.asking(wanted):
-                self._failure = _failure(self._answer_seconds)
+                self.known_failure = _failure(self._answer_seconds)
             self._is_tried = True
-        return self._failure
-
-    @property
-    def known_failure(self) -> str | None:
-        """Why the hub cannot be reached, as far as it was asked; None if it answered or nobody has asked it."""
-        return self._failure
+        return self.known_failure
 
     def lost(self, reason: str) -> None:
         """Remember that the hub stopped answering."""
-        self._is_tried, self._failure = True, reason
+        self._is_tried, self.known_failure = True, reason
 
     @contextlib.contextmanager
     def asking(self, wanted: str) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
@@ -16,17 +16,16 @@ EVERYBODYS = (DISTRIBUTION, "numpy", "pyarrow", "scikit-learn", "scipy", "torch"
 """Distributions that are no suppliers: a release of theirs is no reason to fit everything again."""
 
 
+_distributions_of_packages = cache(metadata.packages_distributions)
+"""Half a second of reading every installed distribution's list of files."""
+
+
 def library(package: str) -> Plugin | None:
     """Return an installed package that is no plugin's as a supplier; None for libraries that all tasks compute with."""
-    for name in _distributions_of_packages(tuple(sys.path)).get(package, ()):
+    for name in _distributions_of_packages().get(package, ()):
         if name not in EVERYBODYS:
             return Plugin(package, name, partial(installed_version, name, package))
     return None
-
-
-@cache  # half a second of reading every installed distribution's list of files
-def _distributions_of_packages(path: tuple[str, ...]) -> Mapping[str, list[str]]:
-    return metadata.packages_distributions()
 
 
 def code_behind(values: Iterable[object], own: Collection[str]) -> set[str]:

@@ -13,7 +13,7 @@ from benchrunner.plugins.entry_points import note_on_choice, note_on_libraries
 from benchrunner.plugins.registry import Plugins, SetAside
 from benchrunner.workspace import Workspace
 
-DISTRIBUTIONS = ("benchrunner", "torch", "datasets", "tokenizers", "numpy", "pyarrow", "pluggy")
+DISTRIBUTIONS = ("benchrunner", "torch", "datasets", "tokenizers", "numpy", "pyarrow")
 """Distributions whose versions matter to results."""
 
 
@@ -38,11 +38,6 @@ class Diagnosis:
     """What computes some operators on a CPU in place of torch."""
     capability: str
     """The vector units of the processor, as torch names them."""
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether every plugin could be used, with all names that it offers."""
-        return not self.set_aside and not self.contests
 
     def as_json(self) -> dict[str, Any]:
         """Return the diagnosis as JSON values."""

@@ -55,20 +55,21 @@ def installed_version(distribution: str, plugin: object) -> str:
     if not installed:
         return f"0+source.{source_hash(plugin)}"
     version = installed[0].version
-    if isinstance(plugin, str) and not any(map(_may_change, installed)):
+    if isinstance(plugin, str) and "dir_info" not in "".join(map(origin_of, installed)):
         return version
     return f"{version}+source.{source_hash(plugin, _top_names(installed) - {DISTRIBUTION})}"
 
 
-def _may_change(installed: metadata.Distribution) -> bool:
-    """Return whether the code of a distribution may change under one version, because a local folder was installed.
+def origin_of(installed: metadata.Distribution) -> str:
+    """Return the file that says where a distribution was installed from; empty if that was an index.
 
-    Editable or not, `dir_info` says so. Where the file that has it cannot be read, the code is taken to change.
+    The code of a local folder, editable or not, may change under one version: `dir_info` says so. It is also the answer
+    where the file cannot be read.
     """
     try:
-        return "dir_info" in (installed.read_text("direct_url.json") or "")
+        return installed.read_text("direct_url.json") or ""
     except (OSError, ValueError):
-        return True
+        return "dir_info"
 
 
 def _top_names(installed: Iterable[metadata.Distribution]) -> set[str]:
@@ -229,7 +230,9 @@ def _recorded_in(folder: Path) -> frozenset[str]:
     Distributions whose code may change under one version are left out.
     """
     installed = metadata.distributions(path=[str(folder)])
-    return frozenset(_top_names(each for each in installed if each.read_text("RECORD") and not _may_change(each)))
+    return frozenset(
+        _top_names(each for each in installed if each.read_text("RECORD") and "dir_info" not in origin_of(each))
+    )
 
 
 def top_package(module: str) -> str:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Collection
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import unquote
 
 from benchrunner.errors import PluginError, UnknownName
-from benchrunner.plugins.distributions import DISTRIBUTION
+from benchrunner.plugins.distributions import DISTRIBUTION, origin_of
 
 CORE = "core"
 """Name of the core's own entry point."""
@@ -81,8 +82,11 @@ def note_on_libraries() -> str:
     extras = {}
     for point in entry_points():
         if point.dist and missing_libraries(point):
-            extras[point.name] = f"'{point.dist.name}[{','.join(point.extras)}]'"
+            origin = origin_of(point.dist)
+            place = re.search(r'"url": *"file://([^"]+)"', origin)  # on no index, perhaps
+            name = unquote(place[1]) if place else point.dist.name
+            option = "-e " * ('"editable": true' in origin)
+            extras[point.name] = f"{option}'{name}[{','.join(point.extras)}]'"
     if not extras:
         return ""
-    install = f'"pip install {" ".join(extras.values())}" brings them.'
-    return f"Not used, because their libraries are not installed: {', '.join(extras)}; {install}"
+    return f'Not used without libraries: {", ".join(extras)}; "pip install {" ".join(extras.values())}" brings them.'

@@ -61,7 +61,7 @@ class SetAside:
 class Plugins:
     """Everything that the plugins offer, by name. `discover` makes it once, and it is passed along.
 
-    The hook of a kind is called when values of this kind are asked for first: `list tasks` reads no leaderboard.
+    The hook of a kind is called when values of this kind are asked for first: `list methods` reads no leaderboard.
     """
 
     def __init__(self, core: Plugin) -> None:

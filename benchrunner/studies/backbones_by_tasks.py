@@ -60,9 +60,11 @@ def compared(
     systems = list(_systems(named, methods, limits, fitting))
     columns = list[Column]()
     cells = list[Cell]()
+    titles = [task.title for task in tasks]
     for task in tasks:
         scored = tuple(split for split in task.named("test") if split in tests)
-        of_task = list(_columns(task, scored))
+        is_own = task.title in task.name and titles.count(task.title) == 1 and not task.folds
+        of_task = list(_columns(task, scored, task.title if is_own else ""))
         columns += of_task
         for system, own_fitting in systems:
             cell = Cell(
@@ -128,11 +130,14 @@ def _check(
             raise UnknownName("test split", name, known, where="in these tasks")
 
 
-def _columns(task: Task, tests: Sequence[str]) -> Iterator[Column]:
-    """Yield a column of every metric on every scored split. Differences are tested by the headline on dev."""
+def _columns(task: Task, tests: Sequence[str], title: str) -> Iterator[Column]:
+    """Yield a column of every metric on every scored split. Differences are tested by the headline on dev.
+
+    Tables name the task by `title`, unless it is empty.
+    """
     dev = task.named("dev")
     for split in (*dev, *tests):
-        name = row_name(task, split, len(dev) + len(tests))
+        name = row_name(task.name, split, len(dev) + len(tests))
         for metric in task.metrics:
             if not metric.detail:
                 yield Column(
@@ -140,7 +145,7 @@ def _columns(task: Task, tests: Sequence[str]) -> Iterator[Column]:
                     task.name,
                     split,
                     metric.name,
-                    label=task.name,
+                    label=title or task.name,
                     is_tested=metric is task.metrics[0] and split in dev,
                 )
 

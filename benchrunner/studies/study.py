@@ -204,11 +204,6 @@ class Study:
         return replace(self, cells=(), stages=())
 
     @property
-    def every_cell(self) -> tuple[Cell, ...]:
-        """The cells of first tasks, then those of the columns."""
-        return (*self.stages, *self.cells)
-
-    @property
     def looks(self) -> tuple[int, ...]:
         """The numbers of restarts after which comparisons are looked at (`Fitting.looks`)."""
         return self.cells[0].fitting.looks if self.cells else ()
@@ -313,7 +308,7 @@ class Study:
     def scored_splits(self, task: Task) -> tuple[str, ...]:
         """Return the names of all splits of a task that are scored: its dev splits, then its test splits."""
         splits = dict.fromkeys(task.named("dev"))
-        for cell in self.every_cell:
+        for cell in (*self.stages, *self.cells):
             if cell.task.name == task.name:
                 splits |= dict.fromkeys(cell.tests)
         return tuple(splits)
@@ -365,6 +360,6 @@ def named_by_method(backbone: str, method: str) -> str:
     return f"{backbone} ({method})".strip()
 
 
-def row_name(task: Task, split: str, splits: int) -> str:
+def row_name(task: str, split: str, splits: int) -> str:
     """Name a task and a split; a task with one scored split needs no name of the split."""
-    return f"{task.name} ({split})" if splits > 1 else task.name
+    return f"{task} ({split})" if splits > 1 else task

@@ -177,7 +177,8 @@ class Task:
     licence: str = ""
     """Licence of the data, in a few words; empty if the task does not say."""
     title: str = ""
-    """Name of the task in papers, such as `SST-2`; empty for the part of `name` after the suite."""
+    """Name of the task in papers, such as `SST-2`; empty for the part of `name` after the suite. Tables and sentences
+    show a title that is a part of `name`, as of a file's task: its name has a hash."""
     folds: Folds | None = None
     """The folds of a task that is cross-validated, which `TASK@5` makes of another task; `load` reads all rows."""
 

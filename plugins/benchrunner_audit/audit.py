@@ -36,8 +36,8 @@ class Flag:
 
     @property
     def text(self) -> str:
-        """The name, after the code that warnings of studies have too, and the detail."""
-        name = comparison.coded(self.name)
+        """The code, the name and the detail."""
+        name = f"{comparison.code_of(self.name)} {self.name}"
         return f"{name} ({self.detail})" if self.detail else name
 
 
@@ -62,7 +62,8 @@ class AuditedFile:
 
     def as_json(self) -> dict[str, Any]:
         """Return what was found as JSON values."""
-        facts = {"path": self.path, "rows": self.rows, "flags": self.flags}
+        flags = [{"code": comparison.code_of(flag.name), **vars(flag)} for flag in self.flags]
+        facts = {"path": self.path, "rows": self.rows, "flags": flags}
         return {**facts, "scores": self.scores, "fault": self.fault}
 
 
@@ -76,17 +77,12 @@ class Audit:
     """What could not be told and why."""
 
     @property
-    def is_valid(self) -> bool:
-        """Whether every file could be read as answers to the question."""
-        return not any(file.fault for file in self.files)
-
-    @property
     def counts(self) -> dict[str, int]:
         """How many files have each flag, for the flags that occur."""
         counts = Counter[str]()
         for file in self.files:
             counts.update(flag.name for flag in file.flags)
-        return dict(counts)
+        return counts
 
 
 def audit_files(paths: Sequence[Path], question: Question, runner: Runner, *, names: Sequence[str] = NAMES) -> Audit:
@@ -159,7 +155,7 @@ def _officially_scored(task: Task, path: Path, question: Question, runner: Runne
 
 def _audited_answers(path: Path, question: Question, runner: Runner, seen: Seen) -> AuditedFile:
     """Audit a file that holds an answer for each row."""
-    lines = read_lines(path, question.row_count)
+    lines = read_lines(path, None if question.rows is None else len(question.rows))
     texts = [text for _, text in lines]
     answers = list[Any]()
     faults = list[str]()

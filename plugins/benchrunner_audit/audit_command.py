@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         output.print_json({"files": audit.files, "counts": audit.counts, "notes": audit.notes})
     else:
         _print(audit, question.task)
-    return output.DONE if audit.is_valid else output.FAILED
+    return output.FAILED if any(file.fault for file in audit.files) else output.DONE
 
 
 def _check(arguments: argparse.Namespace, files: Iterable[str]) -> None:

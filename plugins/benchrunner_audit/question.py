@@ -42,11 +42,6 @@ class Question:
     notes: tuple[str, ...] = ()
     """What cannot be told and why, a sentence each."""
 
-    @property
-    def row_count(self) -> int | None:
-        """How many answers a file should have; None if this is unknown."""
-        return None if self.rows is None else len(self.rows)
-
     def comparable(self, scores: Mapping[str, Score]) -> Mapping[str, Score]:
         """Return the scores if the majority answer can be compared with them, else nothing.
 

@@ -61,15 +61,15 @@ def measures(binning: Binning) -> dict[str, Measure]:
         Measure("accuracy", SHARE, lambda answers: answers.right.tolist()),
         Measure("confidence", SHARE, lambda answers: answers.confidence.tolist()),
         Measure("overconfidence", MEAN, lambda answers: (answers.confidence - answers.right).tolist()),
-        Measure(SQUARED_ERROR, squared_error(binning), _confidence_and_right),
+        Measure(
+            SQUARED_ERROR,
+            squared_error(binning),
+            lambda answers: list(zip(answers.confidence.tolist(), answers.right.tolist(), strict=True)),
+        ),
         Measure(BRIER, ERROR, lambda answers: answers.brier.tolist()),
         Measure(LOG_LOSS, ERROR, lambda answers: answers.log_loss.tolist()),
     )
     return {measure.name: measure for measure in listed}
-
-
-def _confidence_and_right(answers: LabelAnswers) -> list[tuple[float, float]]:
-    return list(zip(answers.confidence.tolist(), answers.right.tolist(), strict=True))
 
 
 @final

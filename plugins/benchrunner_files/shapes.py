@@ -37,12 +37,11 @@ class Shape:
         for name, place in self.places.items():
             if isinstance(place, tuple):
                 columns |= {f"{name}.{number}": part for number, part in enumerate(place)}
+            elif self.is_nested and isinstance(place, str):
+                columns[name] = place.partition(".")[0]
             else:
-                columns[name] = self._top(place)
+                columns[name] = place
         return columns
-
-    def _top(self, place: str | int) -> str | int:
-        return place.partition(".")[0] if self.is_nested and isinstance(place, str) else place
 
     def missing(self, names: Sequence[str]) -> dict[str, str]:
         """Return the problem's columns whose columns in the file are not among some names, with the first such name."""

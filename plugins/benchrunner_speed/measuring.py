@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, final
 
 from benchrunner import Recipe
+from benchrunner.engine import platform_facts
 from benchrunner_speed.bench import Facts
 from benchrunner_speed.intervals import Estimate, verdict
 from benchrunner_speed.machine import Machine, machine_of
@@ -84,7 +85,7 @@ def measure(
 
     Without `times_training`, only the memory of training is measured.
     """
-    place = Place(device, settings.precision, settings.threads_used)
+    place = Place(device, settings.precision, settings.threads or platform_facts.available_cores())
     machine = machine_of(place)
     footprints = []
     for name, load in loads.items():

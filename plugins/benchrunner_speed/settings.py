@@ -36,10 +36,3 @@ class SpeedSettings(Declared):
     training: bool = parameter(True, "measure training steps, too")
     train_batch: int = parameter(32, "sequences of a training step, and of the batch whose memory counts", at_least=1)
     train_length: int = parameter(128, "tokens of each of these sequences", at_least=3)
-
-    @property
-    def threads_used(self) -> int:
-        """The number of threads, also where it is left to the machine."""
-        from benchrunner.engine import platform_facts
-
-        return self.threads or platform_facts.available_cores()

@@ -31,7 +31,7 @@ def read_leaderboard(path: Path, table: Mapping[str, Any] | None = None) -> Lead
 
     `table` is the part of the file that describes the leaderboard; None is the whole file.
     """
-    special = {FileKind: _kind, Spelling: _spelling, Labels: _labels}
+    special = {FileKind: _kind, Spelling: _spelling, Labels: lambda table: table.made(Labels)}
     if table is None:
         table = json_files.read_toml(path, PluginError)
     return decoding.decoded(Leaderboard, table, path, PluginError, special, origin=str(path))
@@ -54,10 +54,6 @@ def _made(table: decoding.Table, kind: type[FileKind]) -> FileKind:
     except (TypeError, NameError) as error:
         advice = "It is a dataclass whose fields have types that TOML has, or takes no arguments"
         raise decoding.Mistake(f"{kind.__name__} cannot be made from the file's keys ({error}). {advice}.") from None
-
-
-def _labels(table: decoding.Table) -> Labels:
-    return table.made(Labels)
 
 
 def _spelling(table: decoding.Table) -> Spelling:

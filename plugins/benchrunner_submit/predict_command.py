@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import shutil
 import sys
 import tempfile
@@ -77,8 +78,6 @@ def run(arguments: argparse.Namespace) -> int:
     if board is not None and arguments.out is None:
         raise RequestError("--board writes files: say where with --out DIR.")
     if arguments.out is not None:
-        if arguments.out.suffix == ".csv":
-            raise RequestError(f"--out {arguments.out}: answers have tabs between them. Name a .tsv file.")
         output_places.check_place(arguments.out, is_file=board is None)
     runner = command_line.options.runner(arguments)
     _ = runner.resolved.device  # a device that cannot be used is an error, also where answers are kept already
@@ -96,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
             lines = texts.json_lines(plain=plain)
         text = "".join(lines) if arguments.out is None and not arguments.json else ""
         if arguments.out is not None and board is None:
-            write_atomically(arguments.out, lambda part: _write(lines, part))
+            write_atomically(arguments.out, lambda part: _write(lines, part, arguments))
     if not arguments.json:
         _print_scores(answered, file)
     paths = []
@@ -114,9 +113,13 @@ def run(arguments: argparse.Namespace) -> int:
     return command_line.output.DONE
 
 
-def _write(lines: Iterable[str], file: Path) -> None:
+def _write(lines: Iterable[str], file: Path, arguments: argparse.Namespace) -> None:
+    """Write lines whose fields have tabs between them; a .csv file has commas, and quotes where they are needed."""
     with file.open("w", encoding="utf-8", newline="\n") as stream:
-        stream.writelines(lines)
+        if arguments.out.suffix == ".csv" and not arguments.json_lines:
+            csv.writer(stream, lineterminator="\n").writerows(line[:-1].split("\t") for line in lines)
+        else:
+            stream.writelines(lines)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from benchrunner import Workspace
 from benchrunner.plugins.listing import KINDS
 from benchrunner.results import discover
 from command_line import Shell
-from inline import AUDIT, mood, own, pairs, plugin
+from inline import AUDIT, mood, own, pairs, plugin, plugins as inline_plugins
+from published_moods import MEAN, published_board
 
 HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -176,12 +178,24 @@ def test_predict_reads_standard_input_and_writes_probabilities(shell: Shell, mon
     assert shell.refused("predict", run, "-", "--runs", "runs").startswith("benchrunner: standard input:1: the header")
     out = shell.done("predict", run, "mine.tsv", "--runs", "runs", "--probabilities")
     header, *lines = [line.split("\t") for line in out.splitlines()]
-    assert header == ["index", "prediction", "probabilities"]
-    for _, answer, figures in lines:
-        shares = json.loads(figures)
-        assert answer == max(shares, key=shares.get) and sum(shares.values()) == pytest.approx(1, abs=1e-5)
-    out = shell.done("predict", run, "mine.tsv", "--runs", "runs", "--probabilities", "--json")
-    assert json.loads(out)["probabilities"] == [json.loads(figures) for _, _, figures in lines]
+    assert header == ["index", "prediction", "glad", "sad"]
+    shares = [{"glad": float(glad), "sad": float(sad)} for _, _, glad, sad in lines]
+    for row, (_, answer, *_) in zip(shares, lines, strict=True):
+        assert answer == max(row, key=row.__getitem__) and sum(row.values()) == pytest.approx(1, abs=1e-5)
+    words = ["predict", run, "mine.tsv", "--runs", "runs", "--probabilities"]
+    assert shell.json(*words, "--json")["probabilities"] == shares
+    shell.done(*words, "--out", "mine.csv")
+    assert Path("mine.csv").read_text() == out.replace("\t", ",")
+    shell.done("predict", run, "mine.tsv", "--runs", "runs", "--json-lines", "--out", "mine.csv")
+    assert json.loads(Path("mine.csv").read_text().splitlines()[1])["index"] == 1
+
+
+def test_predict_says_that_a_file_is_utf_16(shell: Shell) -> None:
+    run = shell.fitted()
+    for name, text in {"m.tsv": "text\nsun\n", "m.csv": "text\nsun\n", "m.txt": "sun\n"}.items():
+        Path(name).write_bytes(text.encode("utf-16"))
+        said = shell.refused("predict", run, name, "--runs", "runs")
+        assert f"{name}:1: not UTF-8 text (invalid start byte); UTF-16: save it as UTF-8.\n" in said
 
 
 def test_predict_says_that_it_fits_again(shell: Shell) -> None:
@@ -250,6 +264,17 @@ def test_data_status_hints_at_files_with_a_close_name(shell: Shell) -> None:
     assert shell.done("data", "status", "mood", "--data", "data").count(" Is it data/Mood/") == 3
 
 
+def test_data_status_looks_only_into_folders_that_tasks_name(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("data/mood/dev.tsv").unlink()
+    Path("data/large").mkdir()
+    listed = []
+    for name in ("scandir", "listdir"):
+        function = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda path=".", function=function: listed.append(str(path)) or function(path))
+    assert "no file data/mood/dev.tsv" in shell.done("data", "status", "mood", "--data", "data")
+    assert any(path.endswith("mood") for path in listed) and not any(path.endswith("large") for path in listed)
+
+
 def test_without_plugins_commands_say_what_to_install(shell: Shell) -> None:
     shell.plugins = discover(installed=False)
     assert "tasks: none" in shell("list", "tasks")[1]
@@ -311,6 +336,12 @@ def test_list_tasks_is_a_line_for_each_family(shell: Shell) -> None:
     assert shell("list", "tasks")[1].splitlines()[0] == "  mine (2)  mood, pairs"
     assert shell("list", "tasks", "mine")[1].splitlines()[1] == "  mine/mood   Is the text glad or sad?"
     assert shell("list", "tasks", "mine/mood")[1].splitlines()[1:] == ["  mine/mood  Is the text glad or sad?"]
+
+
+def test_list_tasks_begins_with_families_of_published_results(shell: Shell) -> None:
+    tasks = [*(replace(pairs(name), suite=None) for name in ("able/pairs", "bold/pairs")), mood(suite=MEAN)]
+    shell.plugins = inline_plugins(register_tasks=tasks, register_leaderboards=[published_board()])
+    assert [line.split()[0] for line in shell.done("list", "tasks").splitlines()[:3]] == ["mine", "able", "bold"]
 
 
 def test_list_searches_names_and_texts_for_a_word(shell: Shell) -> None:

@@ -18,6 +18,7 @@ from inline import own, plugin
 MISTYPED: dict[str, tuple[list[str], str]] = {
     "command": (["comapre", "words"], "there is no command 'comapre'. Did you mean compare?"),
     "strange command": (["xyzzy"], "there is no command 'xyzzy'. Choose from list, data, doctor, run, compare"),
+    "word that says nothing": (["a"], "there is no command 'a'. Choose from list, data, doctor, run, compare"),
     "command of another name": (
         ["score"],
         "there is no command 'score'. 'audit' is to score and flag prediction files",
@@ -54,6 +55,17 @@ def test_a_mistyped_word_is_answered_with_the_closest(name: str, shell: Shell) -
     assert error.startswith(f"{program}: {reason}"[: len(error)])
     assert error.endswith(f"\nSee '{program} --help'.\n")
     assert len(error.splitlines()) == 2
+
+
+def test_a_word_of_several_helps_names_two_commands(shell: Shell) -> None:
+    def commands(cli: Any) -> None:
+        for name in ("one", "two", "moodz"):
+            cli.add_parser(name, help=f"weigh all moods of {name}").set_defaults(run=lambda arguments: None)
+
+    shell.plugins = discover(extra=[("mine", plugin(register_commands=commands))], installed=False)
+    two = "'one' is to weigh all moods of one. 'two' is to weigh all moods of two.\n"
+    assert shell.refused("weigh").startswith(f"benchrunner: there is no command 'weigh'. {two}")
+    assert "there is no command 'moods'. Did you mean moodz?\n" in shell.refused("moods")
 
 
 def test_abbreviated_options_and_values_with_dashes_work(shell: Shell) -> None:

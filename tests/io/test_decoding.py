@@ -241,7 +241,7 @@ def test_a_field_may_be_made_from_several_keys() -> None:
 FAULTS = {
     "no file": (None, "cannot be read: No such file"),
     "no TOML": (b"name = curry", "not valid TOML: Invalid value (at line 1, column 8)."),
-    "no text": (b"\xff\xfe", "is it a TOML file?"),
+    "no text": (b"\xff", "is it a TOML file?"),
 }
 
 

@@ -1,11 +1,12 @@
 """The core with a few plugins compares, submits and checks, and says what is left out."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import benchrunner_glue
-from benchrunner.command_line.main import main
+from benchrunner.command_line.main import main, parser
 from benchrunner.plugins import entry_points
 from benchrunner.plugins.entry_points import note_on_libraries
 from benchrunner.results import discover
@@ -103,8 +104,11 @@ def test_a_plugin_without_its_library_is_silent_until_asked_for(
     assert code == 0 and "far" not in written
     code, written = called(capsys, "run", "rte", "--backbone", BACKBONE, "--executor", "far-away")
     assert code == 2 and note_on_libraries() in written, written
-    assert "their libraries are not installed: far; \"pip install 'far[far]'\" brings them" in note_on_libraries()
+    assert "Not used without libraries: far; \"pip install 'far[far]'\" brings them" in note_on_libraries()
     assert note_on_libraries() in called(capsys, "doctor")[1]
+    for editable, option in (("", ""), ('"editable": true', "-e ")):
+        (info / "direct_url.json").write_text(f'{{"dir_info": {{{editable}}}, "url": "file:///my%20work/p5"}}')
+        assert f"\"pip install {option}'/my work/p5[far]'\" brings them" in note_on_libraries()
 
 
 def test_a_copy_that_is_not_installed_says_so(
@@ -113,3 +117,16 @@ def test_a_copy_that_is_not_installed_says_so(
     monkeypatch.setattr(entry_points, "DISTRIBUTION", "nobodys-distribution")
     code, written = called(capsys, "list")
     assert code == 1 and "benchrunner is not installed in this Python" in written
+
+
+def test_every_everyday_word_is_an_option_of_its_commands() -> None:
+    options_of = dict[str, set[str]]()
+    commands: Any = parser(discover())._subparsers
+    for command in commands._group_actions[0].choices.values():
+        command.load_module()
+        words = " ".join(command.get_default("everyday") or ())
+        options_of.setdefault(words, set()).update(action.dest for action in command._actions)
+    options_of.pop("")
+    assert len(options_of) == 3, "of studies, of pretrain and of predict"
+    for words, options in options_of.items():
+        assert not set(words.split()) - options

@@ -131,7 +131,7 @@ def test_hooks_are_called_when_their_kind_is_asked_for(capsys: pytest.CaptureFix
     plugins = own_and(("third", broken))
     assert main(["list", "backbones"], plugins=plugins) == 0 and asked == []
     assert list(plugins.tasks) == list(plugins.tasks) == ["mine/mood", "third/mood"] and asked == ["tasks"]
-    assert main(["list", "tasks"], plugins=plugins) == 0
+    assert main(["list", "tasks", "mine"], plugins=plugins) == 0
     assert "set aside" not in capsys.readouterr().err
     assert main(["list", "leaderboards"], plugins=plugins) == 0
     assert "plugin third is set aside: register_leaderboards: ValueError: no boards" in capsys.readouterr().err

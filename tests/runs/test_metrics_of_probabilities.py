@@ -20,9 +20,8 @@ def test_probabilities_are_written_by_the_labels_as_they_are(tmp_path: Path) -> 
     task = mood(problem=Classify(("fröhlich", "sad")))
     rows = runner(tmp_path).planner.rows(mood(), "test")
     answered = Answered(task, rows, ["sad"], {"probabilities": [[0.25, 0.75]]}, {}, "fit")
-    table = '{"fröhlich": 0.25, "sad": 0.75}'
     written = "".join(AnswerTexts(answered, has_probabilities=True).lines())
-    assert written == f"index\tprediction\tprobabilities\n0\tsad\t{table}\n"
+    assert written == "index\tprediction\tfröhlich\tsad\n0\tsad\t0.25\t0.75\n"
 
 
 def test_a_record_and_answers_have_the_area_of_the_outputs(tmp_path: Path) -> None:

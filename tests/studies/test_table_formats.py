@@ -13,10 +13,13 @@ import pytest
 from test_comparison import ABOVE, HOSTILE, ranked, result, with_statistics
 
 from benchrunner.errors import RequestError
+from benchrunner.studies.comparison.conclusions import headline
 from benchrunner.studies.comparison.formats import as_table
+from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import Shown
+from benchrunner.tasks.folds import in_folds
 from inline import mood
-from made_results import lines, made_result, written
+from made_results import cells, lines, made_result, written
 from published_moods import MEAN, choice
 
 
@@ -45,6 +48,26 @@ def test_every_row_of_html_has_as_many_cells_as_the_head() -> None:
         covered = covered - 1 if header is None else int(header.get("rowspan", "1")) - 1
         assert len(row.findall("td")) == columns - 1 and covered >= 0
     assert page.findall("table/tbody/tr/th")[2].text == HOSTILE
+
+
+def test_tables_show_the_title_of_a_file_and_csv_its_name() -> None:
+    errors = mood(name="file/errors-0a1b2c", title="errors", suite=None)
+    made = with_statistics(made_result([errors, mood(title="MOOD")], ["a", "b"]), {"file/errors-0a1b2c": 0.01})
+    shown = lines(as_table(made), 100)
+    assert [cells(line)[0] for line in shown if "accuracy" in line] == ["errors", "mine/mood"]
+    assert "a (errors +1.0, 95 % interval" in headline(made, 5)
+    assert "file/errors-0a1b2c accuracy" in written("csv", made).splitlines()[0]
+    study = as_json(made)
+    assert study["columns"][0]["name"] == "file/errors-0a1b2c accuracy"
+    assert study["cells"][0]["task"] == "file/errors-0a1b2c"
+
+
+def test_tables_show_names_of_equal_titles_and_of_folds() -> None:
+    names = ["file/errors-0a1b2c", "file/errors-3d4e5f"]
+    tasks = [mood(name=name, title="errors", suite=None) for name in names]
+    for shown in (tasks, [in_folds(tasks[0], "5")]):
+        table = lines(as_table(made_result(shown, ["a"])), 100)
+        assert [cells(line)[0] for line in table if "accuracy" in line] == [task.name for task in shown]
 
 
 def test_a_narrow_table_names_the_rows_of_every_group() -> None:

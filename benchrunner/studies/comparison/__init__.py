@@ -2,7 +2,7 @@
 
 from benchrunner.fits.cost import Cost, prefixed
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
-from benchrunner.studies.comparison.codes import WARNINGS, coded
+from benchrunner.studies.comparison.codes import WARNINGS, code_of, coded
 from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.formats import as_text
 from benchrunner.studies.comparison.json_values import as_json, series
@@ -23,6 +23,7 @@ __all__ = [
     "as_json",
     "as_text",
     "choose_published",
+    "code_of",
     "coded",
     "conclusions",
     "layout",

@@ -146,6 +146,27 @@ WARNINGS = (
         "`--cost` again on a quiet machine.",
         "machine was busy",
     ),
+    CodedWarning(
+        "A1",
+        "same answers",
+        "Another audited file has them, too: one may be a copy.",
+        "Compare the fits.",
+        "same answers",
+    ),
+    CodedWarning(
+        "A2",
+        "label never used",
+        "No row has this label.",
+        "As for C1, unless the label is rare.",
+        "label never used",
+    ),
+    CodedWarning(
+        "A3",
+        "answers out of the label set",
+        "Rows have answers that are no labels: the file is invalid.",
+        "Spell labels as the task does.",
+        "answers out of the label set",
+    ),
 )
 
 

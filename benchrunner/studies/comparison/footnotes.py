@@ -14,13 +14,16 @@ from benchrunner.studies.searching.budget import fit_epochs
 from benchrunner.studies.searching.lines import is_searched
 from benchrunner.studies.searching.until_clear import unclear_cells
 from benchrunner.studies.significance.differences import SystemDifference
-from benchrunner.studies.study import Column, Place, Study
+from benchrunner.studies.study import Column, Place
 
 
 def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> Iterator[str]:
     """Yield what the table cannot show: backbones, default methods that learn nothing, lost fits, absent scores and
     intervals, notes, and the sources of published figures."""
-    yield from _named_backbones(result.study)
+    if not result.study.systems_down:
+        for named in result.study.systems:
+            if not named.name.startswith(named.backbone):  # a name of a command line that does not say it
+                yield f"{named.name}: {named.backbone}"
     for task in result.study.tasks:
         if task.method_reason and result.study.methods == ():
             yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
@@ -44,13 +47,6 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
         shown = [figure for row in task_rows(result, published) for figure in row.published]
         yield from captions(shown)
         yield from published.notes_on_missing(shown)
-
-
-def _named_backbones(study: Study) -> Iterator[str]:
-    """Yield the backbone of each system whose name, from a command line, does not say it."""
-    for system in () if study.systems_down else study.systems:
-        if not system.name.startswith(system.backbone):
-            yield f"{system.name}: {system.backbone}"
 
 
 def _looks(result: Result) -> Iterator[str]:

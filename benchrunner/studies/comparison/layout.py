@@ -15,7 +15,6 @@ from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.comparison.table import Layout, Line, Shown
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column, Place, Study, System, axis_order, place_text, row_name
-from benchrunner.tasks.task import Task
 
 NOTHING_PUBLISHED, EVERYTHING = PublishedChoice(), Shown()
 WIDTH, MOST_COLUMNS, TASK_WIDTH = 100, 2, 16
@@ -248,8 +247,11 @@ def task_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
         term = column.term(task)
         scale = task.metric(term.metric).scale
         figures = [_parts(result, (system, column.name), marks) for system in study.names]
+        name = row_name(column.title, term.split, len(study.scored_splits(task)))
+        if task.method_reason and study.methods == ():
+            name = f"{name} by {task.method}"
         yield Row(
-            _row_name(task, term.split, study),
+            name,
             term.metric,
             score_text(result.baseline.get(term), scale),
             tuple(figures),
@@ -281,11 +283,6 @@ def cost_rows(result: Result) -> Iterator[Row]:
     for (quantity, unit), of_systems in quantities.items():
         figures = [of_systems.get(system, absent) for system in result.study.names]
         yield Row(quantity, unit, "", tuple(figures), "", {"cost": quantity}, ())
-
-
-def _row_name(task: Task, split: str, study: Study) -> str:
-    name = row_name(task, split, len(study.scored_splits(task)))
-    return f"{name} by {task.method}" if task.method_reason and study.methods == () else name
 
 
 def score_text(score: Score | None, scale: float) -> str:
@@ -328,17 +325,12 @@ def _wide_layout(result: Result, rows: Sequence[Row], shown: Shown) -> Layout:
         cells = (row.name, row.metric, row.baseline, *figures)
         lines.append(Line(cells, begins_group=is_average and not was_average))
         was_average = is_average
-        for system, text in _published_lines(row):
-            cells = (system, "", text, *[""] * len(names))
+        for figure in row.published:
+            text = f"{figure.measures.kind} {figure.as_text()}"
+            cells = (f"  {figure.row.name}", "", text, *[""] * len(names))
             lines.append(Line(cells, "published"))
     numeric = (False, False, True, *[True] * len(names))
     return Layout(tuple(headers), numeric, tuple(lines))
-
-
-def _published_lines(row: Row) -> Iterator[tuple[str, str]]:
-    """Yield the name of each published system, indented, and the text of its figure."""
-    for figure in row.published:
-        yield f"  {figure.row.name}", f"{figure.measures.kind} {figure.as_text()}"
 
 
 def _padded(texts: Sequence[tuple[str, ...]]) -> list[str]:

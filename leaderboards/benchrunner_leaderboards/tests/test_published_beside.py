@@ -7,7 +7,7 @@ import re
 import pytest
 
 from benchrunner import Leaderboard, PublishedRow, Task
-from benchrunner.commands.list_command import source_tables
+from benchrunner.commands import list_command
 from benchrunner.leaderboards.published_choice import choose_published
 from benchrunner.results import discover
 from benchrunner.studies.comparison.formats import as_table
@@ -84,8 +84,10 @@ def test_a_table_of_all_tasks_fits_into_100_columns(names: list[str] | None) -> 
 
 
 @pytest.mark.parametrize("board", [*register_leaderboards()], ids=lambda board: board.name)
-def test_every_figure_of_a_board_is_shown_in_100_columns(board: Leaderboard) -> None:
-    shown = [line for _, table, _ in source_tables(board) for line in lines(table, 100)]
+def test_every_figure_of_a_board_is_shown_in_100_columns(board: Leaderboard, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(list_command, "print_table", lambda table, *_, **__: shown.extend(lines(table, 100)))
+    list_command._show_board(board)
     assert max(map(len, shown)) < 100
     rows = [line.split() for line in shown]
     rows = [row for row in rows if row and re.fullmatch(r"-|\d+\.\d", row[-1])]

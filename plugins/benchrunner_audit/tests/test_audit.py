@@ -1,5 +1,6 @@
 """The command `audit`: its flags, its faults, and what it says of wrong requests."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,14 @@ def test_equal_files_and_equal_answers_are_told_apart(shell: Shell) -> None:
     assert found["5.txt"] == found["6.txt"] == [("constant predictions", "")]
 
 
+def test_flags_have_codes_in_json(shell: Shell) -> None:
+    for name, answers in {"1.txt": "ab", "2.txt": "ab", "3.txt": "ax", "4.txt": "aa"}.items():
+        write(name, list(answers))
+    _, out, _ = shell("audit", "given", "--labels", "a,b,c", "--json")
+    codes = [[flag["code"] for flag in file["flags"]] for file in json.loads(out)["files"]]
+    assert codes == [["A2"], ["A2", "A1"], ["A3"], ["C1"]]
+
+
 def test_spellings_of_a_board_are_the_same_answers(shell: Shell) -> None:
     answers = gold()
     write("1.txt", answers)
@@ -81,7 +90,7 @@ def test_labels_never_used_and_unknown_answers_are_flagged(shell: Shell) -> None
     code, out, _ = shell("audit", "given", "--labels", "a,b,c")
     assert code == 1
     assert f"{Path('given/2.txt')}:2: found 'x'; expected one of a, b, c." in out
-    assert "label never used (c)" in out and "invalid; answers out of the label set (1 of 3 rows)" in out
+    assert "A2 label never used (c)" in out and "invalid; A3 answers out of the label set (1 of 3 rows)" in out
     assert "1 of 2 files: answers out of the label set." in out and "1 of 2 files: invalid." in out
 
 
@@ -89,6 +98,9 @@ def test_a_wrong_number_of_rows_is_invalid(shell: Shell) -> None:
     write("few.txt", ["glad", "sad"])
     code, out, _ = shell("audit", "given", "--task", "mood", "--data", "data")
     assert code == 1 and "few.txt: 2 answers, one on each line; expected 24, one for each row." in out
+    Path("given/few.txt").write_bytes("glad\n".encode("utf-16"))
+    _, out, _ = shell("audit", "given", "--task", "mood", "--data", "data")
+    assert "few.txt:1: not UTF-8 text (invalid start byte); UTF-16: save it as UTF-8.\n" in out
     Path("given/few.txt").write_bytes(b"\xff\x00")
     code, out, _ = shell("audit", "given", "--task", "mood", "--data", "data")
     assert code == 1 and "few.txt" in out

@@ -100,11 +100,6 @@ def _cell_json(result: CellResult, beside: Beside) -> dict[str, Any]:
     }
 
 
-def scores_json(scores: Mapping[str, Score]) -> dict[str, float | None]:
-    """Return the values of scores by metric; reasons of absent scores are not shared, because they may quote rows."""
-    return {name: score.value for name, score in scores.items()}
-
-
 def task_json(task: Task, counts: Mapping[str, int]) -> dict[str, Any]:
     """Describe what the scores of a task are: its kind of question, its metrics, and its data sets on the hub.
 
@@ -167,7 +162,8 @@ def prediction_json(prediction: Prediction, record: Record) -> dict[str, Any]:
     """Return the content of the file of a prediction."""
     return {
         "prediction": decoding.as_json(prediction),
-        "scores": scores_json(record.scores),
+        # reasons of absent scores are not shared, because they may quote rows
+        "scores": {name: score.value for name, score in record.scores.items()},
         "flags": list(record.flags),
     }
 

@@ -54,7 +54,7 @@ class ReceivedAnswers:
         """Return a prediction with its answers: those of the folder, or the majority answers of the own rows."""
         prediction, record = self.scored(fit, task, split)
         if fit.method == predicting.MAJORITY:
-            answers = self._majority(fit, task, split).answers
+            answers = self.opened_majority(fit, task, split).answers
         else:
             answers, _ = self._answers(prediction, task)
         return prediction, predicting.Predicted(record, self._folder.path, answers)
@@ -113,7 +113,8 @@ class ReceivedAnswers:
         """Plan the majority fit of the verifier's own training rows, of as many as a fit of the folder learned from."""
         return self._data.majority.fit(task, fit.recipe)
 
-    def _majority(self, fit: Fit, task: Task, split: str) -> predicting.Predicted:
+    def opened_majority(self, fit: Fit, task: Task, split: str) -> predicting.Predicted:
+        """Return the majority answer of a fit's training rows, scored by labels that are here."""
         return self._data.majority.predicted(self._own_majority(fit, task), split)
 
     def scored(self, fit: Fit, task: Task, split: str) -> Scored:
@@ -134,7 +135,7 @@ class ReceivedAnswers:
         rows = self.rows(task, split)
         data = self._content["data"][task.name][split]["fingerprint"]
         if fit.method == predicting.MAJORITY:
-            predicted = self._majority(fit, task, split)
+            predicted = self.opened_majority(fit, task, split)
             settings = predicting.decoding_settings(self._own_majority(fit, task), self._data.runner)
             scoring = self._prediction(fit, task, split).scoring  # other versions score otherwise
             prediction = Prediction(fit.id, task.name, split, data, dict(settings), scoring, rows.limit)
@@ -169,10 +170,6 @@ class ReceivedAnswers:
             self.scores = self.scores + len(scores)
             self._opened[key] = replace(predicted.record, scores=scores)
         return replace(predicted, record=self._opened[key])
-
-    def opened_majority(self, fit: Fit, task: Task, split: str) -> Mapping[str, Score]:
-        """Return the scores of the majority answer of a fit's training rows, by labels that are here."""
-        return self._majority(fit, task, split).record.scores
 
     def _prediction(self, fit: Fit, task: Task, split: str) -> Prediction:
         """Read the plan of a prediction; its decoding settings are a claim."""

@@ -284,7 +284,7 @@ class _RebuiltStudy:
         assert result.selected is not None
         for term, figure in result.figures.items():
             if term.split in opened:
-                majority = self._answers.opened_majority(result.selected, task, term.split)[term.metric]
+                majority = self._answers.opened_majority(result.selected, task, term.split).record
                 score = OpenedScore(
                     result.cell.system,
                     task.name,
@@ -292,7 +292,7 @@ class _RebuiltStudy:
                     term.split,
                     term.metric,
                     figure,
-                    majority.value,
+                    majority.scores[term.metric].value,
                 )
                 self.opened.append(score)
         return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -78,12 +78,14 @@ class AnswerTexts:
     def lines(self) -> Iterator[str]:
         """Yield the header `index<TAB>prediction` and a line for each answer: the file that `score_file` reads.
 
-        With probabilities, a third column holds those of each row as JSON.
+        With probabilities, each label has a column; where answers are no labels, one column holds them as JSON.
         """
-        yield f"index\tprediction\t{PROBABILITIES}\n" if self.has_probabilities else "index\tprediction\n"
+        problem = self.answered.task.problem
+        labels = getattr(problem, "labels", ())
+        yield _line("index\tprediction", labels or [PROBABILITIES], self.has_probabilities)
         for index, (value, of_row) in enumerate(self._rows()):
-            column = f"\t{json.dumps(of_row, ensure_ascii=False)}" if self.has_probabilities else ""
-            yield f"{index}\t{self.answered.task.problem.spell(value)}{column}\n"
+            figures = of_row.values() if labels and of_row else [of_row]
+            yield _line(f"{index}\t{problem.spell(value)}", figures, self.has_probabilities)
 
     def json_lines(self, *, plain: bool = False) -> Iterator[str]:
         """Yield a JSON object for each answer. With `plain`, the rows are plain lines of a file, which are written too.
@@ -117,3 +119,7 @@ class AnswerTexts:
         for figures in self.answered.extra_figures[PROBABILITIES]:
             row = [round(float(figure), 6) for figure in figures]
             yield dict(zip(labels, row, strict=True)) if labels else row
+
+
+def _line(text: str, more: Iterable[Any], has_more: bool) -> str:
+    return "\t".join([text, *map(str, more if has_more else ())]) + "\n"

@@ -112,6 +112,7 @@ def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
     fitting = _first_that_fits(path, headed) or _with_header(path, layouts, encoding)
     if fitting := fitting or _first_that_fits(path, headerless):
         return fitting.read(workspace)
+    read_text(path, encoding=encoding)  # raises a better error for what is no text
     header = _header(path, "," if is_csv else "\t", encoding)
     found = quoted(", ".join(header)) if any(header) else "an empty line"
     also = f", or the file has {len(headerless[0].names or ())} columns and no header" if headerless else ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchrunner import Choose
 from benchrunner.runs import folder
 from benchrunner.runs.answering import Answered
 from benchrunner.runs.folder import answer_lines, parse_answers
@@ -41,9 +42,15 @@ def test_each_row_of_probabilities_is_made_once(form: str) -> None:
     lines = list(getattr(AnswerTexts(made, has_probabilities=True), form)())
     assert figures.read == 50
     assert lines[-1] in (
-        '49\tglad\t{"glad": 0.25, "sad": 0.75}\n',
+        "49\tglad\t0.25\t0.75\n",
         '{"index": 49, "answer": "glad", "probabilities": {"glad": 0.25, "sad": 0.75}}\n',
     )
+
+
+def test_probabilities_of_choices_are_one_column_of_json() -> None:
+    made = Answered(mood(problem=Choose(2)), ROWS, [1], {"probabilities": [[0.25, 0.75]]}, {}, "fit")
+    lines = list(AnswerTexts(made, has_probabilities=True).lines())
+    assert lines == ["index\tprediction\tprobabilities\n", "0\t1\t[0.25, 0.75]\n"]
 
 
 @pytest.mark.parametrize("form", ["lines", "json_lines"])

@@ -16,10 +16,6 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "unknown board": (["submit", "mood", "--backbone", "words"], "no leaderboard 'mood'. Did you mean moods?"),
     "file to check": (["check", "absent.zip"], "absent.zip: there is no such file or folder."),
     "gold": (["audit", "x", "--task", "mood", "--gold", "absent.tsv"], "--gold absent.tsv: there is no such"),
-    "answers with tabs in a .csv file": (
-        ["predict", "x", "--out", "p.csv"],
-        "--out p.csv: answers have tabs between them.",
-    ),
     "submission below a file": (
         ["submit", "moods", "--backbone", "words", *HERE, "--out", "data/mood/dev.tsv/mine.zip"],
         "mine.zip cannot be written: ",
