@@ -3,13 +3,14 @@
 import importlib
 import sys
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from benchrunner import Metric, Split, TextTable, Workspace, hookimpl
-from benchrunner.plugins import registry
+from benchrunner.plugins import code_behind, registry
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.distributions import Plugin, installed_version, source_hash
 from benchrunner.runs.planner import Planner
@@ -177,6 +178,7 @@ def test_a_library_of_a_metric_or_source_is_a_supplier(
     files = {"plugin_k": PLUGIN, "library_k": LIBRARY, "deeper_k": "def one(): ..."}
     plugin = module_of(site, "plugin_k", monkeypatch, **files)
     monkeypatch.setitem(sys.modules, "plugin_k", plugin)
+    monkeypatch.setattr(code_behind, "_distributions_of_packages", metadata.packages_distributions)  # not what is known
     for name in ("library", "deeper"):  # what the library needs is the library's affair
         info = site / f"a_{name}-1.5.dist-info"
         info.mkdir()
