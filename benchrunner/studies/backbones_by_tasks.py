@@ -79,8 +79,7 @@ def compared(
             )
             cells.append(cell)
     axis = TRAINING_ROWS * bool(limits)
-    named_systems = tuple(system for system, _ in systems)
-    return Study(named_systems, tuple(columns), tuple(cells), axis=axis, limit_dev=limit_dev)
+    return Study(tuple(system for system, _ in systems), tuple(columns), tuple(cells), axis=axis, limit_dev=limit_dev)
 
 
 def _systems(

@@ -164,7 +164,7 @@ class _Run:
     def wave(self, asked: Iterable[Cell]) -> None:
         """Plan the cells that are not planned, and run all."""
         runner = self._runner
-        cells: Sequence[Cell] = [cell if cell.candidates else planned(cell, runner) for cell in asked]
+        cells = [cell if cell.candidates else planned(cell, runner) for cell in asked]
         if not cells:
             return
         rungs = Rungs(cells, runner, self._budget, {key: result.cell for key, result in self.results.items()})

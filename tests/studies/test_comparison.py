@@ -74,6 +74,16 @@ def test_a_table_fits_into_100_columns_with_whole_names(backbones: Sequence[str]
     assert all(name in columns for name in backbones)
 
 
+@pytest.mark.parametrize("width", [50, 80])
+def test_two_systems_stand_below_each_other_where_their_columns_do_not_fit(width: int) -> None:
+    task = mood(name="mine/a-longer-name")
+    shown = lines(as_table(with_statistics(made_result([task], ["bert/novels", "bert/random-4/192"]), {})), width)
+    assert max(map(len, shown)) <= width
+    text = "".join(shown)
+    assert "mine/a-longer-n" in text and text.count("93.1±1.2 [91.0, 95.3]") == 4
+    assert "bert/novels" in text and "bert/random-4/192" in text
+
+
 def test_a_clear_difference_has_a_mark_and_a_legend() -> None:
     clear = with_statistics(result(), {"mine/mood": 0.1})
     shown = lines(as_table(clear), 100)

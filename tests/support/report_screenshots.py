@@ -1,7 +1,7 @@
 """Make the screenshots of docs/report.md: `python tests/support/report_screenshots.py FOLDER`, with chromium installed.
 
-Fits three small backbones to four tasks of the demo's data in FOLDER, with two learning rates and three seeds (some ten
-minutes on a core; finished fits are not fitted again), writes a report there, and photographs parts of it.
+Fits three small backbones to four tasks of the demo's data in FOLDER, with three seeds (some five minutes on a
+core; finished fits are not fitted again), writes a report there, and photographs parts of it.
 
 With a report, `.../report_screenshots.py three-backbones.html`, photographs the results of this report, for
 docs/proofs/results.md.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import browsers
 from benchrunner.fits.computing import Computing
-from benchrunner.results import Grid, Result, Runner, compared, discover, run_study
+from benchrunner.results import Result, Runner, compared, discover, run_study
 from benchrunner_kit import demo_tales
 from benchrunner_kit.demo import Demo
 from benchrunner_report.rendering import write_report
@@ -38,8 +38,8 @@ def study(folder: Path) -> tuple[Result, Runner]:
     demo_tales.write(folder / "data")
     tasks = tuple(plugins.tasks_of((*TASKS, str(folder / "data" / "order.toml"))))
     runner = Runner(plugins, demo.workspace, Computing("cpu"))
-    changes = {"epochs": 3, "batch_size": 16, "max_length": 64, "precision": "fp32"}
-    asked = compared(BACKBONES, tasks, Grid({"lr": (1e-3, 5e-4)}), seeds=(0, 1, 2), changes=changes)
+    changes = {"epochs": 3, "batch_size": 16, "lr": 1e-3, "max_length": 64, "precision": "fp32"}
+    asked = compared(BACKBONES, tasks, seeds=(0, 1, 2), changes=changes)
     return run_study(asked, runner, show_progress=True, keep_as="three-small-backbones"), runner
 
 

@@ -330,7 +330,7 @@ def _wide_layout(result: Result, rows: Sequence[Row], shown: Shown) -> Layout:
             cells = (f"  {figure.row.name}", "", text, *[""] * len(names))
             lines.append(Line(cells, "published"))
     numeric = (False, False, True, *[True] * len(names))
-    return Layout(tuple(headers), numeric, tuple(lines))
+    return Layout(tuple(headers), numeric, tuple(lines), may_break=True)
 
 
 def _padded(texts: Sequence[tuple[str, ...]]) -> list[str]:
