@@ -32,16 +32,16 @@ BUDGETS = {
     "process": 1_780,
     "runs": 16_613,
     "statistics": 7_702,
-    "studies": 43_991,
+    "studies": 43_987,
     "tasks": 3_220,
     "training": 13_710,
     "(root)": 1_812,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 161_445
-EVERYTHING = 462_873
+WHOLE_CORE = 161_441
+EVERYTHING = 462_869
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 77_259
+WORDS = 77_204
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""
