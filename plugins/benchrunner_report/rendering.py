@@ -100,7 +100,8 @@ def _anchors(report: Report) -> dict[str, str]:
     """Map the names of tasks, as the table has them, to the links to their sections."""
     anchors = dict[str, str]()
     for section in report.sections:
-        anchors.setdefault(section.task.name, f"#{section.anchor}")
+        for name in (section.task.name, section.task.title):
+            anchors.setdefault(name, f"#{section.anchor}")
     return anchors
 
 

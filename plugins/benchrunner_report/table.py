@@ -70,7 +70,7 @@ class StudyTable:
                 else:
                     cells.append(_cell(text, [texts[number] for texts in below], is_best=number in line.best))
             row = Row(line.cells[0].strip(), tuple(cells), is_published)
-            ends = line.begins_group and (is_published or not layout.may_break)
+            ends = line.begins_group and (is_published or not layout.numeric[1])  # rows of tasks, then averages
             if last or ends:
                 last.append(row)
             elif is_published:

@@ -62,7 +62,7 @@ def _rich_table(shown: Layout, whole: int) -> Table:
             justify="right" if numeric else "left",
             overflow="fold",
             no_wrap=numeric or header == "metric",  # names of tasks and systems are folded
-            max_width=shown.name_width(whole) if shown.may_break and not number else None,
+            max_width=None if number else shown.name_width(whole),
         )
     for line in shown.lines:
         if line.begins_group:

@@ -117,7 +117,7 @@ def _systems_down(result: Result, columns: Sequence[Compared], shown: Shown) -> 
     kind = "system" if study.systems_down else kind
     headers = (f"{kind}{axis}", *(column.header for column in columns))
     title = "" if study.systems_down else f"dev, {_what(result, shown)}"
-    return Layout(headers, (False, *[True] * len(columns)), tuple(lines), title, may_break=True)
+    return Layout(headers, (False, *[True] * len(columns)), tuple(lines), title)
 
 
 def _by_place(column: Compared, study: Study) -> Iterator[Compared]:
@@ -330,7 +330,7 @@ def _wide_layout(result: Result, rows: Sequence[Row], shown: Shown) -> Layout:
             cells = (f"  {figure.row.name}", "", text, *[""] * len(names))
             lines.append(Line(cells, "published"))
     numeric = (False, False, True, *[True] * len(names))
-    return Layout(tuple(headers), numeric, tuple(lines), may_break=True)
+    return Layout(tuple(headers), numeric, tuple(lines))
 
 
 def _padded(texts: Sequence[tuple[str, ...]]) -> list[str]:

@@ -46,8 +46,6 @@ class Layout:
     """Whether a column is aligned to the right."""
     lines: tuple[Line, ...]
     title: str = "dev"
-    may_break: bool = False
-    """Whether columns that do not fit stand in groups below each other, each with the names of the rows."""
     legend: tuple[str, ...] = ()
     """What the marks mean, for formats that print no other notes."""
     is_narrow: bool = False
@@ -79,7 +77,7 @@ class Layout:
         A table that does not fit is made narrow first.
         """
         widths = self.widths
-        if not self.may_break or self.name_width(whole) + sum(widths[1:]) + self.borders <= whole:
+        if self.name_width(whole) + sum(widths[1:]) + self.borders <= whole:
             yield self
             return
         if not self.is_narrow:
