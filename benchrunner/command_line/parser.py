@@ -111,13 +111,11 @@ class Parser(argparse.ArgumentParser):
         unknown = self._unknown_option()
         if unknown:
             message = f"there is no option {unknown}.{_suggestion(unknown, self._option_string_actions)}"
-            if self._subparsers is None and any(
-                unknown[2:] == action.metavar for group in self._action_groups for action in group._group_actions
-            ):
-                message = f"there is no option {unknown}. Write --set {unknown[2:]}=VALUE."
             if self._subparsers is not None:
                 message += f" Options of a command stand after its name: {self.prog} COMMAND {unknown}."
-        end = "" if message.endswith((".", "?")) else "."
+            elif any(unknown[2:] == action.metavar for group in self._action_groups for action in group._group_actions):
+                message = f"there is no option {unknown}. Write --set {unknown[2:]}=VALUE."
+        end = "." * (message[-1] not in ".?")
         self.exit(2, f"{self.prog}: {message}{end}\nSee '{self.prog} --help'.\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -133,8 +131,8 @@ class Parser(argparse.ArgumentParser):
             if word == "--" or (self._subparsers is not None and not word.startswith("-") and not is_value):
                 return None  # what follows is no option, or belongs to a command
             name = word.partition("=")[0]
-            is_option = word.startswith("--") and " " not in name
-            if is_option and not any(known.startswith(name) for known in self._option_string_actions):
+            has_option = any(known.startswith(name) for known in self._option_string_actions)
+            if word.startswith("--") and " " not in name and not has_option:
                 return name
         return None
 
@@ -151,13 +149,13 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError:
             if action.type not in (int, float):
                 raise
-            wanted = "a whole number" if action.type is int else "a number"
-            raise argparse.ArgumentError(action, f"'{arg_string}' is not {wanted}") from None
+            whole = "whole " * (action.type is int)
+            raise argparse.ArgumentError(action, f"'{arg_string}' is not a {whole}number") from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        choices = [str(choice) for choice in action.choices]
+        choices = list(map(str, action.choices))
         close = _suggestion(str(value), choices)
         listed = f" Choose from {', '.join(choices)}."
         if not isinstance(action, argparse._SubParsersAction):
@@ -169,8 +167,8 @@ class Parser(argparse.ArgumentParser):
         ]
         if not close and len(value) > 3:  # not for words such as "a", which say nothing
             close = "".join(about[:2])
-        unknown = f"there is no {str(action.metavar).lower()} '{value}'."
-        raise argparse.ArgumentError(None, f"{unknown}{close or listed} {note_on_choice()}".rstrip())
+        advice = f"{close or listed} {note_on_choice()}".rstrip()
+        raise argparse.ArgumentError(None, f"there is no {str(action.metavar).lower()} '{value}'.{advice}")
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:

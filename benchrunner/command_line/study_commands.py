@@ -97,6 +97,7 @@ def print_shown(result: Result, arguments: argparse.Namespace) -> int:
     intervals = arguments.intervals
     if intervals is None:
         intervals = len(study.lines or study.names) <= MOST_WITH_INTERVALS
+    place = f" --runs {arguments.runs}" if arguments.runs else ""
     return print_result(
         result,
         published=published,
@@ -104,7 +105,7 @@ def print_shown(result: Result, arguments: argparse.Namespace) -> int:
         shown=Shown(arguments.metrics == "all", intervals, arguments.run_ids),
         long=arguments.long,
         notes_by=arguments.notes,
-        then="next: benchrunner report" if "report" in arguments.commands else "kept as the study",
+        then=f"next: benchrunner report{place}" if "report" in arguments.commands else "kept as the study",
     )
 
 

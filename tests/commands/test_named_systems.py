@@ -48,4 +48,6 @@ def test_notes_are_counted_unless_asked(shell: Shell) -> None:
 def test_the_lines_below_say_how_to_write_a_report(shell: Shell) -> None:
     [*_, then, _] = shell.done(*words(shell, "small=words")).splitlines()
     has_report = "report" in shell.done("--help")
-    assert then.startswith("  next: benchrunner report small" if has_report else "  kept as the study small")
+    runs = shell.folders()[shell.folders().index("--runs") + 1]
+    says = f"  next: benchrunner report --runs {runs} small" if has_report else "  kept as the study small"
+    assert then.startswith(says)

@@ -75,7 +75,7 @@ def test_a_table_fits_into_100_columns_with_whole_names(backbones: Sequence[str]
 
 
 @pytest.mark.parametrize("width", [50, 80])
-def test_two_systems_stand_below_each_other_where_their_columns_do_not_fit(width: int) -> None:
+def test_two_systems_stand_below_each_other_on_a_narrow_terminal(width: int) -> None:
     task = mood(name="mine/a-longer-name")
     shown = lines(as_table(with_statistics(made_result([task], ["bert/novels", "bert/random-4/192"]), {})), width)
     assert max(map(len, shown)) <= width

@@ -1,6 +1,7 @@
 """Command `runs`: what it prints, also as JSON, and what it refuses."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -196,7 +197,7 @@ def test_studies_are_listed_with_what_they_compare(tmp_path: Path, capsys: pytes
     assert "selected by        mine" in runs("show", study["selected"][0])[1]
     runs.plugins = made.plugins
     table = runs("show", "mine")[1]
-    assert "│ mine/mood │ accuracy │" in table and "\n  next: benchrunner report mine\n" in table
+    assert "│ mine/mood │ accuracy │" in table and re.search(r"\n  next: benchrunner report --runs \S+ mine\n", table)
     assert runs.json("show", "mine")["cells"][0]["task"] == "mine/mood"
     assert "There is no run or kept study 'mime'. Did you mean mine?" in runs("show", "mime")[2]
     assert "is for a kept study, and" in runs("show", study["selected"][0], "--format", "csv")[2]

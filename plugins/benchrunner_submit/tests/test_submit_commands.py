@@ -1,6 +1,7 @@
 """The commands `submit`, `check` and `audit`: what they write, and errors that say what to do."""
 
 import json
+import re
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -143,7 +144,8 @@ def test_submit_says_what_check_says_of_equal_answers(shell: Shell) -> None:
 
 def test_a_kept_study_answers_without_fitting_again(shell: Shell) -> None:
     compared = ("compare", "words", "--tasks", "mood", *shell.folders(), "--quiet", "--restarts", "2", "--name", "two")
-    assert "  next: benchrunner report two\n" in shell(*compared)[1]
+    [following] = re.findall("next: benchrunner (report.* two)\n", shell(*compared)[1])
+    assert "two" in shell.done(*following.split(), "--out", "two.html"), "the line can be pasted"
     records = {path: path.stat().st_mtime_ns for path in (shell.folder / "runs").glob("*/record.json")}
     code, out, _ = shell("submit", "moods", "--study", "two", *shell.folders(), "--quiet", "--out", "kept.zip")
     assert (code, records) == (0, {path: path.stat().st_mtime_ns for path in records}), out
