@@ -70,5 +70,7 @@ def _write_task_file(arguments: argparse.Namespace) -> int:
     for note in guess.notes:
         print_line(f"look at this: {note}")
     backbone = "B" if "dev" in guess.keys["splits"] else "B --folds 5"
-    print_line(f"Try it: benchrunner run {shlex.quote(str(path))} --backbone {backbone}")
+    print_line(
+        f"Try it: benchrunner run {shlex.quote(str(path))} --backbone {backbone}; few rows need --epochs 20 or so"
+    )
     return command_line.output.DONE
