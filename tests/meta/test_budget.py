@@ -41,7 +41,7 @@ BUDGETS = {
 WHOLE_CORE = 161_418
 EVERYTHING = 462_862
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 77_201
+WORDS = 77_191
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

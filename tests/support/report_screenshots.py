@@ -3,8 +3,7 @@
 Fits three small backbones to four tasks of the demo's data in FOLDER, with three seeds (some five minutes on a
 core; finished fits are not fitted again), writes a report there, and photographs parts of it.
 
-With a report, `.../report_screenshots.py three-backbones.html`, photographs the results of this report, for
-docs/proofs/results.md.
+With a report, `.../report_screenshots.py mine.html`, photographs the results of this report.
 """
 
 import sys
