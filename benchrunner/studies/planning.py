@@ -135,12 +135,8 @@ def grid_and_seeds(
         changes["limit_train"] = None
     base = base.changed(**changes)
     if method.needs_backbone and not method.trains_in_steps:
-        unread = {name: getattr(Recipe(), name) for name in STEP_FIELDS}
-        base = base.changed(**unread)
-    choices = {}
-    for name, values in fitting.grid.choices.items():
-        if method.reads(name, task.problem):
-            choices[name] = values
+        base = base.changed(**{name: getattr(Recipe(), name) for name in (*STEP_FIELDS, "precision")})  # exact vectors
+    choices = {name: values for name, values in fitting.grid.choices.items() if method.reads(name, task.problem)}
     seeds = fitting.first_seeds if method.needs_backbone else fitting.seeds[:1]
     return list(Grid(choices).points(base)), seeds
 

@@ -47,8 +47,8 @@ def read_study(name: str, runner: Runner) -> Result:
         cell = kept_cell.rebuilt(runner.plugins)
         cells.append(cell)
         if kept_cell.candidates:
-            started = kept_cell.candidates[0].fits[0].backbone or cell.backbone
-            planned = replace(cell, candidates=kept_cell.candidates, backbone=started)
+            first = kept_cell.candidates[0].fits[0]
+            planned = replace(cell, candidates=kept_cell.candidates, backbone=first.backbone or cell.backbone)
             predictions = KeptPredictions(runner, kept_cell.prediction_ids)
             results.append(_cell_result(planned, predictions, runner, kept_cell.lost))
     study = replace(
@@ -56,10 +56,8 @@ def read_study(name: str, runner: Runner) -> Result:
         cells=tuple(cell for cell in cells if cell.columns),
         stages=tuple(cell for cell in cells if not cell.columns),
     )
-    submissions = kept.submit_commands(runner.plugins)
-    return Result(
-        study, tuple(results), dict(kept.baseline), name, runner, kept.others, submissions, kept.costs, as_page
-    )
+    parts = (study, tuple(results), dict(kept.baseline), name, runner, kept.others)
+    return Result(*parts, kept.submit_commands(runner.plugins), kept.costs, as_page)
 
 
 def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:

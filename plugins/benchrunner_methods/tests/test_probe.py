@@ -19,13 +19,13 @@ from sklearn.preprocessing import StandardScaler
 from benchrunner import CheckpointError, RequestError
 from benchrunner.command_line.main import main
 from benchrunner.engine import Cache, Job, collate
-from benchrunner.results import Computing, Fit, Runner, predict
+from benchrunner.results import Computing, Fit, Runner, cells, discover, planning, predict
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner_kinds import Span
 from benchrunner_kit.testing import TinyBackbone, TinyEncoder
 from benchrunner_methods import frozen_states
 from benchrunner_methods.probing.probe import UNTRAINED_POOLER
-from inline import plugins, runner
+from inline import mood, plugins, runner
 from kinds_of_tasks import task_of_kind
 
 
@@ -273,3 +273,10 @@ def test_training_goes_on_from_the_backbone_of_a_probe(tmp_path: Path) -> None:
     tuned = [made.planner.plan(task, name, recipe=task.recipe.changed(epochs=1)) for name in (f"run:{fit.id}", "words")]
     first, second = (raw_outputs(each, made.planner.rows(task, "dev"), made) for each in tuned)
     assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(("method", "precision"), [("probe", "fp32"), ("lora", "bf16")])
+def test_vectors_of_a_frozen_encoder_are_not_rounded_to_bf16(method: str, precision: str) -> None:
+    fitting = cells.Fitting(changes={"precision": "bf16"})
+    [recipe], _ = planning.grid_and_seeds(fitting, mood(), discover().methods.find(method))
+    assert recipe.precision == precision
