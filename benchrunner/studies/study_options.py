@@ -25,6 +25,7 @@ _PRECISION = dataclasses.replace(
     about="precision of matrix products; auto is bf16 on a GPU or processor with units for it, else fp32",
     choices=("auto", *RECIPE_FIELDS["precision"].choices),
     default="auto",
+    read_by=STEPS,
 )
 _LIMIT_TRAIN = dataclasses.replace(
     RECIPE_FIELDS["limit_train"],

@@ -201,9 +201,7 @@ class _Run:
         """Run fits and predict their dev splits while their weights exist; return fit id -> record."""
         runner = self._runner
         records = dict[str, Record]()
-        weights = []
-        if self._show:
-            weights = [(fit, fit_work(fit, runner, rungs.shorter(fit))) for fit in rungs.fits]
+        weights = [(fit, fit_work(fit, runner, rungs.shorter(fit))) for fit in rungs.fits if self._show]
         with watched(runner.observers, weights, show=self._show, most=rungs.most) as watch:
             ranking = Ranking(records, predictions)
             trained = list[Cell]()

@@ -49,8 +49,8 @@ def read_study(name: str, runner: Runner) -> Result:
         if kept_cell.candidates:
             first = kept_cell.candidates[0].fits[0]
             planned = replace(cell, candidates=kept_cell.candidates, backbone=first.backbone or cell.backbone)
-            predictions = KeptPredictions(runner, kept_cell.prediction_ids)
-            results.append(_cell_result(planned, predictions, runner, kept_cell.lost))
+            kept_answers = KeptPredictions(runner, kept_cell.prediction_ids)
+            results.append(_cell_result(planned, kept_answers, runner, kept_cell.lost))
     study = replace(
         kept.study,
         cells=tuple(cell for cell in cells if cell.columns),

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from benchrunner import CheckpointError, RequestError
 from benchrunner.command_line.main import main
 from benchrunner.engine import Cache, Job, collate
-from benchrunner.results import Computing, Fit, Runner, cells, discover, planning, predict
+from benchrunner.results import Computing, Fit, Runner, StudyOptions, cells, discover, planning, predict
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner_kinds import Span
 from benchrunner_kit.testing import TinyBackbone, TinyEncoder
@@ -280,3 +280,10 @@ def test_vectors_of_a_frozen_encoder_are_not_rounded_to_bf16(method: str, precis
     fitting = cells.Fitting(changes={"precision": "bf16"})
     [recipe], _ = planning.grid_and_seeds(fitting, mood(), discover().methods.find(method))
     assert recipe.precision == precision
+
+
+def test_a_precision_that_no_fit_reads_is_refused(tmp_path: Path) -> None:
+    options = StudyOptions(recipe={"precision": "bf16"}, method=("probe",))
+    made = runner(tmp_path)
+    with pytest.raises(RequestError, match="The option precision is for methods that train in steps"):
+        options.study(["words"], [made.plugins.tasks.find("mood")], Runner(discover(), made.workspace))
