@@ -149,8 +149,9 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError:
             if action.type not in (int, float):
                 raise
-            whole = "whole " * (action.type is int)
-            raise argparse.ArgumentError(action, f"'{arg_string}' is not a {whole}number") from None
+            raise argparse.ArgumentError(
+                action, f"'{arg_string}' is not a {'whole ' * (action.type is int)}number"
+            ) from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

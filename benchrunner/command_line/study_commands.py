@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
@@ -97,7 +98,7 @@ def print_shown(result: Result, arguments: argparse.Namespace) -> int:
     intervals = arguments.intervals
     if intervals is None:
         intervals = len(study.lines or study.names) <= MOST_WITH_INTERVALS
-    place = f" --runs {arguments.runs}" if arguments.runs else ""
+    place = f" --runs {shlex.quote(str(arguments.runs))}" if arguments.runs else ""
     return print_result(
         result,
         published=published,

@@ -16,7 +16,7 @@ from distributions import CORE, PLUGINS, ROOT, modules_of
 
 BUDGETS = {
     "backbones": 4_897,
-    "command_line": 6_421,
+    "command_line": 6_412,
     "commands": 3_669,
     "console": 1_445,
     "data": 5_853,
@@ -32,16 +32,16 @@ BUDGETS = {
     "process": 1_780,
     "runs": 16_613,
     "statistics": 7_702,
-    "studies": 43_964,
+    "studies": 43_963,
     "tasks": 3_220,
     "training": 13_710,
     "(root)": 1_812,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 161_418
-EVERYTHING = 462_862
+WHOLE_CORE = 161_408
+EVERYTHING = 462_852
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 77_191
+WORDS = 77_190
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

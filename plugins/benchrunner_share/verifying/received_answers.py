@@ -92,7 +92,7 @@ class ReceivedAnswers:
             return Computation(timings, numerics)
 
     def majority(self, fit: Fit, task: Task, splits: Sequence[str]) -> Fit:
-        """Return the majority answer that the folder names for a fit, which must be that of the own training rows."""
+        """Return the majority answer that the folder names for a fit; it must be that of the verifier's own rows."""
         claimed = self._content["majority"].get(fit.id, {}).get(task.name)
         if claimed is None:
             raise UnreadableFile(f"{STUDY} does not say with which majority answer the fit {fit.id} is compared.")
