@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
@@ -91,6 +90,8 @@ def planned_or_printed(study: Study, runner: Runner, executor: Executor | None, 
 
 def print_shown(result: Result, arguments: argparse.Namespace) -> int:
     """Print the result of a kept study as the options of `add_output` say; return the exit code."""
+    import shlex
+
     from benchrunner.studies.comparison.table import Shown
 
     study = result.study
