@@ -180,11 +180,6 @@ class Runner:
             self.run(fit, weights=True)
         return fit
 
-    def forget(self, fit: Fit) -> None:
-        """Remove a fit's folder, with its record and its predictions."""
-        with self.locked(fit) as folder:
-            remove_whole(folder.path)
-
     def forget_weights(self, fit: Fit) -> None:
         """Remove a fit's model; its record and predictions stay."""
         folder = self.folder(fit)

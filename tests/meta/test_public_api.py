@@ -17,6 +17,7 @@ import benchrunner.engine
 import benchrunner.results
 import benchrunner_bert
 import benchrunner_checkpoints
+import benchrunner_clusters
 import benchrunner_files
 import benchrunner_kinds
 import benchrunner_kit.testing
@@ -40,6 +41,7 @@ MOST_NAMES = {
     benchrunner_files: 5,
     benchrunner_kinds: 10,
     benchrunner_checkpoints: 10,
+    benchrunner_clusters: 5,
 }
 """Each module of names -> how many it may have, so that a person can read its page in five minutes."""
 STUBS = [path for surface in MOST_NAMES if (path := Path(str(surface.__file__)).with_suffix(".pyi")).exists()]
