@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
@@ -80,18 +79,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _families(plugins: Plugins) -> dict[str, list[str]]:
-    """Group the names of tasks by family: first those with the most published figures on test splits."""
-    figures_of = Counter[str]()
-    for board in plugins.leaderboards.values():
-        for figure in board.figures:
-            if figure.measures.kind == "test":
-                family, _, _ = (figure.measures.task or figure.measures.suite).partition("/")
-                figures_of[family] += 1
+    """Group the names of tasks by family."""
     families = dict[str, list[str]]()
     for name in plugins.tasks:
         family, _, rest = name.partition("/")
         families.setdefault(family, []).append(rest)
-    return dict(sorted(families.items(), key=lambda family: -figures_of[family[0]]))
+    return families
 
 
 def _found(offers: Mapping[str, Sequence[Listed]], words: str) -> dict[str, list[Listed]]:
@@ -192,13 +185,16 @@ def _notes(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[s
 
 def _lines(listed: Listed) -> Iterator[tuple[str, str]]:
     """Yield the line of a value, and a line for each parameter of a method."""
-    about = listed.about
-    if listed.method not in ("", "finetune"):
-        about += f" [answered by '{listed.method}' unless told otherwise]"
-    if listed.url:
-        about += f" ({listed.url})"
-    if listed.recipe is not None:
-        about += f" ({listed.recipe.source})"
+    about, facts = listed.about, listed.facts
+    method = facts.get("method", "finetune")
+    if method != "finetune":
+        about += f" [answered by '{method}' unless told otherwise]"
+    for key in ("url", "source"):
+        if key in facts:
+            about += f" ({facts[key]})"
     yield listed.name, about
-    for parameter in listed.parameters:
-        yield f"  --set {parameter.name}", f"{parameter.about} (default {parameter.default}; {parameter.values})"
+    for parameter in facts.get("parameters", ()):
+        yield (
+            f"  --set {parameter['name']}",
+            f"{parameter['about']} (default {parameter['default']}; {parameter['values']})",
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from benchrunner.errors import RequestError
 from benchrunner.io.decoding import from_json
@@ -13,11 +13,6 @@ from benchrunner.io.json_files import read_toml
 from benchrunner.io.json_form import as_json, fields_json
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.plugins.registry import Plugins
-
-if TYPE_CHECKING:
-    from benchrunner.leaderboards.published import PublishedFigure
-    from benchrunner.parameters.grids import NamedRecipe
-    from benchrunner.parameters.parameter import Value
 
 KINDS = (
     "tasks",
@@ -35,55 +30,23 @@ KINDS = (
 
 @final
 @dataclass(frozen=True)
-class ListedParameter:
-    """A parameter that a method declares, as `list methods` shows it."""
-
-    name: str
-    """`METHOD.NAME`, as `--set` takes it."""
-    about: str
-    default: Value
-    values: str
-    """Which values are possible, in words."""
-
-
-@final
-@dataclass(frozen=True)
 class Listed:
     """A value that a plugin offers, as `list` shows it."""
 
     name: str
     about: str
-    problem: str = ""
-    """A task's kind of question."""
-    metric: str = ""
-    """A task's headline metric."""
-    language: str = ""
-    """Language of a task's texts, where the task states it."""
-    licence: str = ""
-    """Licence of a task's data, where the task states it."""
-    rows: Mapping[str, int] = field(default_factory=dict)
-    """Official numbers of rows of a task's splits."""
-    method: str = ""
-    """A task's own method."""
-    method_reason: str = ""
-    """Why a task's own method is not `finetune`."""
-    url: str = ""
-    """Where a leaderboard takes submissions."""
-    published: tuple[PublishedFigure, ...] = ()
-    """Every published figure that a leaderboard lists."""
-    recipe: NamedRecipe | None = None
-    """A named recipe with all its values."""
-    parameters: tuple[ListedParameter, ...] = ()
-    """A method's own parameters."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Key of JSON -> what else is known, such as a task's headline metric, without what is empty."""
 
     def mentions(self, words: str) -> bool:
         """Whether the value's name or text has all these words."""
-        text = f"{self.name} {self.about} {self.problem} {self.language}".lower()
+        facts = self.facts
+        text = f"{self.name} {self.about} {facts.get('problem', '')} {facts.get('language', '')}".lower()
         return all(word and word in text for word in words.lower().split(" "))
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is not empty, as JSON values."""
-        return fields_json(self, defaults=False) if self.recipe is None else as_json(self.recipe)
+        """Return the value as JSON values."""
+        return as_json({"name": self.name, "about": self.about, **self.facts})
 
 
 def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, list[Listed]]:
@@ -104,18 +67,20 @@ def list_names(plugins: Plugins) -> dict[str, list[str]]:
 
 def _tasks(plugins: Plugins) -> Iterator[Listed]:
     for task in plugins.tasks.values():
-        rows = {name: split.rows for name, split in task.splits.items() if split.rows is not None}
-        yield Listed(
-            task.name,
-            task.about,
-            problem=task.problem.name,
-            metric=task.metrics[0].name,
-            language=task.language,
-            licence=task.licence,
-            rows=rows,
-            method=task.method,
-            method_reason=task.method_reason,
-        )
+        facts = {
+            "problem": task.problem.name,
+            "metric": task.metrics[0].name,
+            "language": task.language,
+            "licence": task.licence,
+            "rows": {name: split.rows for name, split in task.splits.items() if split.rows is not None},
+            "method": task.method,
+            "method_reason": task.method_reason,
+        }
+        yield Listed(task.name, task.about, _filled(facts))
+
+
+def _filled(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: value for key, value in facts.items() if value}
 
 
 def _about(offers: Mapping[str, Any]) -> Iterator[Listed]:
@@ -126,24 +91,25 @@ def _about(offers: Mapping[str, Any]) -> Iterator[Listed]:
 
 def _methods(plugins: Plugins) -> Iterator[Listed]:
     for method in plugins.methods.values():
-        yield Listed(
-            method.name,
-            method.about,
-            parameters=tuple(
-                ListedParameter(f"{method.name}.{own.name}", own.about, own.default, own.values_text)
-                for own in method.parameters
-            ),
-        )
+        parameters = []
+        for own in method.parameters:
+            name = f"{method.name}.{own.name}"
+            parameters.append({"name": name, "about": own.about, "default": own.default, "values": own.values_text})
+        yield Listed(method.name, method.about, _filled({"parameters": parameters}))
+
+
+def _leaderboards(plugins: Plugins) -> Iterator[Listed]:
+    for name, board in plugins.leaderboards.items():
+        yield Listed(name, board.title, _filled({"url": board.url, "published": list(board.figures)}))
 
 
 _LISTS: Mapping[str, Callable[[Plugins], Iterator[Listed]]] = {
     "tasks": _tasks,
     "methods": _methods,
-    "leaderboards": lambda plugins: (
-        Listed(name, board.title, url=board.url, published=tuple(board.figures))
-        for name, board in plugins.leaderboards.items()
+    "leaderboards": _leaderboards,
+    "recipes": lambda plugins: (
+        Listed(name, recipe.about, fields_json(recipe)) for name, recipe in plugins.recipes.items()
     ),
-    "recipes": lambda plugins: (Listed(name, recipe.about, recipe=recipe) for name, recipe in plugins.recipes.items()),
     "options": lambda plugins: _about(RECIPE_FIELDS),
     "studies": lambda plugins: (Listed(name, _study_title(path)) for name, path in plugins.studies.items()),
     "plugins": lambda plugins: (
