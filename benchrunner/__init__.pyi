@@ -43,12 +43,8 @@ from benchrunner.io import file_faults as file_faults, json_files as json_files
 from benchrunner.io.file_faults import Faults as Faults, quoted as quoted
 from benchrunner.io.files import check_encoding as check_encoding, full_disk as full_disk, read_text as read_text
 from benchrunner.io.json_files import read_json_object as read_json_object
-from benchrunner.leaderboards.file_kind import (
-    Answers as Answers,
-    ExpectedRows as ExpectedRows,
-    FileKind as FileKind,
-)
-from benchrunner.leaderboards.leaderboard import BoardFile as BoardFile, Leaderboard as Leaderboard, Pair as Pair
+from benchrunner.leaderboards import published as published
+from benchrunner.leaderboards.board import Board as Board
 from benchrunner.leaderboards.published import (
     PublishedColumn as PublishedColumn,
     PublishedFigure as PublishedFigure,

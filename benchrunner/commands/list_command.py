@@ -17,13 +17,15 @@ from benchrunner.plugins.listing import KINDS, Listed, list_names, list_offers
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from benchrunner.leaderboards.leaderboard import Leaderboard
+    from benchrunner.leaderboards.board import Board
     from benchrunner.leaderboards.published import PublishedRow
     from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.plugins.registry import Plugins
 
 _SHORT = 110
 """Characters of the names of a kind, where all kinds are listed."""
+_WIDTH = 97
+"""Characters of a table of published results."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +139,7 @@ def _fields(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
-def _show_board(board: Leaderboard) -> None:
+def _show_board(board: Board) -> None:
     """Print all published results of one leaderboard, a table for each source."""
     print_line(f"{board.title} ({board.url})")
     rows_of: dict[tuple[str, ...], list[PublishedRow]] = {}
@@ -148,10 +150,26 @@ def _show_board(board: Leaderboard) -> None:
         filled = set[str]().union(*(row.cells for row in rows))
         columns = [name for name in board.columns if name in filled]
         print_line()
-        print_table(_table(board, rows, columns), _notes(board, rows, columns), title=title)
+        print_line(title)
+        for part in _parts(rows, columns):
+            print_table(_table(board, rows, part), _notes(board, rows, columns) if part[-1] == columns[-1] else ())
 
 
-def _table(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[str]) -> Table:
+def _parts(rows: Sequence[PublishedRow], columns: Sequence[str]) -> Iterator[list[str]]:
+    """Cut the columns of a table that is too wide for a terminal into several tables."""
+    room = _WIDTH - max(len(row.name) for row in rows)
+    part, width = list[str](), 0
+    for name in columns:
+        own = max(len(name), len("100.0")) + 2
+        if part and width + own > room:
+            yield part
+            part, width = [], 0
+        part.append(name)
+        width += own
+    yield part
+
+
+def _table(board: Board, rows: Sequence[PublishedRow], columns: Sequence[str]) -> Table:
     """Lay out systems as rows; below the name of each column stands dev or test."""
     from rich import box
     from rich.markup import escape
@@ -169,7 +187,7 @@ def _table(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[s
     return table
 
 
-def _notes(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[str]) -> list[str]:
+def _notes(board: Board, rows: Sequence[PublishedRow], columns: Sequence[str]) -> list[str]:
     """Name the metric of each column, and what else must be known to read the figures of one source."""
     columns_of: dict[str, list[str]] = {}
     for name in columns:

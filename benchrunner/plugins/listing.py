@@ -46,7 +46,8 @@ class Listed:
 
     def as_json(self) -> dict[str, Any]:
         """Return the value as JSON values."""
-        return as_json({"name": self.name, "about": self.about, **self.facts})
+        values: dict[str, Any] = as_json({"name": self.name, "about": self.about, **self.facts})
+        return values
 
 
 def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, list[Listed]]:

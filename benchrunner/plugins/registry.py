@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from benchrunner.features.kernels import Kernels
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.search import Search
-    from benchrunner.leaderboards.leaderboard import Leaderboard
+    from benchrunner.leaderboards.board import Board
     from benchrunner.methods.method import Method, Team
     from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.plugins.backbone_search import BackboneSearch
@@ -96,8 +96,8 @@ class Plugins:
         return self._of(RECIPE)
 
     @property
-    def leaderboards(self) -> Offers[Leaderboard]:
-        """The leaderboards whose columns name what the tasks of the plugins have."""
+    def leaderboards(self) -> Offers[Any]:
+        """The leaderboards, each a `Board`, whose columns name what the tasks of the plugins have."""
         return self._of(LEADERBOARD)
 
     @property
@@ -263,7 +263,7 @@ class Plugins:
                 return offers.offer(value.name)
         return None
 
-    def _is_usable(self, board: Offer[Leaderboard]) -> bool:
+    def _is_usable(self, board: Offer[Board]) -> bool:
         """Return whether a leaderboard names what the tasks of all plugins have, or set it aside."""
         place = board.value.origin or f"leaderboard {board.name}"
         with self.setting_aside(board.plugin.name, f"{place}: "):

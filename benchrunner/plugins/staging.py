@@ -69,7 +69,7 @@ RECIPE = Kind(
 LEADERBOARD = Kind(
     "leaderboard",
     "register_leaderboards",
-    "benchrunner.leaderboards.leaderboard.Leaderboard",
+    "benchrunner.leaderboards.board.Board",
     {"title": str, "url": str, "note": str},
 )
 EXECUTOR = Kind("executor", "register_executors", "benchrunner.fits.executor.Executor", {"about": str})

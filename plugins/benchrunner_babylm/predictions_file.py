@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError
+from benchrunner import Faults, PluginError
+from benchrunner_submit import Answers, ExpectedRows, FileKind
 
 PARSE_ERRORS = (ValueError, RecursionError)
 """What `json` raises for text that is no JSON, numbers of thousands of digits and brackets a thousand deep."""

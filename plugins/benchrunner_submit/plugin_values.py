@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar
 
 from benchrunner import closest_names
@@ -31,20 +30,12 @@ def plugin_value(name: str, kind: type[Class], key: str) -> Class:
     return value
 
 
-@cache  # a leaderboard has many files of one kind
-def _packages() -> set[str]:
-    """Name the packages of installed plugins."""
-    import importlib.metadata  # loads slowly
-
-    return {point.module.partition(".")[0] for point in importlib.metadata.entry_points(group="benchrunner")}
-
-
 def _imported(name: str, is_wanted: Callable[[object], bool], wanted: str, key: str) -> Any:
     """Import what a name means; a `Mistake` if the package is no plugin's or has nothing wanted of this name."""
-    import importlib
+    import importlib.metadata  # loads slowly
 
     module_name, _, own_name = name.partition(":")
-    installed = _packages()
+    installed = {point.module.partition(".")[0] for point in importlib.metadata.entry_points(group="benchrunner")}
     if module_name.partition(".")[0] not in installed:
         known = ", ".join(sorted(installed)) or "none"
         raise decoding.Mistake(f"no installed plugin has the package '{module_name}'. Installed: {known}.", key)

@@ -31,11 +31,11 @@ from inline import ROWS, files, plugins
 
 PACKAGE = Path(benchrunner.__file__).parent
 MOST_NAMES = {
-    benchrunner: 90,
+    benchrunner: 85,
     benchrunner.engine: 50,
     benchrunner.results: 50,
     benchrunner_kit.testing: 50,
-    benchrunner_submit: 30,
+    benchrunner_submit: 35,
     benchrunner_report: 20,
     benchrunner_bert: 5,
     benchrunner_files: 5,

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Answers
 from benchrunner.results import discover
 from benchrunner_leaderboards import register_leaderboards
-from benchrunner_submit import write_answers
+from benchrunner_submit import Answers, write_answers
 from benchrunner_submit.submission_files.checking import find_faults, unchecked
 
 BOARDS = {board.name: board for board in register_leaderboards()}

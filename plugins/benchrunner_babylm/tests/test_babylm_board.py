@@ -8,11 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from benchrunner import Answers
 from benchrunner_babylm import register_tasks
 from benchrunner_babylm.predictions_file import PredictionsFile
 from benchrunner_leaderboards import register_leaderboards
-from benchrunner_submit import write_answers
+from benchrunner_submit import Answers, write_answers
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import read_manifest
 

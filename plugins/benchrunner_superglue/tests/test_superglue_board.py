@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from benchrunner import Answers, PublishedRow, Workspace
+from benchrunner import PublishedRow, Workspace
 from benchrunner.results import discover
 from benchrunner.workspace import Settings
 from benchrunner_leaderboards import register_leaderboards
-from benchrunner_submit import check_submission, write_answers
+from benchrunner_submit import Answers, check_submission, write_answers
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import read_manifest
 from benchrunner_superglue import register_tasks
