@@ -15,17 +15,12 @@ from benchrunner.plugins.entry_points import note_on_choice
 from benchrunner.plugins.listing import KINDS, Listed, list_names, list_offers
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from benchrunner.leaderboards.board import Board
-    from benchrunner.leaderboards.published import PublishedRow
     from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.plugins.registry import Plugins
 
 _SHORT = 110
 """Characters of the names of a kind, where all kinds are listed."""
-_WIDTH = 97
-"""Characters of a table of published results."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -45,14 +40,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print what the plugins offer: all kinds in short, one kind, one value, or what a word is found in."""
     kind, name, plugins = arguments.kind, arguments.name, arguments.plugins
-    if name and kind in ("leaderboards", "recipes"):
+    shows_one = {"leaderboards": _show_board, "recipes": _show_recipe}.get(kind)
+    if name and shows_one:
         value = getattr(plugins, kind).find(name)
         name = value.name
         if not arguments.json:
-            if kind == "recipes":
-                _show_recipe(value)
-            else:
-                _show_board(value)
+            shows_one(value)
             return DONE
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
     if kind is None and not arguments.json:
@@ -140,65 +133,11 @@ def _fields(values: Mapping[str, object]) -> str:
 
 
 def _show_board(board: Board) -> None:
-    """Print all published results of one leaderboard, a table for each source."""
+    """Print all published results of one leaderboard."""
     print_line(f"{board.title} ({board.url})")
-    rows_of: dict[tuple[str, ...], list[PublishedRow]] = {}
-    for row in board.published:
-        rows_of.setdefault((row.source, row.version, row.other_data), []).append(row)
-    for (source, version, _), rows in rows_of.items():
-        title = f"{source}, version {version}" if version else source
-        filled = set[str]().union(*(row.cells for row in rows))
-        columns = [name for name in board.columns if name in filled]
+    for title, table, notes in board.tables():
         print_line()
-        print_line(title)
-        for part in _parts(rows, columns):
-            print_table(_table(board, rows, part), _notes(board, rows, columns) if part[-1] == columns[-1] else ())
-
-
-def _parts(rows: Sequence[PublishedRow], columns: Sequence[str]) -> Iterator[list[str]]:
-    """Cut the columns of a table that is too wide for a terminal into several tables."""
-    room = _WIDTH - max(len(row.name) for row in rows)
-    part, width = list[str](), 0
-    for name in columns:
-        own = max(len(name), len("100.0")) + 2
-        if part and width + own > room:
-            yield part
-            part, width = [], 0
-        part.append(name)
-        width += own
-    yield part
-
-
-def _table(board: Board, rows: Sequence[PublishedRow], columns: Sequence[str]) -> Table:
-    """Lay out systems as rows; below the name of each column stands dev or test."""
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    from benchrunner.leaderboards.published import figure_text
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("system")
-    for name in columns:
-        table.add_column(f"{escape(name)}\n{board.columns[name].kind}", justify="right")
-    for row in rows:
-        cells = [figure_text(row.cells[name]) if name in row.cells else "-" for name in columns]
-        table.add_row(escape(row.name), *cells)
-    return table
-
-
-def _notes(board: Board, rows: Sequence[PublishedRow], columns: Sequence[str]) -> list[str]:
-    """Name the metric of each column, and what else must be known to read the figures of one source."""
-    columns_of: dict[str, list[str]] = {}
-    for name in columns:
-        measures = board.columns[name]
-        metric = f"{measures.metric} (over the tasks of {measures.suite})" if measures.suite else measures.metric
-        columns_of.setdefault(metric, []).append(name)
-    notes = [f"{metric}: {', '.join(names)}" for metric, names in columns_of.items()]
-    notes += [f"{row.name}: {row.notes}" for row in rows if row.notes]
-    if rows[0].other_data:
-        notes.append(f"never shown beside ours: {rows[0].other_data}")
-    return notes
+        print_table(table, notes, title=title)
 
 
 def _lines(listed: Listed) -> Iterator[tuple[str, str]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from benchrunner.leaderboards.published import PublishedColumn, PublishedFigure, PublishedRow
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from benchrunner.tasks.task import Task
 
 
@@ -39,6 +41,10 @@ class Board(ABC):
         `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used. Files and columns of
         tasks whose whole suite is offered by no plugin are left alone: its plugin is not installed.
         """
+
+    @abstractmethod
+    def tables(self) -> Iterator[tuple[str, Table, Sequence[str]]]:
+        """Yield the tables of the published results, each with its title and the notes below it."""
 
     @property
     def figures(self) -> Iterator[PublishedFigure]:

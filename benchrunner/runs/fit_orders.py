@@ -28,7 +28,7 @@ from benchrunner.workspace import Workspace
 @final
 @dataclass(frozen=True)
 class FitOrder:
-    """One fit for a worker process, with everything that the worker needs to run it. An order can be pickled.
+    """A fit for a worker process, with all that it needs. An order can be pickled.
 
     The plugins of the fit must be installed where the worker runs, in the same versions, and so must the data.
     """
@@ -129,7 +129,7 @@ class FitOrder:
 @final
 @dataclass(frozen=True)
 class FitAnswer:
-    """What a worker gives back for an order: a record, or the error that ends the whole command."""
+    """What a worker gives back: a record, or the error that ends the whole command."""
 
     record: Record | None = None
     error: Exception | None = None

@@ -28,9 +28,10 @@ record (`returned`), or the worker decides (`auto`): it writes them there if it 
 @final
 @dataclass(frozen=True)
 class RemoteOrder:
-    """A fit for a worker on another machine, which may see other folders. An order can be pickled.
+    """A fit for a worker on another machine.
 
-    The data must be where the worker runs, and the plugins of the fit installed there, in the same versions.
+    An order can be pickled. The worker may see other folders. The data must be where the worker runs, and the plugins
+    of the fit installed there, in the same versions.
     """
 
     order: FitOrder

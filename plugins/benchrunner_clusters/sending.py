@@ -14,7 +14,7 @@ from benchrunner_clusters.remote_orders import Files, RemoteOrder
 
 
 class Sender(ABC):
-    """Sends the fits of one study to their workers, and takes their records."""
+    """Sends the fits of a study, and takes their records."""
 
     def __init__(self, runner: FitRunner, mark: str, *, cpus: int, gpus: float | None, files: Files = "shared") -> None:
         computing = runner.computing.resolved()
@@ -41,9 +41,10 @@ class Sender(ABC):
 def send_fits(
     fits: Iterable[Fit], runner: FitRunner, begin: Callable[[str], AbstractContextManager[Sender]]
 ) -> Iterator[tuple[Fit, Record]]:
-    """Yield finished fits from disk, and let `begin` send the other fits. Workers are stopped if the study stops.
+    """Yield finished fits from disk, and send the others.
 
-    `begin` gets the value of `RemoteOrder.mark`. It is not called if all fits are finished.
+    Workers are stopped if the study stops. `begin` gets the value of `RemoteOrder.mark`. It is not called if all fits
+    are finished.
     """
     unfinished = []
     for fit in fits:

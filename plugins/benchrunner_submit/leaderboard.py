@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
@@ -13,6 +13,7 @@ from benchrunner_submit.file_kinds.file_kind import FileKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.table import Table
 
 Pair = tuple[str, str]
 """The name of a task and of one of its splits."""
@@ -125,6 +126,11 @@ class Leaderboard(Board):
     @property
     def wanted(self) -> tuple[Pair, ...]:
         return tuple(dict.fromkeys(file.pair for file in self.files))
+
+    def tables(self) -> Iterator[tuple[str, Table, Sequence[str]]]:
+        from benchrunner_submit.published_tables import tables
+
+        return tables(self.columns, self.published)
 
     @property
     def is_folder(self) -> bool:

@@ -35,7 +35,7 @@ MOST_NAMES = {
     benchrunner.engine: 50,
     benchrunner.results: 50,
     benchrunner_kit.testing: 50,
-    benchrunner_submit: 35,
+    benchrunner_submit: 40,
     benchrunner_report: 20,
     benchrunner_bert: 5,
     benchrunner_files: 5,

@@ -43,7 +43,7 @@ SIGNATURES = {
     "register_tasks": "() -> Iterable[Task]",
     "register_backbones": "() -> Iterable[BackboneFamily]",
     "register_methods": "() -> Iterable[Method]",
-    "register_leaderboards": "() -> Iterable[Leaderboard]",
+    "register_leaderboards": "() -> Iterable[Board]",
     "register_executors": "() -> Iterable[Executor]",
     "register_searches": "() -> Iterable[Search]",
     "register_recipes": "() -> Iterable[NamedRecipe]",
