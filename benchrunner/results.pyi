@@ -17,7 +17,7 @@ from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process import interrupts as interrupts
 from benchrunner.runs import predicting as predicting
-from benchrunner.runs.answering import Answered as Answered, answer as answer
+from benchrunner.runs.ensembles import Answered as Answered, answer as answer
 from benchrunner.runs.fit_orders import FitAnswer as FitAnswer, FitOrder as FitOrder
 from benchrunner.runs.folder import RunFolder as RunFolder, find_run as find_run
 from benchrunner.runs.local_executor import Local as Local

@@ -13,7 +13,7 @@ from benchrunner.errors import CheckpointError, PluginError, RequestError, close
 from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.distributions import Plugin
-from benchrunner.plugins.offers import Offer, Offers, unknown_name
+from benchrunner.plugins.offered_values import Offer, Offers, unknown_name
 from benchrunner.workspace import Workspace
 
 

@@ -32,9 +32,9 @@ from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job, Method, Outcome, Team
 from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.registry import Plugins
+from benchrunner.runs.finished_fits import FinishedFit, find_backbone, maker, reference_to, saved
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.planner import Planner
-from benchrunner.runs.references import FinishedFit, find_backbone, maker, reference_to, saved
 from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import Workspace
 

@@ -9,7 +9,7 @@ import pytest
 from benchrunner import RequestError, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.results import Computing, Fit, Runner, discover
-from benchrunner.runs.answering import Ensemble, answer
+from benchrunner.runs.ensembles import Ensemble, answer
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
 from benchrunner_submit import BoardFile, Leaderboard
 from benchrunner_submit.file_kinds.json_file import JsonMap
