@@ -58,17 +58,6 @@ class BoardFile:
             return None
         return table if columns.issubset(table.column_names) else None
 
-    def check_task(self, place: str, task: Task) -> None:
-        """Raise a `PluginError` if the file's task lacks its split, or has other labels than the file."""
-        published.check_known(f"{place}.split", f"split of {task.name}", self.split, task.splits)
-        own = set(map(str, self.kind.labels_by_text.values()))
-        labels = set(map(str, getattr(task.problem, "labels", ())))
-        if own and labels and not self.extra_figure:
-            for label in sorted(own):
-                published.check_known(f"{place}.labels", f"label of {task.name}", label, labels)
-            for label in sorted(labels - own):
-                raise PluginError(f"{place}.labels: give a text for the label '{label}' of {task.name}.")
-
 
 @final
 @dataclass(frozen=True)
@@ -108,20 +97,15 @@ class Leaderboard(Board):
         published.check_rows(self.columns, self.published)
 
     def check_tasks(self, tasks: Mapping[str, Task], offered: Collection[str]) -> None:
-        averages_of = dict[str, list[str]]()
-        for task in tasks.values():
-            if task.suite is not None:
-                averages_of[task.suite.name] = [average.name for average in task.suite.averages]
-        offered_suites = {name.partition("/")[0] for name in offered}
-        parts: dict[str, BoardFile | PublishedColumn] = {file.name: file for file in self.files}
-        parts |= {f"columns.{name}": column for name, column in self.columns.items()}
-        for place, part in parts.items():
-            if part.task in tasks:
-                part.check_task(place, tasks[part.task])
-            elif part.task.partition("/")[0] in offered_suites and part.task not in offered:
-                published.check_known(f"{place}.task", "task", part.task, offered)
-            elif isinstance(part, PublishedColumn) and part.suite in averages_of:
-                part.check_average(place, averages_of[part.suite])
+        from benchrunner_submit.board_checks import check_column, check_file, check_offered
+
+        for file in self.files:
+            if file.task in tasks:
+                check_file(file, tasks[file.task])
+            else:
+                check_offered(file.name, file.task, offered)
+        for name, column in self.columns.items():
+            check_column(f"columns.{name}", column, tasks, offered)
 
     @property
     def wanted(self) -> tuple[Pair, ...]:
