@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_columns, print_json, print_table
@@ -40,12 +40,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print what the plugins offer: all kinds in short, one kind, one value, or what a word is found in."""
     kind, name, plugins = arguments.kind, arguments.name, arguments.plugins
-    shows_one = {"leaderboards": _show_board, "recipes": _show_recipe}.get(kind)
-    if name and shows_one:
+    shows_one: dict[str, Callable[[Any], None]] = {"leaderboards": _show_board, "recipes": _show_recipe}
+    if name and kind in shows_one:
         value = getattr(plugins, kind).find(name)
         name = value.name
         if not arguments.json:
-            shows_one(value)
+            shows_one[kind](value)
             return DONE
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
     if kind is None and not arguments.json:
