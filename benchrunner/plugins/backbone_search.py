@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -11,19 +11,24 @@ from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
 from benchrunner.errors import CheckpointError, PluginError, RequestError, closest_names
 from benchrunner.io.file_faults import either
-from benchrunner.plugin_code import PluginFailure, guarded
+from benchrunner.plugin_code import guarded
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offered_values import Offer, Offers, unknown_name
 from benchrunner.workspace import Workspace
+
+Found = tuple[Backbone, BackboneFamily]
+"""A backbone, and the family that loads it."""
 
 
 @final
 @dataclass(frozen=True)
 class BackboneSearch:
-    """Finds backbones among the offers of plugins: first the listed ones, then those that the families know."""
+    """Finds backbones: combinations, finished fits, those that plugins list, then those that the families know."""
 
     listed: Offers[Backbone]
     families: Sequence[Offer[BackboneFamily]]
+    find_fit: Callable[[str, Workspace], Found | None] = lambda reference, workspace: None
+    """Finds the finished fit that a reference means."""
 
     @property
     def plugins(self) -> set[str]:
@@ -63,8 +68,16 @@ class BackboneSearch:
             )
         return names
 
-    def find(self, reference: str, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
-        """Return the backbone that a name, path, hub id or `PLUGIN:REFERENCE` means, and the family that loads it."""
+    def find(self, reference: str, workspace: Workspace) -> Found:
+        """Return the backbone that a reference means: `PREFIX:A,B`, a fit, a name, path, hub id or `PLUGIN:NAME`."""
+        combining = self.combining(reference)
+        if combining is not None:
+            parts = [self.find(name, workspace) for name in self.part_names(reference)]
+            backbones, families = zip(*parts, strict=True)
+            return combining.combined(reference, backbones), combining.with_parts(families)
+        fit = self.find_fit(reference, workspace)
+        if fit is not None:
+            return fit
         plugin, name = self.split(reference)
         if name and name[0] in "./~" and not _is_path(name):
             raise RequestError(f"There is no folder {name}, which was named as a backbone.")
@@ -84,23 +97,6 @@ class BackboneSearch:
                     if backbone is not None:
                         return backbone, family.value
         raise self._not_found(plugin, name, listed, refusals)
-
-    def convert(self, source: Path, target: Path) -> None:
-        """Let the first family that knows a trainer's checkpoint folder write it in its published layout."""
-        refusals = []
-        for family in self.families:
-            try:
-                with guarded(f"Reading {source} with the plugin '{family.plugin.name}'"):
-                    if family.value.convert(source, target):
-                        return
-            except (RequestError, PluginFailure) as refusal:  # another family may know the folder
-                refusals.append(refusal)
-        if refusals:
-            raise refusals[0]
-        raise CheckpointError(
-            f"{source} is neither a finished fit (it has no fit.json) nor a trainer's checkpoint that a plugin knows. "
-            "Export takes a fit's id or folder, or a checkpoint folder as a trainer left it."
-        )
 
     def _not_found(
         self, plugin: str | None, name: str, listed: Offers[Backbone], refusals: Sequence[RequestError]

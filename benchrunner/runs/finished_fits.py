@@ -1,11 +1,8 @@
-"""Finished fits as backbones, so that training goes on in stages, and the look-up of any backbone.
-
-`run:ID` means a finished fit. What else a reference may mean, the plugins know.
-"""
+"""Finished fits as backbones, so that training goes on in stages: `run:ID`, or the folder of a fit's model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -15,7 +12,7 @@ from benchrunner.io.decoding import from_json
 from benchrunner.io.json_files import read_json_object
 from benchrunner.io.output_places import check_is_text
 from benchrunner.methods.method import BackboneReference
-from benchrunner.plugins.backbone_search import ask
+from benchrunner.plugins.backbone_search import Found, ask
 from benchrunner.runs.folder import Family, RunFolder, find_run
 from benchrunner.workspace import Workspace
 
@@ -102,20 +99,17 @@ def reference_to(fit: Fit, method: Method, plugins: Plugins) -> BackboneReferenc
     return BackboneReference(str(path.absolute()) if is_path else fit.backbone, fit.revision)
 
 
-def find_backbone(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
+def find_backbone(reference: str, plugins: Plugins, workspace: Workspace) -> Found:
     """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means, and its family."""
     check_is_text(reference)
-    search = plugins.backbone_search
-    combining = search.combining(reference)
-    if combining is not None:
-        parts = [find_backbone(name, plugins, workspace) for name in search.part_names(reference)]
-        backbones, families = zip(*parts, strict=True)
-        return combining.combined(reference, backbones), combining.with_parts(families)
-    if reference.startswith(PREFIX):
-        return _finished_fit(reference, plugins, workspace)
-    if reference not in plugins.backbones and (run := _run_of(Path(reference))) is not None:
-        return saved(run, plugins, workspace)
-    return search.find(reference, workspace)
+
+    def find_fit(reference: str, workspace: Workspace) -> Found | None:
+        if reference.startswith(PREFIX):
+            return _finished_fit(reference, plugins, workspace)
+        run = None if reference in plugins.backbones else _run_of(Path(reference))
+        return None if run is None else saved(run, plugins, workspace)
+
+    return replace(plugins.backbone_search, find_fit=find_fit).find(reference, workspace)
 
 
 def _finished_fit(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[FinishedFit, BackboneFamily]:
@@ -151,7 +145,7 @@ def _run_of(model: Path) -> RunFolder | None:
     return folder if folder.model == model.absolute() and (home / "fit.json").is_file() else None
 
 
-def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
+def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> Found:
     """Return the checkpoint in a run's folder, and the family that made it.
 
     No other family is asked: two families may have similar layouts, and would load the same weights as other models.
@@ -171,9 +165,7 @@ def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Ba
     return backbone, family
 
 
-def _unchanged(
-    folder: RunFolder, reference: BackboneReference, plugins: Plugins, workspace: Workspace
-) -> tuple[Backbone, BackboneFamily]:
+def _unchanged(folder: RunFolder, reference: BackboneReference, plugins: Plugins, workspace: Workspace) -> Found:
     """Return the backbone that a model refers to; raise a `CheckpointError` if it is gone or another one by now."""
     needs = (
         f"The fit {folder.path.name} did not change its encoder, and reads it from the backbone {reference.backbone}"
