@@ -23,7 +23,7 @@ def answer_to(made: Runner, fit: Fit, **changes: Any) -> RemoteAnswer:
     """Make an order, and run it as the worker does that gets it."""
     import torch
 
-    settings: dict[str, Any] = {"cores": torch.get_num_threads(), "gpus": 0, **changes}
+    settings: dict[str, Any] = {"cores": torch.get_num_threads(), "gpus": 0, "files": "shared", "mark": "", **changes}
     order: RemoteOrder = pickle.loads(pickle.dumps(RemoteOrder.of(fit, made.fit_runner, **settings)))
     return order.run(lambda fit, event: None, made.plugins)
 
@@ -136,7 +136,7 @@ def test_a_worker_takes_threads_environment_and_folder(
     monkeypatch.setenv("BENCHRUNNER_COLOUR", "green")
     monkeypatch.setenv("RAYON_NUM_THREADS", "")
     monkeypatch.delenv("RAYON_NUM_THREADS")
-    order = RemoteOrder.of(fit, made.fit_runner, cores=2, gpus=0)
+    order = RemoteOrder.of(fit, made.fit_runner, cores=2, gpus=0, files="shared", mark="")
     monkeypatch.setenv("BENCHRUNNER_COLOUR", "red")
     monkeypatch.chdir("/")
     before = torch.get_num_threads()
