@@ -160,8 +160,8 @@ class Task:
     """The suite with whose tasks this task is reported and averaged."""
     scorer: Scorer | None = None
     """Reads prediction files in the layout of the official scorer, besides the core's own layouts."""
-    demo_files: Callable[[int, Path], None] | None = None
-    """Takes (seed, folder) and writes a small data set of this task in its real file layout."""
+    demo_files: Callable[[Path], None] | None = None
+    """Writes a small data set of this task in its real file layout below a folder, always with the same bytes."""
     select_on: tuple[str, ...] = ()
     """Names of the dev splits that select: the grid point and the restart with the highest mean of the headline metric
     over these splits win, and thresholds are tuned on the rows of all of them. Empty means every dev split."""

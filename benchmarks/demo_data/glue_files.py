@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner_glue.demo_layouts import LAYOUTS, Layout
+from demo_data.glue_layouts import LAYOUTS, Layout
 
-TEXTS = Path(__file__).with_name("demo_texts.toml")
+TEXTS = Path(__file__).with_name("glue_texts.toml")
 CONTRADICTS_TRAIN = "wnli"
 """The task whose dev repeats texts of train with the opposite answers."""
 WRONG_SHARE = 0.04
