@@ -33,15 +33,15 @@ BUDGETS = {
     "runs": 16_613,
     "statistics": 7_702,
     "studies": 43_963,
-    "tasks": 3_220,
+    "tasks": 3_218,
     "training": 13_710,
     "(root)": 1_812,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 161_408
-EVERYTHING = 462_852
+WHOLE_CORE = 161_406
+EVERYTHING = 452_991
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 77_190
+WORDS = 77_189
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""
