@@ -1,6 +1,6 @@
-"""How fast a corpus becomes token shards, beside the bare tokenizer; and instances, beside a miniature's training step.
+"""How fast a corpus becomes a token store, beside the bare tokenizer; and instances, beside a miniature's training step.
 
-python benchmarks/shard_writing.py --corpus PATH... [--megabytes 8] [--repeats 3] [--steps 10]
+python benchmarks/store_writing.py --corpus PATH... [--megabytes 8] [--repeats 3] [--steps 10]
 
 The bare tokenizer is the Rust one on all cores, over the same sentences split beforehand, its results dropped: encoding
 alone. Writing is everything: hashing and reading the files, splitting, encoding with an empty memory, borders,
@@ -63,7 +63,7 @@ def compare(corpus: Corpus, vocabulary: Vocabulary, repeats: int, megabytes: flo
         bare = timed(lambda texts=sentences: tokenizer.encode_batch_fast(texts, add_special_tokens=False))  # type: ignore[misc]
         with tempfile.TemporaryDirectory() as folder:
             ours = timed(lambda path=Path(folder), texts=one: store_writer.write(path, texts, vocabulary))  # type: ignore[misc]
-        for name, (wall, used) in (("bare tokenizer", bare), ("shard writing", ours)):
+        for name, (wall, used) in (("bare tokenizer", bare), ("store writing", ours)):
             print(f"{name:15} {size:5.1f} MB: {size / wall:6.2f} MB/s, {size / used:6.2f} MB a second of one core")
         clock.append(bare[0] / ours[0])
         cores.append(bare[1] / ours[1])

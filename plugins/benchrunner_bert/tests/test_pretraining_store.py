@@ -1,4 +1,4 @@
-"""Token shards: whole, the same bytes every time, and finished by whoever comes after a killed writer."""
+"""Token stores: whole, the same bytes every time, and finished by whoever comes after a killed writer."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ import pytest
 from pretraining_texts import FIRST, numbered, vocabulary
 
 import forked
-from benchrunner import DataError, RequestError
+from benchrunner import DamagedFile, DataError, RequestError
+from benchrunner.engine import seals
 from benchrunner.io.seals import sealed
 from benchrunner_bert.backbones import VOCABULARY
-from benchrunner_bert.pretraining.corpus import shard_files
+from benchrunner_bert.pretraining.corpus import sentences, store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
-from benchrunner_bert.pretraining.corpus.manifest import Plan, SourceFacts, claim_folder
+from benchrunner_bert.pretraining.corpus.manifest import Manifest, Plan, SourceFacts, begun_manifest, read_manifest
 from benchrunner_bert.pretraining.corpus.sources import Source, TextFile
 from benchrunner_bert.pretraining.corpus.store_writer import Progress, write
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
@@ -64,23 +65,21 @@ def documents(store: TokenStore) -> list[list[list[int]]]:
     return [list(map(sentence, range(*borders))) for borders in pairwise(store.document_starts.tolist())]
 
 
-@pytest.mark.parametrize("shard_tokens", [1, 5, 12, 1000])
-def test_a_store_holds_tokens_and_sentence_and_document_starts(tmp_path: Path, shard_tokens: int) -> None:
-    store = write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, shard_tokens=shard_tokens)
+@pytest.mark.parametrize("kept_every", [1, 5, 12, 1000])
+def test_a_store_holds_tokens_and_sentence_and_document_starts(tmp_path: Path, kept_every: int) -> None:
+    store = write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, kept_every=kept_every)
     tokenizer = WORDS.tokenizer()
     for found, texts in zip(documents(store), DOCUMENTS, strict=True):
         assert found == [tokenizer.pieces([text]).tokens.tolist() for text in texts]
     assert (store.documents, store.sentences) == (4, 9)
-    assert store.tokens == sum(store.manifest.shards) == store.sentence_starts[-1]
+    assert store.tokens == store.sentence_starts[-1]
     assert store.document_starts.dtype == store.sentence_starts.dtype == np.int64
     assert store.vocabulary.special == WORDS.special
     store.verify()
 
 
-def test_any_range_is_read_over_all_shards(tmp_path: Path) -> None:
-    """The third document is longer than several shards."""
-    store = numbered(tmp_path, [[1, 2], [3], [10, 1, 20, 7], [2, 2]], shard_tokens=6)
-    assert len(store.manifest.shards) > 3 and 0 not in store.manifest.shards
+def test_any_range_of_tokens_is_read(tmp_path: Path) -> None:
+    store = numbered(tmp_path, [[1, 2], [3], [10, 1, 20, 7], [2, 2]], kept_every=6)
     assert np.diff(store.document_starts).tolist() == [2, 1, 4, 2]
     for first in range(store.tokens + 1):
         for last in range(first, store.tokens + 1):
@@ -95,7 +94,7 @@ def test_tokens_take_two_bytes_where_the_vocabulary_fits(tmp_path: Path, pieces:
     words = vocabulary(tmp_path / "vocab.txt", *(f"x{number}" for number in range(pieces - 5)))
     (tmp_path / "a.txt").write_text(f"x0 x{pieces - 6}", encoding="utf-8")
     store = write(tmp_path / "store", Corpus.named([str(tmp_path / "a.txt")]), words)
-    assert np.load(tmp_path / "store" / "00000.tokens.npy").dtype == kind
+    assert (tmp_path / "store" / "tokens.bin").read_bytes() == np.array([5, pieces - 1], dtype=kind).tobytes()
     assert store.read(0, 2).tolist() == [5, pieces - 1]
 
 
@@ -121,44 +120,40 @@ def test_a_finished_store_is_not_written_again(tmp_path: Path) -> None:
 
 KILLED = """
 import sys, time
-from itertools import pairwise
 from pathlib import Path
-from benchrunner_bert.pretraining.corpus import shard_files, store_writer
+from benchrunner_bert.pretraining.corpus import sentences, store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 folder, text, words, moment = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4]
+keeping = []
 
 def wait():
     print("now", flush=True)
     time.sleep(600)
 
 def report(progress):
-    if moment == "reading" and len(list(folder.glob("0*.json"))) == 3:
+    if moment == "reading" and len(keeping) == 3:
         wait()
 
-saved = shard_files._save
-def save(path, values):
-    saved(path, values)
-    if moment == "saving" and path.name == "00003.lengths.npy":
+kept = store_writer.seals.write_sealed
+def write_sealed(path, manifest):
+    keeping.append(manifest)
+    if (moment == "keeping" and len(keeping) == 4) or (moment == "ending" and manifest.complete):
+        (path.parent / ".manifest.json.1.part").write_bytes(b"half")
         wait()
+    kept(path, manifest)
 
-shard_files._save = save
-joined = shard_files.ShardFiles._join_documents
-def join(self, part, records):
-    if moment == "joining":
-        part.write_bytes(b"half")
-        wait()
-    joined(self, part, records)
-
-shard_files.ShardFiles._join_documents = join
-store_writer.write(folder, Corpus.named([text]), Vocabulary.read(words), shard_tokens=40, report=report)
+store_writer.seals.write_sealed = write_sealed
+store_writer.write(folder, Corpus.named([text]), Vocabulary.read(words), kept_every=40, report=report)
 """
 
 
-@pytest.mark.parametrize("moment", ["reading", "saving", "joining"])
-def test_a_writer_killed_by_sigkill_is_resumed_to_the_same_bytes(tmp_path: Path, moment: str) -> None:
-    """To the same bytes, after kill -9."""
-    whole = numbered(tmp_path, [[5, 3, 9] * 4, [8] * 10, [1] * 30], shard_tokens=40)
+@pytest.mark.parametrize("moment", ["reading", "keeping", "ending"])
+def test_a_writer_killed_by_sigkill_is_resumed_to_the_same_bytes(
+    tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the same bytes, after kill -9, without what was written being encoded again."""
+    whole = numbered(tmp_path, [[5, 3, 9] * 4, [8] * 10, [1] * 30], kept_every=40)
     text, words = tmp_path / "corpus.txt", tmp_path / "words.txt"
     writer = forked.Process(["-c", KILLED, str(tmp_path / "again"), str(text), str(words), moment])
     while writer.output() != "now\n":
@@ -166,12 +161,18 @@ def test_a_writer_killed_by_sigkill_is_resumed_to_the_same_bytes(tmp_path: Path,
         time.sleep(0.01)
     writer.kill()
     assert writer.wait() == -signal.SIGKILL
-    with pytest.raises(DataError, match=r"again is not finished: there is no manifest\.json"):
+    with pytest.raises(DataError, match=r"again is not finished \(see manifest\.json\)"):
         TokenStore.open(tmp_path / "again")
-    kept = (tmp_path / "again" / "00001.tokens.npy").stat().st_mtime_ns
-    write(tmp_path / "again", Corpus.named([str(text)]), Vocabulary.read(words), shard_tokens=40)
+    split_texts = list[str]()
+
+    def split(content: str) -> list[str]:
+        split_texts.append(content)
+        return sentences.split(content)
+
+    monkeypatch.setattr(store_writer, "split", split)
+    write(tmp_path / "again", Corpus.named([str(text)]), Vocabulary.read(words), kept_every=40)
     assert contents(tmp_path / "again") == contents(whole.folder)
-    assert (tmp_path / "again" / "00001.tokens.npy").stat().st_mtime_ns == kept
+    assert sum(map(len, split_texts)) < text.stat().st_size * 0.8
 
 
 @dataclass(frozen=True)
@@ -194,35 +195,50 @@ class Failing(Source):
 
 
 def test_a_writer_stopped_anywhere_is_resumed_to_the_same_bytes(tmp_path: Path) -> None:
-    whole = numbered(tmp_path, [[5, 3, 9] * 2, [8] * 5, [1] * 9], shard_tokens=16)
+    whole = numbered(tmp_path, [[5, 3, 9] * 2, [8] * 5, [1] * 9], kept_every=16)
     words, text = whole.vocabulary, TextFile(tmp_path / "corpus.txt", "corpus.txt")
     for after in range(0, 24, 3):
         with pytest.raises(RuntimeError):
-            write(tmp_path / "again", Corpus((Failing(text, after, RuntimeError()),)), words, shard_tokens=16)
-        if after % 2:  # and a damaged shard behind whole ones is made again
-            for last in sorted((tmp_path / "again").glob("*.tokens.npy"))[-1:]:
-                last.write_bytes(last.read_bytes()[:-1] + b"\xff")
-    write(tmp_path / "again", Corpus((text,)), words, shard_tokens=16)
+            write(tmp_path / "again", Corpus((Failing(text, after, RuntimeError()),)), words, kept_every=16)
+        if after % 2:  # and what a writer left behind the manifest is cut off
+            with (tmp_path / "again" / "tokens.bin").open("ab") as file:
+                file.write(b"\xff" * 9)
+    write(tmp_path / "again", Corpus((text,)), words, kept_every=16)
     assert contents(tmp_path / "again") == contents(whole.folder)
 
 
 def test_a_full_disk_is_told_and_what_is_whole_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved = shard_files._save
-
-    def full(path: Path, values: np.ndarray) -> None:
-        if path.name.startswith("00002"):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        saved(path, values)
-
     texts = corpus(tmp_path / "in")
-    monkeypatch.setattr(shard_files, "_save", full)
+    fsync = os.fsync
+    calls = list[int]()
+
+    def full(file: int) -> None:
+        calls.append(file)
+        if len(calls) > 20:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(file)
+
+    monkeypatch.setattr(store_writer.os, "fsync", full)
     with pytest.raises(RequestError, match="the disk is full"):
-        write(tmp_path / "store", texts, WORDS, shard_tokens=5)
+        write(tmp_path / "store", texts, WORDS, kept_every=5)
     monkeypatch.undo()
-    assert (tmp_path / "store" / "00001.json").exists()
-    write(tmp_path / "store", texts, WORDS, shard_tokens=5)
-    write(tmp_path / "whole", texts, WORDS, shard_tokens=5)
+    kept = read_manifest(tmp_path / "store")
+    assert kept is not None and kept.tokens > 0 and not kept.complete
+    write(tmp_path / "store", texts, WORDS, kept_every=5)
+    write(tmp_path / "whole", texts, WORDS, kept_every=5)
     assert contents(tmp_path / "store") == contents(tmp_path / "whole")
+
+
+def test_what_was_written_and_then_damaged_is_refused(tmp_path: Path) -> None:
+    texts = corpus(tmp_path / "in")
+    source = texts.sources[2]
+    begun = Corpus((*texts.sources[:2], Failing(source, 1, RuntimeError(), source.name)))
+    with pytest.raises(RuntimeError):
+        write(tmp_path / "store", begun, WORDS, kept_every=1)
+    path = tmp_path / "store" / "tokens.bin"
+    path.write_bytes(b"\xff" + path.read_bytes()[1:])
+    with pytest.raises(DamagedFile, match=r"tokens\.bin: this file was changed after it was written\. Remove .*store:"):
+        write(tmp_path / "store", texts, WORDS, kept_every=1)
 
 
 # Refusals
@@ -250,19 +266,17 @@ def test_a_changed_corpus_is_refused_naming_the_first_difference(tmp_path: Path)
 
 def test_how_a_data_set_that_grew_is_named_as_it_was_is_told(tmp_path: Path) -> None:
     def plan(revision: str) -> Plan:
-        return Plan((SourceFacts("hub:a/b,,train", revision=revision),), "", 9, True, 9, 1)
+        return Plan((SourceFacts("hub:a/b,,train", revision=revision),), "", 9, True, 1)
 
-    claim_folder(tmp_path, plan("0123456789abcdef"))
+    seals.write_sealed(tmp_path / "manifest.json", Manifest(plan("0123456789abcdef")))
     named = r"The old data set is hub:a/b,,train@0123456789abcdef\."
     with pytest.raises(DataError, match=rf"is not what it was \(0123456789ab then, fedcba987654 now\).*{named}"):
-        claim_folder(tmp_path, plan("fedcba9876543210"))
+        begun_manifest(tmp_path, plan("fedcba9876543210"))
 
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:
     texts = corpus(tmp_path / "in")
     write(tmp_path / "store", texts, WORDS)
-    with pytest.raises(RequestError, match=r"begun with shard tokens 33554432, now it is 7"):
-        write(tmp_path / "store", texts, WORDS, shard_tokens=7)
     with pytest.raises(RequestError, match="begun with blank lines 1, now it is 0"):
         write(tmp_path / "store", replace(texts, blank_lines=0), WORDS)
     with pytest.raises(RequestError, match="begun with tokenizer"):
@@ -281,33 +295,33 @@ def test_a_folder_that_cannot_be_one_is_named(tmp_path: Path) -> None:
         write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
 
 
-@pytest.mark.parametrize("name", ["00001.tokens.npy", "sentence_starts.npy", "document_starts.npy", "vocab.txt"])
+@pytest.mark.parametrize("name", ["tokens.bin", "sentence_starts.bin", "document_starts.bin", "vocab.txt"])
 def test_a_store_with_a_missing_or_cut_file_is_refused(tmp_path: Path, name: str) -> None:
-    write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, shard_tokens=5)
+    write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, kept_every=5)
     path = tmp_path / "store" / name
     content = path.read_bytes()
     path.write_bytes(content[:-1])
-    with pytest.raises(DataError, match=rf"{name}: {len(content):,} bytes were expected, found {len(content) - 1:,}"):
+    with pytest.raises(DamagedFile, match=rf"{name}: {len(content):,} bytes were expected, found {len(content) - 1:,}"):
         TokenStore.open(tmp_path / "store")
     path.unlink()
-    with pytest.raises(DataError, match=f"{name}: there is no such file"):
+    with pytest.raises(DamagedFile, match=f"{name}: {len(content):,} bytes were expected, there is no such file"):
         TokenStore.open(tmp_path / "store")
 
 
 def test_a_flipped_bit_is_found_when_a_run_opens_its_store(tmp_path: Path) -> None:
     write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
-    path = tmp_path / "store" / "00000.tokens.npy"
+    path = tmp_path / "store" / "tokens.bin"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"00000\.tokens\.npy: its checksum is not the manifest's"):
+    with pytest.raises(DamagedFile, match=r"tokens\.bin: .*Remove "):
         write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
 
 
 def test_a_missing_store_or_damaged_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no tokens"):
         TokenStore.open(tmp_path)
-    for content in (b"{", b"[]", b'{"format": 2}', sealed({"format": 1}), sealed({"format": 2, "plan": {}})):
+    for content in (b"{", b"[]", b'{"format": 2}', sealed({"format": 2}), sealed({"format": 3, "plan": {}})):
         (tmp_path / "manifest.json").write_bytes(content)
         with pytest.raises(RequestError, match=r"manifest\.json:"):
             TokenStore.open(tmp_path)
@@ -319,11 +333,11 @@ def test_two_writers_of_one_store_do_not_disturb_each_other(tmp_path: Path) -> N
         "import sys; from pathlib import Path;"
         "from benchrunner_bert.pretraining.corpus import corpus, store_writer, vocabulary;"
         "store_writer.write(Path(sys.argv[1]), corpus.Corpus.named([sys.argv[2]]),"
-        "vocabulary.Vocabulary.read(Path(sys.argv[3])), shard_tokens=5)"
+        "vocabulary.Vocabulary.read(Path(sys.argv[3])), kept_every=5)"
     )
     arguments = ["-c", script, str(tmp_path / "store"), str(tmp_path / "in"), str(VOCABULARY)]
     writers = [forked.Process(arguments) for _ in range(2)]
     assert [writer.wait() for writer in writers] == [0, 0]
-    write(tmp_path / "alone", corpus(tmp_path / "in"), WORDS, shard_tokens=5)
+    write(tmp_path / "alone", corpus(tmp_path / "in"), WORDS, kept_every=5)
     assert contents(tmp_path / "store") == contents(tmp_path / "alone")
     shutil.rmtree(tmp_path / "alone")
