@@ -1,4 +1,4 @@
-"""How fast a corpus becomes a token store, beside the bare tokenizer; and instances, beside a miniature's training step.
+"""How fast a corpus becomes a token store, beside the bare tokenizer; and instances, beside a small model's step.
 
 python benchmarks/store_writing.py --corpus PATH... [--megabytes 8] [--repeats 3] [--steps 10]
 

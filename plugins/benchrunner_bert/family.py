@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,32 +17,6 @@ from benchrunner_bert.configuration import MODEL_TYPES, SIZES, Configuration
 from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
 from benchrunner_bert.memory import check_memory
 from benchrunner_checkpoints import hub_files
-
-RELEASED = {
-    "bert/base-uncased": ("google-bert/bert-base-uncased", "BASE: 12 layers, 768 wide, 110M parameters"),
-    "bert/base-cased": ("google-bert/bert-base-cased", "BASE with capital letters kept"),
-    "bert/large-uncased": ("google-bert/bert-large-uncased", "LARGE: 24 layers, 1024 wide, 335M parameters"),
-    "bert/large-cased": ("google-bert/bert-large-cased", "LARGE with capital letters kept"),
-    "bert/large-uncased-whole-word-masking": (
-        "google-bert/bert-large-uncased-whole-word-masking",
-        "LARGE, pre-trained with whole words masked",
-    ),
-    "bert/large-cased-whole-word-masking": (
-        "google-bert/bert-large-cased-whole-word-masking",
-        "LARGE with capital letters, pre-trained with whole words masked",
-    ),
-    "bert/base-multilingual-cased": (
-        "google-bert/bert-base-multilingual-cased",
-        "BASE, 104 languages, cased",
-    ),
-    "bert/base-multilingual-uncased": ("google-bert/bert-base-multilingual-uncased", "BASE, 102 languages"),
-    "bert/spanbert-base-cased": ("SpanBERT/spanbert-base-cased", "SpanBERT (Joshi et al. 2020): 12 layers"),
-    "bert/spanbert-large-cased": (
-        "SpanBERT/spanbert-large-cased",
-        "SpanBERT (Joshi et al. 2020): 24 layers, 1024 wide",
-    ),
-}
-"""Our name -> repository on the hub, and a line about the model."""
 
 MINIATURES = tuple((layers, hidden) for layers in (2, 4, 6, 8, 10, 12) for hidden in (128, 256, 512, 768))
 """Layers and hidden size of the 24 released small models (Turc et al., 2019)."""
@@ -103,7 +78,8 @@ class BertFamily(BackboneFamily):
 
 
 def _released() -> Iterator[HubBert]:
-    for name, (repository, about) in RELEASED.items():
+    released = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+    for name, (repository, about) in released.items():
         yield HubBert(name, repository, about)
 
 

@@ -15,7 +15,7 @@ from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import Backbone, BackboneFamily, write_atomically
 from benchrunner_checkpoints import hub_files
 from benchrunner_transformers.checkpoint.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
-from benchrunner_transformers.names import RELEASED, Reference
+from benchrunner_transformers.names import Reference, released_models
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -255,7 +255,7 @@ class TransformersFamily(BackboneFamily):
     """
 
     def listed(self) -> list[Backbone]:
-        return [HubModel(name, Reference.parse(name), about) for name, about in RELEASED.items()]
+        return [HubModel(name, Reference.parse(name), about) for name, about in released_models().items()]
 
     def find(self, reference: str, workspace: Workspace) -> Backbone | None:
         parsed = Reference.parse(reference)
