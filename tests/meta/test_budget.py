@@ -39,7 +39,7 @@ BUDGETS = {
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
 WHOLE_CORE = 161_406
-EVERYTHING = 451_911
+EVERYTHING = 449_419
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 77_189
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
