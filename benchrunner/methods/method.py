@@ -45,10 +45,10 @@ class BackboneReference:
 
 
 class Team(Protocol):
-    """Several processes that compute the steps of one training together. A plugin offers it: see `offer_team`."""
+    """Computes the steps of a training on several devices, or in fixed shapes. A plugin offers it: see `offer_team`."""
 
     def run(self, job: Job, training: Training) -> None:
-        """Do what `training.run` does, with `training.compute` shared by all processes."""
+        """Do what `training.run` does, with another `training.compute`, or with `training.fixed_shapes`."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Job:
     """What computes some operators on a CPU in place of torch; None: torch computes all."""
 
     team: Team | None = None
-    """What computes training steps on several devices; None: this process does it alone."""
+    """What computes training steps on several devices or on a GPU; None: this process does it alone, by operators."""
 
     @cached_property
     def own_layers(self) -> dict[str, nn.Module]:

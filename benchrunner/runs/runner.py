@@ -116,7 +116,7 @@ class Runner:
     @cached_property
     def resolved(self) -> Computing:
         """How fits are computed, on a device that torch has."""
-        if self.computing.has_team and self.plugins.team is None:
+        if self.computing.devices > 1 and self.plugins.team is None:
             raise RequestError("--devices-per-fit comes with the plugin 'devices'.")
         return self.computing.resolved()
 
@@ -361,7 +361,7 @@ class Runner:
             reference=None if train is None or backbone is None else reference_to(fit, method, self.plugins),
             parameters=method.parameter_values(fit.recipe),
             kernels=kernels,
-            team=self.plugins.team if computing.has_team else None,
+            team=None if computing.on_cpu_alone else self.plugins.team,
         )
 
 
