@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError, RequestError, closest_names
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.progress import Event
+from benchrunner.io.messages import quoted
 from benchrunner.parameters.parameter import Parameter, Value
 from benchrunner.parameters.recipes import RECIPE_FIELDS, SPECIAL, STEP_FIELDS, Recipe, is_parameter
 
@@ -177,7 +177,7 @@ class Method(ABC):
         declared: object = self.parameters
         if not isinstance(declared, tuple) or not all(isinstance(own, Parameter) for own in declared):
             raise PluginError(
-                f"the method '{self.name}' needs a tuple of Parameter as its parameters, not {value_text(declared)}"
+                f"the method '{self.name}' needs a tuple of Parameter as its parameters, not {quoted(declared)}"
             )
         names = set[str]()
         for parameter in self.parameters:
