@@ -1,49 +1,35 @@
-"""Faults of a file, collected and reported in sentences that name file and line."""
+"""Messages about values, names and files: values are quoted in a line, names listed, faults of a file collected."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import final
 
+from benchrunner.console.printing import escaped
 from benchrunner.errors import RequestError
 
+_NAME_WIDTH = 80
+"""The most characters of a name in a list of names."""
 SHOWN = 3
 """Number of equal faults that are shown with their lines; the others are counted."""
 
-_NAMES, _NAME_WIDTH = 20, 40
-"""Number of a file's names that are shown, and the most characters that are shown of each."""
+
+def quoted(value: object, width: int = 60) -> str:
+    """Write a value for a message as Python writes it, cut to one line of so many characters."""
+    written = " ".join(map(str.strip, repr(value).splitlines()))
+    if len(written) > width:
+        written = f"{written[: width - 4]}...{written[-1]}"
+    return escaped(written)
 
 
-def quoted(text: object, width: int = 60) -> str:
-    """Quote a value for an error message: escaped, and cut to one line."""
-    written = repr(str(text))
-    return written if len(written) <= width else f"{written[: width - 4]}...'"
-
-
-def shown(value: object, width: int = 60) -> str:
-    """Write a value for an error message as Python writes it, cut to one line."""
-    written = repr(value)
-    return written if len(written) <= width else f"{written[: width - 3]}..."
-
-
-def some_names(names: Iterable[str]) -> str:
-    """List names that were read from a file, such as its columns, for an error message.
-
-    At most 20 names are shown and the others counted; long names are cut, and control characters are escaped.
-    """
+def some_names(names: Iterable[str], most: int = 20) -> str:
+    """List the first names and count the others: 'a, b and 5 more'; long and unprintable ones are `quoted`."""
     known = list(names)
     listed = []
-    for name in known[:_NAMES]:
-        is_short = name.isprintable() and len(name) <= _NAME_WIDTH
-        listed.append(name if is_short else shown(name, _NAME_WIDTH))
-    more = f" and {len(known) - _NAMES:,} more" if len(known) > _NAMES else ""
+    for name in known[:most]:
+        listed.append(name if name.isprintable() and len(name) <= _NAME_WIDTH else quoted(name, _NAME_WIDTH))
+    more = f" and {len(known) - most:,} more" if len(known) > most else ""
     return (", ".join(listed) + more) or "none"
-
-
-def first_names(names: Sequence[str]) -> str:
-    """List the first names and count the others: 'a, b, c and 5 more'."""
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def either(names: Sequence[str]) -> str:
@@ -71,7 +57,7 @@ class Faults:
         """
         lines = self._lines.setdefault(expected, [])
         if len(lines) < SHOWN:
-            lines.append((line, quoted(found)))
+            lines.append((line, quoted(str(found))))
         self._counts[expected] = self._counts.get(expected, 0) + 1
 
     def sentences(self) -> list[str]:

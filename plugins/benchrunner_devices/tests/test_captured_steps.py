@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from static_encoders import RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work
+from tape_graph import Tape
 
-import benchrunner.training.gradients
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
 from benchrunner.fits.computing import Computing
@@ -17,14 +18,14 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.gradients import Captured, CudaGraph, Eager, Graph, Steps, Work
+from benchrunner.training.gradients import Eager, Steps, Work
 from benchrunner.training.loop import Training
 from benchrunner.training.optimizer import Optimizer
+from benchrunner_devices.captured import Captured
+from benchrunner_devices.graphs import CudaGraph, Graph
 from benchrunner_kinds import Tag
 from benchrunner_kit.testing import MOOD, TinyEncoder, sentences
 from benchrunner_kit.testing.tiny_encoder import HIDDEN
-from fixed_shapes import RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work
-from tape_graph import Tape
 
 TAGS = Tag(("O", "B"))
 
@@ -224,7 +225,7 @@ def test_a_graph_never_writes_to_a_gradient_of_one_step() -> None:
 
 
 def test_no_more_graphs_are_recorded_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchrunner.training.gradients, "GRAPHS", 2)
+    monkeypatch.setattr("benchrunner_devices.captured.GRAPHS", 2)
     eager, fixed, pool, notes = work(dropout=0.0), work(dropout=0.0), list[Tape](), list[str]()
     captured = Captured(fixed, lambda: Tape(pool), notes.append)
     for step in range(16):

@@ -9,12 +9,12 @@ import torch
 
 from benchrunner.backbones import attention
 from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.features.randomness import Generators
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.training.gradients import Work
 from benchrunner.training.optimizer import Optimizer
+from benchrunner_devices.graphs import GraphGenerators
 from benchrunner_kit.testing import MOOD, TinyEncoder, sentences
 from benchrunner_kit.testing.tiny_encoder import HIDDEN
 from fused_kernels import installed
@@ -43,7 +43,7 @@ class StandIn:
     def __init__(self) -> None:
         self.replays = 0
 
-    def record(self, function: Callable[[], torch.Tensor], generators: Generators) -> torch.Tensor:
+    def record(self, function: Callable[[], torch.Tensor], generators: GraphGenerators) -> torch.Tensor:
         self._function = function
         self._result = torch.zeros(())
         return self._result
@@ -56,7 +56,7 @@ class StandIn:
 class Broken(StandIn):
     """A graph that cannot be recorded."""
 
-    def record(self, function: Callable[[], torch.Tensor], generators: Generators) -> torch.Tensor:
+    def record(self, function: Callable[[], torch.Tensor], generators: GraphGenerators) -> torch.Tensor:
         raise RuntimeError("operation not permitted when stream is capturing\nmore")
 
 

@@ -14,7 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from benchrunner.features.randomness import Generators
+from benchrunner_devices.graphs import GraphGenerators
 
 
 class Operators(TorchDispatchMode):
@@ -50,7 +50,7 @@ class Tape:
         self.replays, self._pool, self._operators = 0, pool, Operators()
         pool.append(self)
 
-    def record(self, function: Callable[[], torch.Tensor], generators: Generators) -> torch.Tensor:
+    def record(self, function: Callable[[], torch.Tensor], generators: GraphGenerators) -> torch.Tensor:
         with self._operators:
             result = function()
         for tensor, content in self._operators.before.values():

@@ -3,12 +3,13 @@
 import gc
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from static_encoders import RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work
+from tape_graph import Tape
 
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.fits.computing import Computing
@@ -16,12 +17,12 @@ from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.gradients import Graph, Steps
+from benchrunner.training.gradients import Steps
 from benchrunner.training.loop import Training
+from benchrunner_devices.captured import Captured
+from benchrunner_devices.graphs import Graph
 from benchrunner_kit.testing import MOOD, TinyEncoder
 from benchrunner_kit.testing.tiny_encoder import HIDDEN
-from fixed_shapes import RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work
-from tape_graph import Tape
 from tiny_fits import Killed, killed_after
 
 EPOCHS = RECIPE.changed(epochs=2)
@@ -31,16 +32,6 @@ EPOCHS = RECIPE.changed(epochs=2)
 def fused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with path_of_a_gpu(monkeypatch):
         yield
-
-
-@dataclass
-class Captures(Training):
-    """A training that computes steps in fixed shapes on the CPU, as on a GPU."""
-
-    graph: Callable[[], Graph] = StandIn
-
-    def _graphs(self) -> Callable[[], Graph] | None:
-        return self.graph if self.computing.cuda_graphs else None
 
 
 Model = Callable[[FlatBatch], torch.Tensor]
@@ -54,12 +45,13 @@ def captures(
     recipe: Recipe = EPOCHS,
     count: int = 64,
     cuda_graphs: bool = True,
+    graph: Callable[[], Graph] = StandIn,
     **options: Any,
-) -> Captures:
-    """Make a training of the tiny encoder in fixed shapes. `model` changes what is computed."""
+) -> Training:
+    """Make a training that computes steps in fixed shapes on the CPU, as on a GPU. `model` changes what is computed."""
     kept = work(dropout=0.0, count=count)
     encoder, head = encoder or StaticEncoder(dropout=0.0), LinearHead(HIDDEN, MOOD.head, seed=4)
-    return Captures(
+    training = Training(
         model=model(lambda batch: head(encoder, batch)),
         modules={"encoder": encoder, "head": head},
         features=kept.features,
@@ -71,9 +63,12 @@ def captures(
         log=folder / "log.jsonl",
         **options,
     )
+    if cuda_graphs:
+        training.fixed_shapes = lambda: Captured(training.means, graph, training.remark)
+    return training
 
 
-def killed(training: Captures, step: int) -> None:
+def killed(training: Training, step: int) -> None:
     """Run a training that is killed after a step."""
     training.report = killed_after(step)
     with pytest.raises(Killed):

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchrunner.features.randomness import Generators
-from benchrunner.training.gradients import CudaGraph
+from benchrunner_devices.graphs import CudaGraph, GraphGenerators
 
 POOL = (0, 1)
 
@@ -58,7 +57,7 @@ class Machine:
 
 
 def recorded(machine: Machine) -> torch.Tensor:
-    generators = Generators()
+    generators = GraphGenerators()
     generators.named = {"": "shared"}  # type: ignore[dict-item]
     return CudaGraph(POOL).record(lambda: torch.full((), float(machine.stream == "side")), generators)
 
