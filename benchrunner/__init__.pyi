@@ -42,12 +42,8 @@ from benchrunner.io import json_files as json_files
 from benchrunner.io.files import check_encoding as check_encoding, full_disk as full_disk, read_text as read_text
 from benchrunner.io.json_files import read_json_object as read_json_object
 from benchrunner.io.messages import Faults as Faults, either as either, quoted as quoted, some_names as some_names
-from benchrunner.leaderboards.file_kind import (
-    Answers as Answers,
-    ExpectedRows as ExpectedRows,
-    FileKind as FileKind,
-)
-from benchrunner.leaderboards.leaderboard import BoardFile as BoardFile, Leaderboard as Leaderboard, Pair as Pair
+from benchrunner.leaderboards import published as published
+from benchrunner.leaderboards.board import Board as Board
 from benchrunner.leaderboards.published import (
     PublishedColumn as PublishedColumn,
     PublishedFigure as PublishedFigure,

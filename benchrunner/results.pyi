@@ -17,10 +17,10 @@ from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process import interrupts as interrupts
 from benchrunner.runs import predicting as predicting
-from benchrunner.runs.answering import Answered as Answered, answer as answer
-from benchrunner.runs.folder import find_run as find_run
+from benchrunner.runs.ensembles import Answered as Answered, answer as answer
+from benchrunner.runs.fit_orders import FitAnswer as FitAnswer, FitOrder as FitOrder
+from benchrunner.runs.folder import RunFolder as RunFolder, find_run as find_run
 from benchrunner.runs.local_executor import Local as Local
-from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder, send_fits as send_fits
 from benchrunner.runs.predicting import predict as predict
 from benchrunner.runs.runner import Runner as Runner
 from benchrunner.studies import cells as cells, comparison as comparison, planning as planning, study as study

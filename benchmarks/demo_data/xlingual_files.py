@@ -13,9 +13,8 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from demo_data.xlingual_words import NAMES, NLI, PARAPHRASE, TOPICS, WORDS
-
 from benchrunner_xlingual.languages import PAWSX_LANGUAGES, SIB200_LANGUAGES, XNLI_LANGUAGES
+from demo_data.xlingual_words import NAMES, NLI, PARAPHRASE, TOPICS, WORDS
 
 COUNTS = {"train": 300, "dev": 108, "test": 60}
 """Split -> its number of rows in each language."""

@@ -108,7 +108,7 @@ def _refuse(names: Iterable[str], why: str, arguments: argparse.Namespace) -> No
 
 def _kept(arguments: argparse.Namespace, runner: Runner) -> KeptStudy | None:
     """Find the kept study that --study names; None for a study file, which comes first if both have the name."""
-    from benchrunner.plugins.offers import meant
+    from benchrunner.plugins.offered_values import meant
     from benchrunner.studies.kept.kept_study import find_study
     from benchrunner.studies.study_options import StudyOptions
 

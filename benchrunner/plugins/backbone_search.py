@@ -12,7 +12,7 @@ from benchrunner.errors import CheckpointError, PluginError, RequestError, close
 from benchrunner.io.messages import either, quoted
 from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.distributions import Plugin
-from benchrunner.plugins.offers import Offer, Offers, unknown_name
+from benchrunner.plugins.offered_values import Offer, Offers, unknown_name
 from benchrunner.workspace import Workspace
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.fit import Fit, Record
     from benchrunner.fits.search import Search
-    from benchrunner.leaderboards.leaderboard import Leaderboard
+    from benchrunner.leaderboards.board import Board
     from benchrunner.methods.method import Method, Team
     from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.tasks.task import Task
@@ -137,11 +137,11 @@ def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
 
 
 @hookspec
-def register_leaderboards() -> Iterable[Leaderboard]:  # type: ignore[empty-body]
+def register_leaderboards() -> Iterable[Board]:  # type: ignore[empty-body]
     """Offer leaderboards. `benchrunner_submit.read_leaderboard(path)` reads a leaderboard from a .toml file.
 
-    from benchrunner import BoardFile, Leaderboard, hookimpl
-    from benchrunner_submit import Labels, Table
+    from benchrunner import hookimpl
+    from benchrunner_submit import BoardFile, Labels, Leaderboard, Table
 
     @hookimpl
     def register_leaderboards():

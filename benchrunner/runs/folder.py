@@ -62,9 +62,10 @@ class _Tuned:
 
 
 class RunFolder:
-    """The folder of one fit: fit.json, family.json, record.json, log.jsonl, model/, outputs/ and predictions/<id>/.
+    """The folder of one fit.
 
-    While the fit runs, checkpoint/ is there as well; until a longer fit has gone on from it, state/ is.
+    It has fit.json, family.json, record.json, log.jsonl, model/, outputs/ and predictions/<id>/. While the fit runs,
+    checkpoint/ is there as well; until a longer fit has gone on from it, state/ is.
     """
 
     def __init__(self, runs: Path, fit: str) -> None:

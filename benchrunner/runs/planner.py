@@ -19,7 +19,7 @@ from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugin_code import guarded
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.references import find_backbone
+from benchrunner.runs.finished_fits import find_backbone
 from benchrunner.tasks.folds import rows_in_folds
 from benchrunner.tasks.row_sample import limited_rows
 from benchrunner.tasks.task import Task

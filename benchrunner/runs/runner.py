@@ -33,9 +33,9 @@ from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job, Method, Outcome, Team
 from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.registry import Plugins
+from benchrunner.runs.finished_fits import FinishedFit, find_backbone, maker, reference_to, saved
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.planner import Planner
-from benchrunner.runs.references import FinishedFit, find_backbone, maker, reference_to, saved
 from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import Workspace
 
@@ -180,11 +180,6 @@ class Runner:
         if not folder.model.exists() and not self.workspace.settings.needs_workers:  # workers fit again themselves
             self.run(fit, weights=True)
         return fit
-
-    def forget(self, fit: Fit) -> None:
-        """Remove a fit's folder, with its record and its predictions."""
-        with self.locked(fit) as folder:
-            remove_whole(folder.path)
 
     def forget_weights(self, fit: Fit) -> None:
         """Remove a fit's model; its record and predictions stay."""

@@ -15,7 +15,7 @@ from benchrunner.fits.search import Search
 from benchrunner.methods.method import Method
 from benchrunner.parameters.grids import Grid
 from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
-from benchrunner.plugins.offers import Offers, meant
+from benchrunner.plugins.offered_values import Offers, meant
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Fitting, different_fits

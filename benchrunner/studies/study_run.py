@@ -13,7 +13,7 @@ from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import in_notebook, watched
 from benchrunner.metrics import Score
 from benchrunner.plugin_code import guarded
-from benchrunner.runs.answering import Ensemble, answer_together
+from benchrunner.runs.ensembles import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from benchrunner import Answers, UnknownName, Workspace
+from benchrunner import UnknownName, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.fits.progress import quiet_report
 from benchrunner.plugins import hookspecs, observer_specs
@@ -33,6 +33,7 @@ from benchrunner.results import (
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Observers
 from benchrunner_kit.testing import check_backbone, sentences
+from benchrunner_submit import Answers
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.writing import write_answers
 from inline import QUICK, files, mood, own, runner
@@ -42,7 +43,7 @@ SIGNATURES = {
     "register_tasks": "() -> Iterable[Task]",
     "register_backbones": "() -> Iterable[BackboneFamily]",
     "register_methods": "() -> Iterable[Method]",
-    "register_leaderboards": "() -> Iterable[Leaderboard]",
+    "register_leaderboards": "() -> Iterable[Board]",
     "register_executors": "() -> Iterable[Executor]",
     "register_searches": "() -> Iterable[Search]",
     "register_recipes": "() -> Iterable[NamedRecipe]",

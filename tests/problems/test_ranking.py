@@ -15,11 +15,11 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import BoardFile, DataError, Leaderboard, Metric, Recipe, Rows, Split, Task, TextTable, Workspace
+from benchrunner import DataError, Metric, Recipe, Rows, Split, Task, TextTable, Workspace
 from benchrunner.engine import Encoder, Features, FlatBatch, HeadShape, Problem
 from benchrunner.results import Runner
 from benchrunner_kit.testing import check_task
-from benchrunner_submit import Spelling
+from benchrunner_submit import BoardFile, Leaderboard, Spelling
 from benchrunner_submit.file_kinds.json_file import JsonMap
 from benchrunner_submit.submissions.gaps import fill_in, find_gaps
 from command_line import CommandLine

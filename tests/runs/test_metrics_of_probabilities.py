@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import ACCURACY, PEARSON, Classify, PluginError, Regress, Score, roc_auc
-from benchrunner.runs.answering import Answered, answer
+from benchrunner.runs.ensembles import Answered, answer
 from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import majority_scores, predict, raw_outputs
 from benchrunner_kit.testing import check_task

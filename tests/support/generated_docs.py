@@ -19,6 +19,7 @@ import benchrunner.engine
 import benchrunner.results
 import benchrunner_bert
 import benchrunner_checkpoints
+import benchrunner_clusters
 import benchrunner_files
 import benchrunner_kinds
 import benchrunner_kit.testing
@@ -209,6 +210,11 @@ def checkpoints() -> str:
     return _listed(benchrunner_checkpoints)
 
 
+def clusters() -> str:
+    """List the names for executors that run fits on other machines."""
+    return _listed(benchrunner_clusters)
+
+
 def submissions() -> str:
     """List the names for leaderboards, and for whoever writes, checks and scores files of answers."""
     return _listed(benchrunner_submit)
@@ -255,7 +261,7 @@ def core_modules() -> dict[str, Path]:
     """List the modules that have public names, or define them, by their dotted names."""
     known = modules(CORE)
     surfaces = (benchrunner_kinds, benchrunner_submit, benchrunner_report, benchrunner_bert, benchrunner_files)
-    for plugin in (benchrunner_checkpoints, benchrunner_kit, *surfaces):
+    for plugin in (benchrunner_checkpoints, benchrunner_clusters, benchrunner_kit, *surfaces):
         known |= modules(Path(str(plugin.__file__)).parent)
     return known
 
@@ -360,6 +366,7 @@ PARTS: dict[str, Callable[[], str]] = {
             testing,
             kinds,
             checkpoints,
+            clusters,
             submissions,
             reports,
             models,

@@ -23,9 +23,7 @@ from benchrunner import (
     ACCURACY,
     MATTHEWS,
     PEARSON,
-    BoardFile,
     Classify,
-    Leaderboard,
     PluginError,
     Recipe,
     Regress,
@@ -37,7 +35,7 @@ from benchrunner import (
     hookimpl,
 )
 from benchrunner.results import Computing, Plugins, Runner, discover
-from benchrunner_submit import Labels, Number, Table
+from benchrunner_submit import BoardFile, Labels, Leaderboard, Number, Table
 
 ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=1, batch_size=8, bilstm_width=32)

@@ -26,6 +26,7 @@ REFERENCES = {
     "engine": ROOT / "benchrunner/engine.pyi",
     "results": ROOT / "benchrunner/results.pyi",
     "checkpoints": ROOT / "plugins/benchrunner_checkpoints/__init__.pyi",
+    "clusters": ROOT / "plugins/benchrunner_clusters/__init__.pyi",
     "kinds": ROOT / "plugins/benchrunner_kinds/__init__.pyi",
     "submit": ROOT / "plugins/benchrunner_submit/__init__.pyi",
     "testing": ROOT / "plugins/benchrunner_kit/testing/__init__.py",
@@ -34,6 +35,7 @@ REFERENCES = {
 _TITLES = {
     "benchrunner": "benchrunner",
     "checkpoints": "benchrunner_checkpoints",
+    "clusters": "benchrunner_clusters",
     "kinds": "benchrunner_kinds",
     "submit": "benchrunner_submit",
     "testing": "benchrunner_kit.testing",

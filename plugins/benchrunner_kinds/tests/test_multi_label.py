@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import BoardFile, Leaderboard, Split, Task, TextTable
+from benchrunner import Split, Task, TextTable
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError, Undefined
@@ -21,7 +21,7 @@ from benchrunner.metrics.classification import ACCURACY, EXACT_MATCH, f1_micro
 from benchrunner.parameters.recipes import Recipe
 from benchrunner_kinds.multi_label import THRESHOLDS, MultiLabel
 from benchrunner_kit.testing import TinyEncoder, check_task, sentences
-from benchrunner_submit import LabelList, Labels
+from benchrunner_submit import BoardFile, LabelList, Labels, Leaderboard
 from benchrunner_submit.file_kinds.json_file import JsonMap
 from command_line import CommandLine
 from inline import plugins

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError, either, quoted
+from benchrunner import Faults, PluginError, either, quoted
 from benchrunner_kinds import iob_tags
+from benchrunner_submit.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner_submit.file_kinds.text_files import decoded, encoded, lines_of
 
 if TYPE_CHECKING:

@@ -186,7 +186,7 @@ class Number(Spelling):
 class JsonValues(Spelling):
     """A JSON value for each label of the task, for example 0 and 1, or true and false."""
 
-    values: Mapping[str, str | float | bool]
+    values: Mapping[str, str | int | float | bool] = field(metadata=decoding.key_of("labels"))
     """The task's label -> the file's value. A label that is a number is given as its digits."""
 
     def __post_init__(self) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError, quoted, some_names
+from benchrunner import Faults, PluginError, quoted, some_names
+from benchrunner_submit.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner_submit.file_kinds.spellings import LabelList, Spelling, spell_all
 
 COMMA = ","

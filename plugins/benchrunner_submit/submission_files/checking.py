@@ -10,8 +10,9 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from benchrunner import BoardFile, Leaderboard, Pair, RequestError, either, quoted, some_names
+from benchrunner import RequestError, either, quoted, some_names
 from benchrunner.results import predicting
+from benchrunner_submit.leaderboard import BoardFile, Leaderboard, Pair
 from benchrunner_submit.submission_files.archives import Entry, Unreadable, is_single, opened
 from benchrunner_submit.submission_files.manifests import Manifest, archive_digest
 

@@ -1,4 +1,4 @@
-"""Staging: collect what one hook of a plugin offers, and check it, before any of it is used."""
+"""Registration of a plugin's hooks; what a hook gives is collected and checked before any of it is used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchrunner.errors import PluginError, UnknownName
 from benchrunner.io.messages import quoted
 from benchrunner.plugins import hookspecs, observer_specs
 from benchrunner.plugins.distributions import Plugin
-from benchrunner.plugins.offers import Offer
+from benchrunner.plugins.offered_values import Offer
 
 if TYPE_CHECKING:
     from benchrunner.backbones.backbone import BackboneFamily
@@ -69,7 +69,7 @@ RECIPE = Kind(
 LEADERBOARD = Kind(
     "leaderboard",
     "register_leaderboards",
-    "benchrunner.leaderboards.leaderboard.Leaderboard",
+    "benchrunner.leaderboards.board.Board",
     {"title": str, "url": str, "note": str},
 )
 EXECUTOR = Kind("executor", "register_executors", "benchrunner.fits.executor.Executor", {"about": str})

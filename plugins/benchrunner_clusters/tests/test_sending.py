@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.results import Fit, Record, Runner, send_fits
+from benchrunner.results import Fit, Record, Runner
+from benchrunner_clusters import Sender, send_fits
 from inline import QUICK, runner
 
 
-class InProcess:
+class InProcess(Sender):
     """Runs the fits in this process, and notes what it is asked for."""
 
     def __init__(self, made: Runner, mark: str) -> None:
@@ -27,10 +28,10 @@ class InProcess:
         self.is_cancelled = True
 
 
-def beginning(made: Runner, senders: list[InProcess]) -> Callable[[str], AbstractContextManager[InProcess]]:
+def beginning(made: Runner, senders: list[InProcess]) -> Callable[[str], AbstractContextManager[Sender]]:
     """Return what makes a sender, and puts it into a list."""
 
-    def begin(mark: str) -> AbstractContextManager[InProcess]:
+    def begin(mark: str) -> AbstractContextManager[Sender]:
         senders.append(InProcess(made, mark))
         return nullcontext(senders[-1])
 

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
-from benchrunner.errors import PluginError, RequestError
-from benchrunner.io.json_form import key_of
-from benchrunner.leaderboards.file_kind import FileKind
-from benchrunner.leaderboards.published import (
-    PublishedColumn,
-    PublishedFigure,
-    PublishedRow,
-    check_known,
-    check_rows,
-)
-from benchrunner.tasks.task import Task
+from benchrunner import Board, PluginError, PublishedColumn, PublishedRow, RequestError, Task, published
+from benchrunner.engine import decoding
+from benchrunner_submit.file_kinds.file_kind import FileKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.table import Table
 
 Pair = tuple[str, str]
 """The name of a task and of one of its splits."""
@@ -67,19 +60,19 @@ class BoardFile:
 
     def check_task(self, place: str, task: Task) -> None:
         """Raise a `PluginError` if the file's task lacks its split, or has other labels than the file."""
-        check_known(f"{place}.split", f"split of {task.name}", self.split, task.splits)
+        published.check_known(f"{place}.split", f"split of {task.name}", self.split, task.splits)
         own = set(map(str, self.kind.labels_by_text.values()))
         labels = set(map(str, getattr(task.problem, "labels", ())))
         if own and labels and not self.extra_figure:
             for label in sorted(own):
-                check_known(f"{place}.labels", f"label of {task.name}", label, labels)
+                published.check_known(f"{place}.labels", f"label of {task.name}", label, labels)
             for label in sorted(labels - own):
                 raise PluginError(f"{place}.labels: give a text for the label '{label}' of {task.name}.")
 
 
 @final
 @dataclass(frozen=True)
-class Leaderboard:
+class Leaderboard(Board):
     """A place that takes files of answers, lists published results, or both.
 
     The plugin submit writes submissions and checks them.
@@ -91,7 +84,7 @@ class Leaderboard:
     url: str
     archive: str = ""
     """Usual name of a submission: NAME.zip for an archive, NAME/ for a plain folder. Empty if there are no files."""
-    files: tuple[BoardFile, ...] = field(default=(), metadata=key_of("file"))
+    files: tuple[BoardFile, ...] = field(default=(), metadata=decoding.key_of("file"))
     """Files of a submission. A leaderboard without files only lists published results."""
     columns: Mapping[str, PublishedColumn] = field(default_factory=dict)
     """Column of the published results -> what the column measures."""
@@ -112,14 +105,9 @@ class Leaderboard:
         repeated = {file.name for file in self.files if names.count(file.name.casefold()) > 1}
         if repeated:
             raise PluginError(f"{self.name}: several files have the same name: {', '.join(sorted(repeated))}.")
-        check_rows(self.columns, self.published)
+        published.check_rows(self.columns, self.published)
 
     def check_tasks(self, tasks: Mapping[str, Task], offered: Collection[str]) -> None:
-        """Raise a `PluginError` that names file or column, and key, if they do not agree with the tasks.
-
-        `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used. Files and columns of
-        tasks whose whole suite is offered by no plugin are left alone: its plugin is not installed.
-        """
         averages_of = dict[str, list[str]]()
         for task in tasks.values():
             if task.suite is not None:
@@ -131,14 +119,18 @@ class Leaderboard:
             if part.task in tasks:
                 part.check_task(place, tasks[part.task])
             elif part.task.partition("/")[0] in offered_suites and part.task not in offered:
-                check_known(f"{place}.task", "task", part.task, offered)
+                published.check_known(f"{place}.task", "task", part.task, offered)
             elif isinstance(part, PublishedColumn) and part.suite in averages_of:
                 part.check_average(place, averages_of[part.suite])
 
     @property
     def wanted(self) -> tuple[Pair, ...]:
-        """The tasks and splits whose answers make a whole submission, in the order of the files."""
         return tuple(dict.fromkeys(file.pair for file in self.files))
+
+    def tables(self) -> Iterator[tuple[str, Table, Sequence[str]]]:
+        from benchrunner_submit.published_tables import tables
+
+        return tables(self.columns, self.published)
 
     @property
     def is_folder(self) -> bool:
@@ -153,10 +145,3 @@ class Leaderboard:
     def files_of(self, task: str) -> list[BoardFile]:
         """List the files that hold a task's answers."""
         return [file for file in self.files if file.task == task]
-
-    @property
-    def figures(self) -> Iterator[PublishedFigure]:
-        """Every published figure, row by row."""
-        for row in self.published:
-            for column in row.cells:
-                yield PublishedFigure(self.name, column, self.columns[column], row)

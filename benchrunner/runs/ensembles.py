@@ -1,4 +1,4 @@
-"""Answer rows with finished fits, alone or as an ensemble."""
+"""Ensembles of finished fits, or single fits, answer rows."""
 
 from __future__ import annotations
 

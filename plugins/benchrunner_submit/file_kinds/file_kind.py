@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from benchrunner.io.messages import Faults, quoted, some_names
+from benchrunner import Faults, quoted, some_names
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,16 +1,20 @@
-"""The code behind a value: of which packages it is, and which of them are libraries that no plugin has."""
+"""Suppliers of a task: the packages whose code it runs, and which of them are libraries that no plugin has."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING
 
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, imported, installed_version, top_package
+
+if TYPE_CHECKING:
+    from benchrunner.tasks.task import Task
 
 EVERYBODYS = (DISTRIBUTION, "numpy", "pyarrow", "scikit-learn", "scipy", "torch")
 """Distributions that are no suppliers: a release of theirs is no reason to fit everything again."""
@@ -26,6 +30,18 @@ def library(package: str) -> Plugin | None:
         if name not in EVERYBODYS:
             return Plugin(package, name, partial(installed_version, name, package))
     return None
+
+
+def parts_of(task: Task) -> Iterator[object]:
+    """Yield the values of a task that bring code: its problem, its sources and its metrics."""
+    yield task.problem
+    for split in task.splits.values():
+        for source in split.sources:
+            yield from (source, getattr(source, "source", None))
+    for metric in task.metrics:
+        yield from vars(metric).values()
+        if metric.row_sums:
+            yield from vars(metric.row_sums).values()
 
 
 def code_behind(values: Iterable[object], own: Collection[str]) -> set[str]:

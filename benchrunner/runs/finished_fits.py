@@ -1,6 +1,6 @@
-"""What a reference to a backbone means: a name, a path, a hub id, `run:ID` or `PREFIX:A,B`, with a plugin's prefix.
+"""Finished fits as backbones, so that training goes on in stages, and the look-up of any backbone.
 
-`run:ID` is a finished fit as a backbone, so that training goes on in stages.
+`run:ID` means a finished fit. What else a reference may mean, the plugins know.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A fit runs in another process by its order alone, on this machine or on another, and gives the same bits."""
+"""A fit runs on another machine by its order alone, and gives the same bits."""
 
 import dataclasses
 import errno
@@ -13,16 +13,19 @@ import pytest
 
 from benchrunner import FitError, RequestError
 from benchrunner.engine import Method, Outcome
-from benchrunner.results import Computing, Fit, FitAnswer, FitOrder, Record, Runner
-from benchrunner.runs.orders import packed
-from benchrunner.runs.predicting import predict
-from inline import QUICK, plugins, runner
+from benchrunner.results import Fit, FitAnswer, Record, Runner, predict
+from benchrunner_clusters import RemoteAnswer, RemoteOrder
+from benchrunner_clusters.remote_orders import packed
+from inline import QUICK, runner
 
 
-def order_of(made: Runner, fit: Fit, **changes: Any) -> FitOrder:
-    """Make an order, as a worker gets it."""
-    order: FitOrder = pickle.loads(pickle.dumps(FitOrder.of(fit, made.fit_runner, **changes)))
-    return order
+def answer_to(made: Runner, fit: Fit, **changes: Any) -> RemoteAnswer:
+    """Make an order, and run it as the worker does that gets it."""
+    import torch
+
+    settings: dict[str, Any] = {"cores": torch.get_num_threads(), "gpus": 0, **changes}
+    order: RemoteOrder = pickle.loads(pickle.dumps(RemoteOrder.of(fit, made.fit_runner, **settings)))
+    return order.run(lambda fit, event: None, made.plugins)
 
 
 def marked(made: Runner) -> str:
@@ -46,7 +49,7 @@ def fit(made: Runner) -> Fit:
 
 def test_a_worker_writes_a_fit_and_its_dev_predictions(made: Runner, fit: Fit) -> None:
     assert made.folder(fit).finished_record() is None
-    answer = order_of(made, fit, mark=marked(made)).run(plugins=made.plugins)
+    answer = answer_to(made, fit, mark=marked(made))
     record = answer.record_in(made.workspace.runs)
     assert record == made.folder(fit).record() == made.folder(fit).finished_record() and record.status == "done"
     assert answer.files is None
@@ -58,7 +61,7 @@ def test_returned_files_are_those_of_a_local_fit(made: Runner, fit: Fit, tmp_pat
     predict(fit, "dev", made)
     local = packed(made.folder(fit).path)
     shutil.rmtree(made.workspace.runs)
-    answer = order_of(made, fit, files="returned").run(plugins=made.plugins)
+    answer = answer_to(made, fit, files="returned")
     assert not made.folder(fit).path.exists() and not (tmp_path / "node" / "runs" / fit.id).exists()
     assert answer.record_in(made.workspace.runs) == made.folder(fit).finished_record()
     returned = packed(made.folder(fit).path)
@@ -70,38 +73,35 @@ def test_returned_files_are_those_of_a_local_fit(made: Runner, fit: Fit, tmp_pat
 
 
 def test_a_worker_decides_by_the_mark_where_files_go(made: Runner, fit: Fit) -> None:
-    unseen = order_of(made, fit, files="auto", mark="elsewhere").run(plugins=made.plugins)
+    unseen = answer_to(made, fit, files="auto", mark="elsewhere")
     assert unseen.files is not None and not made.workspace.runs.exists()
-    assert order_of(made, fit, files="auto", mark=marked(made)).run(plugins=made.plugins).files is None
+    assert answer_to(made, fit, files="auto", mark=marked(made)).files is None
     assert made.folder(fit).finished_record() is not None
 
 
 def test_a_runs_folder_that_is_not_shared_is_refused(made: Runner, fit: Fit) -> None:
-    answer = order_of(made, fit, mark="elsewhere").run(plugins=made.plugins)
+    answer = answer_to(made, fit, mark="elsewhere")
     with pytest.raises(RequestError, match=r"runs is another one than that of the command, or is not there\. Give --r"):
         answer.record_in(made.workspace.runs)
     chained = dataclasses.replace(fit, backbone="run:0123")
     with pytest.raises(RequestError, match="run:0123 is a finished fit, which a worker reads in the runs folder, but"):
-        order_of(made, chained, files="returned").run(plugins=made.plugins).record_in(made.workspace.runs)
+        answer_to(made, chained, files="returned").record_in(made.workspace.runs)
 
 
-def test_missing_data_and_plugins_are_named(made: Runner, fit: Fit, tmp_path: Path) -> None:
-    moved = (tmp_path / "data").rename(tmp_path / "moved")
+def test_missing_data_are_named(made: Runner, fit: Fit, tmp_path: Path) -> None:
+    (tmp_path / "data").rename(tmp_path / "moved")
     with pytest.raises(RequestError, match=r"The data folder .*/data does not exist\. Put the data there on every"):
-        order_of(made, fit).run(plugins=made.plugins).record_in(made.workspace.runs)
-    moved.rename(tmp_path / "data")
-    with pytest.raises(RequestError, match=r"no task 'mine/mood'.* A worker needs the same plugins as the command\."):
-        order_of(made, fit).run(plugins=plugins(register_tasks=[])).record_in(made.workspace.runs)
+        answer_to(made, fit).record_in(made.workspace.runs)
 
 
 def test_an_error_of_another_machine_names_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(platform, "node", lambda: "head")
     for host, text in (("node7", "On node7: no data"), ("head", "no data"), ("", "no data")):
         with pytest.raises(RequestError) as raised:
-            FitAnswer(error=RequestError("no data"), host=host).record_in(tmp_path)
+            RemoteAnswer(FitAnswer(error=RequestError("no data")), host).record_in(tmp_path)
         assert str(raised.value) == text
     with pytest.raises(OSError, match=r"disk full \(on node7\): '/x'") as full:
-        FitAnswer(error=OSError(errno.ENOSPC, "disk full", "/x"), host="node7").record_in(tmp_path)
+        RemoteAnswer(FitAnswer(error=OSError(errno.ENOSPC, "disk full", "/x")), "node7").record_in(tmp_path)
     assert full.value.errno == errno.ENOSPC
 
 
@@ -121,32 +121,11 @@ def test_a_fit_that_fails_comes_back_as_a_record(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "node"))
     made = runner(tmp_path, register_methods=[Broken()])
     fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="broken")
-    record = order_of(made, fit, files="returned").run(plugins=made.plugins).record_in(made.workspace.runs)
+    record = answer_to(made, fit, files="returned").record_in(made.workspace.runs)
     trace = made.folder(fit).path / "traceback.txt"
     assert record.status == "failed" and record.reason.startswith("ValueError: not today (")
     assert f" (see {trace})" in record.reason and trace.is_file()
     assert made.folder(fit).finished_record() is None
-
-
-def test_other_errors_keep_their_kind_or_end_the_command(
-    made: Runner, fit: Fit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def answer_with(error: Exception) -> Exception | None:
-        def fail(*_: object) -> None:
-            raise error
-
-        monkeypatch.setattr(Runner, "run", fail)
-        return order_of(made, fit).run(plugins=made.plugins).error
-
-    full = answer_with(OSError(errno.ENOSPC, "No space left on device", "/runs"))
-    assert isinstance(full, OSError) and full.errno == errno.ENOSPC
-    lost = answer_with(KeyError("x"))
-    assert type(lost) is FitError and str(lost) == (
-        "A worker process failed, and wrote the reason to its log: KeyError: 'x'"
-    )
-    assert "Traceback" in capsys.readouterr().err
-    with pytest.raises(KeyboardInterrupt):
-        answer_with(KeyboardInterrupt())  # type: ignore[arg-type]
 
 
 def test_a_worker_takes_threads_environment_and_folder(
@@ -157,12 +136,12 @@ def test_a_worker_takes_threads_environment_and_folder(
     monkeypatch.setenv("BENCHRUNNER_COLOUR", "green")
     monkeypatch.setenv("RAYON_NUM_THREADS", "")
     monkeypatch.delenv("RAYON_NUM_THREADS")
-    order = order_of(made, fit, threads=2)
+    order = RemoteOrder.of(fit, made.fit_runner, cores=2, gpus=0)
     monkeypatch.setenv("BENCHRUNNER_COLOUR", "red")
     monkeypatch.chdir("/")
     before = torch.get_num_threads()
     try:
-        record = order.run(plugins=made.plugins).record_in(made.workspace.runs)
+        record = order.run(lambda fit, event: None, made.plugins).record_in(made.workspace.runs)
     finally:
         torch.set_num_threads(before)
     assert record.numerics["threads"] in (2, [2]) and record.numerics["denormals"] == "flushed"
@@ -172,13 +151,6 @@ def test_a_worker_takes_threads_environment_and_folder(
 
 def test_a_file_outside_of_the_run_is_refused(tmp_path: Path) -> None:
     for name in ("../other/record.json", "/etc/passwd"):
-        answer = FitAnswer(record=Record("ab", "done"), files={name: b""})
+        answer = RemoteAnswer(FitAnswer(Record("ab", "done")), files={name: b""})
         with pytest.raises(FitError, match="which is outside of it"):
             answer.record_in(tmp_path)
-
-
-def test_cuda_graphs_are_part_of_an_order(made: Runner) -> None:
-    without = Runner(made.plugins, made.workspace, Computing("cuda:1", cuda_graphs=False))
-    fit = made.planner.plan(made.plugins.tasks.find("mood"), "tiny/words", recipe=QUICK)
-    assert FitOrder.of(fit, made.fit_runner).computing.cuda_graphs
-    assert FitOrder.of(fit, without.fit_runner, device="cuda:1").computing == without.computing

@@ -1,9 +1,10 @@
-"""Offers: the values of one kind that plugins offer, found by full name or by its last part."""
+"""The values of one kind that plugins offer, found by full name or by its last part."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
 from benchrunner.errors import RequestError, UnknownName
@@ -48,18 +49,23 @@ class Offers(Mapping[str, V]):
             self.add(offer)
 
     def __getitem__(self, name: str) -> V:
-        return self.by_name[name].value
+        if name not in self:
+            raise KeyError(name)
+        return self._of_name[name][0].value
+
+    def __contains__(self, name: object) -> bool:
+        return len(self._of_name.get(str(name), ())) == 1
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.by_name)
+        return filter(self.__contains__, self._of_name)
 
     def __len__(self) -> int:
-        return len(self.by_name)
+        return sum(map(self.__contains__, self._of_name))
 
     @property
-    def by_name(self) -> Mapping[str, Offer[V]]:
-        """The offers of names that only one plugin offers."""
-        return {name: offers[0] for name, offers in self._of_name.items() if len(offers) == 1}
+    def every(self) -> Iterator[Offer[V]]:
+        """Every offer, also of names that several plugins offer."""
+        return chain.from_iterable(self._of_name.values())
 
     @property
     def names(self) -> Collection[str]:
@@ -77,9 +83,7 @@ class Offers(Mapping[str, V]):
 
     def of_plugin(self, plugin: str) -> Offers[V]:
         """Return the offers of one plugin alone."""
-        return Offers(
-            self.kind, [offer for rivals in self._of_name.values() for offer in rivals if offer.plugin.name == plugin]
-        )
+        return Offers(self.kind, [offer for offer in self.every if offer.plugin.name == plugin])
 
     def find(self, name: str) -> V:
         """Return the value that a name means; an `UnknownName` if there is none, an error if it may mean several."""
