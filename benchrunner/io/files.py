@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DataError, PluginError, message_of
-from benchrunner.io.file_faults import quoted
 from benchrunner.io.json_form import as_json
+from benchrunner.io.messages import quoted
 from benchrunner.io.output_places import check_place, followed
 from benchrunner.process.platform_facts import current_umask, flush_to_disk
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import BenchrunnerError, DataError, RequestError
-from benchrunner.io.file_faults import quoted
 from benchrunner.io.files import decode_text, read_regular_file
+from benchrunner.io.messages import quoted
 
 JSON_LIMIT = 1 << 25
 """Largest size in bytes of a file that benchrunner or a checkpoint describes itself with. Parsed values take up to

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,11 +30,11 @@ def checksum(content: bytes) -> str:
 
 
 def file_checksum(path: Path) -> str:
-    """Return the checksum of a file's content; raise a `DataError` if it is no regular file."""
+    """Return the checksum of a file's content."""
     import xxhash
 
     digest, block = xxhash.xxh3_128(), bytearray(_BLOCK)
-    with _opened(path) as file:
+    with path.open("rb", buffering=0) as file:
         while count := file.readinto(block):
             digest.update(memoryview(block)[:count])
     return digest.hexdigest()
@@ -46,7 +45,7 @@ def file_sample(path: Path) -> str:
     import xxhash
 
     digest = xxhash.xxh3_128()
-    with _opened(path) as file:
+    with path.open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         digest.update(str(size).encode())
         for number in range(_SAMPLES):
@@ -72,12 +71,6 @@ def check_files(folder: Path, checksums: Mapping[str, str], remedy: str, *, alon
     for name in _names(folder):
         if name not in checksums:
             raise _damaged(f"{folder / name}: this file was added later, and might be read.", remedy)
-
-
-def check_is_folder(path: Path) -> None:
-    """Raise a `DamagedFile` if something else stands where a folder belongs."""
-    if path.exists() and not path.is_dir():
-        raise DamagedFile(f"{path}: this is a file where a folder belongs. Remove {path} and repeat the command.")
 
 
 def check_file(path: Path, expected: str, remedy: str) -> None:
@@ -171,9 +164,3 @@ def _names(folder: Path) -> list[str]:
         if not is_hidden and not path.is_dir():
             names.append(name.as_posix())
     return names
-
-
-def _opened(path: Path) -> Any:
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise DataError(f"{path}: not a regular file.")
-    return path.open("rb", buffering=0)

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.console.printing import value_text
 from benchrunner.errors import CheckpointError, PluginError, RequestError, closest_names
-from benchrunner.io.file_faults import either
+from benchrunner.io.messages import either, quoted
 from benchrunner.plugin_code import guarded
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offered_values import Offer, Offers, unknown_name
@@ -123,7 +122,7 @@ def ask(family: BackboneFamily, plugin: Plugin, reference: str, workspace: Works
         with guarded():
             backbone = family.find(reference, workspace)
             if backbone is not None and not isinstance(backbone, Backbone):
-                raise PluginError(f"its family gave {value_text(backbone)}, not a Backbone")
+                raise PluginError(f"its family gave {quoted(backbone)}, not a Backbone")
     except PluginError as error:  # a family may fail in any way
         raise CheckpointError(f"The plugin '{plugin.name}' failed on {reference}: {error}.") from error
     return backbone

@@ -238,7 +238,7 @@ def offer_kernels() -> Kernels | None:
 
 @hookspec(firstresult=True)
 def offer_team() -> Team | None:
-    """Offer what computes the training steps of a fit on several devices, for `--devices-per-fit`.
+    """Offer what computes the training steps of a fit on several devices, or on a GPU in fixed shapes.
 
     from benchrunner import hookimpl
 

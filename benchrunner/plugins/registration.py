@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import pluggy
 
-from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError, UnknownName
+from benchrunner.io.messages import quoted
 from benchrunner.plugins import hookspecs, observer_specs
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offered_values import Offer
@@ -99,15 +99,13 @@ class Staged:
     def take(self, values: object) -> None:
         """Stage the values that a hook gave; a `PluginError` if it gave anything but values of its kind."""
         if not isinstance(values, Iterable):
-            raise PluginError(f"the hook gave {value_text(values)}: yield values, or return a list of them")
+            raise PluginError(f"the hook gave {quoted(values)}: yield values, or return a list of them")
         for value in values:
             if isinstance(value, PluginError):
                 self.faults.append(value)
             elif not self.kind.has(value):
                 name = self.kind.home.rpartition(".")[2]
-                raise PluginError(
-                    f"the hook gave {value_text(value)}, which is not a {name}: yield only values of {name}"
-                )
+                raise PluginError(f"the hook gave {quoted(value)}, which is not a {name}: yield only values of {name}")
             elif self.kind is BACKBONE:
                 self.add_family(value)
             else:
@@ -119,15 +117,13 @@ class Staged:
         name = getattr(value, "name", None)
         if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.strip()) == len(name) <= NAME_LENGTH:
             raise PluginError(
-                f"the {kind.name} {value_text(value)} needs a short name without control characters, not "
-                f"{value_text(name)}"
+                f"the {kind.name} {quoted(value)} needs a short name without control characters, not {quoted(name)}"
             )
         for field_name, field_type in kind.fields.items():
             given = getattr(value, field_name, None)
             if not isinstance(given, field_type):
                 raise PluginError(
-                    f"the {kind.name} '{name}' needs {DESCRIBED[field_type]} as its {field_name}, "
-                    f"not {value_text(given)}"
+                    f"the {kind.name} '{name}' needs {DESCRIBED[field_type]} as its {field_name}, not {quoted(given)}"
                 )
         if kind is METHOD:
             value.check_declared()

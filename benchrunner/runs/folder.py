@@ -20,7 +20,6 @@ from benchrunner.io.files import remove, remove_whole, write_folder_atomically
 from benchrunner.io.locks import held, held_if_free, is_held, is_read_only
 from benchrunner.io.seals import (
     check_files,
-    check_is_folder,
     checked_content,
     checksum,
     find_sealed,
@@ -170,8 +169,6 @@ class RunFolder:
     def prediction_record(self, prediction: str) -> Record | None:
         """Read a prediction's record; None if there is none."""
         path = self.prediction(prediction) / "record.json"
-        for folder in (path.parent.parent, path.parent):
-            check_is_folder(folder)
         remedy = _prediction_remedy(path.parent)
         return _of(prediction, path, _read(Record, path, remedy), remedy)
 
@@ -191,7 +188,6 @@ class RunFolder:
 
     def outputs(self, outputs: str) -> Path:
         """Return the file of raw outputs with this id."""
-        check_is_folder(self.path / "outputs")
         return self.path / "outputs" / f"{outputs}.npy"
 
     def tuned(self, key: str) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
 from benchrunner.fits.executor import FitCost
 from benchrunner.fits.fit import Fit
-from benchrunner.io.file_faults import either
 from benchrunner.io.files import write_json
 from benchrunner.io.identity import description_of, identity
 from benchrunner.io.json_form import as_json
+from benchrunner.io.messages import either
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe

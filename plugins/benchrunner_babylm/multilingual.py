@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from shutil import unpack_archive
 
 from benchrunner import (
     ACCURACY,
@@ -23,7 +25,6 @@ from benchrunner import (
     Task,
     Term,
 )
-from benchrunner_babylm import demo
 
 SUITE = "babylm-multilingual"
 LANGUAGES: Mapping[str, str] = {"en": "English", "nl": "Dutch", "zh": "Chinese"}
@@ -62,7 +63,7 @@ class Row:
     def tasks(self, suite: Suite) -> Iterator[Task]:
         """Yield the task in each language."""
         for language, rows in self.rows.items():
-            in_files = tuple(self.spelled.get(language, self.labels))
+            archive = Path(__file__).parent / "demo_data" / f"{self.name}-{language}.zip"
             yield Task(
                 name=f"{SUITE}/{self.name}-{language}",
                 about=f"{self.about} ({LANGUAGES[language]})",
@@ -74,7 +75,7 @@ class Row:
                 metrics=(ACCURACY,),
                 recipe=RECIPE,
                 suite=suite,
-                demo_files=partial(demo.write_multilingual, self.name, language, self.keys, in_files),
+                demo_files=partial(unpack_archive, archive),
             )
 
     def _split(self, role: Role, language: str, file: str, rows: int | None) -> Split:

@@ -10,9 +10,9 @@ import pytest
 
 from benchrunner import CheckpointError, DataError, RequestError, read_json_object, read_text
 from benchrunner.engine import first_line
-from benchrunner.io.file_faults import quoted, shown
 from benchrunner.io.files import full_disk, read_regular_file, write_folder_atomically
 from benchrunner.io.json_files import parse_json, read_json, read_toml
+from benchrunner.io.messages import quoted
 from benchrunner.io.output_places import check_place
 from benchrunner.io.seals import find_sealed
 
@@ -208,5 +208,5 @@ def test_a_full_disk_is_told_from_other_errors(error: Exception, number: int) ->
 
 def test_values_in_messages_are_cut_to_a_width() -> None:
     assert quoted("x" * 58) == f"'{'x' * 58}'" and quoted("x" * 59) == f"'{'x' * 55}...'"
-    assert shown([1, 2, 3], 9) == "[1, 2, 3]" and shown([1, 2, 3], 8) == "[1, 2..."
-    assert len(shown("x" * 58)) == len(shown("x" * 59)) == 60
+    assert quoted([1, 2, 3], 9) == "[1, 2, 3]" and quoted([1, 2, 3], 8) == "[1, ...]"
+    assert len(quoted("x" * 58)) == len(quoted("x" * 59)) == 60

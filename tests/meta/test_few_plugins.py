@@ -23,7 +23,7 @@ def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rte = discover(extra=[("glue", benchrunner_glue)], installed=False).tasks.find("glue/rte")
     assert rte.demo_files is not None
-    rte.demo_files(0, tmp_path / "data")
+    rte.demo_files(tmp_path / "data")
     (test,) = tmp_path.glob("data/RTE/test.tsv")
     head, *lines = test.read_text().splitlines()
     assert rte.splits["test"].rows is not None

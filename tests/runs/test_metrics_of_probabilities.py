@@ -56,7 +56,7 @@ def test_a_task_is_checked_for_the_figures_of_its_metrics(tmp_path: Path) -> Non
         check_task(numbers, tmp_path / "bad")
 
 
-def numbered(seed: int, folder: Path) -> None:
+def numbered(folder: Path) -> None:
     """Write the three splits with numbers as labels."""
     (folder / "mood").mkdir(parents=True, exist_ok=True)
     for name in ("train", "dev", "test"):

@@ -5,6 +5,7 @@ What the core's tests work with: no network, and of the installed plugins those 
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -80,7 +81,7 @@ def mood(**changes: Any) -> Task:
         "metrics": (ACCURACY, MATTHEWS),
         "recipe": QUICK,
         "suite": SUITE,
-        "demo_files": files,
+        "demo_files": partial(files, 0),
     }
     return Task(**(row | changes))
 

@@ -11,7 +11,7 @@ from benchrunner.engine import seals
 from benchrunner_bert.pretraining.continuation import check_same
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
-from benchrunner_bert.pretraining.corpus.manifest import PLAN
+from benchrunner_bert.pretraining.corpus.manifest import MANIFEST
 from benchrunner_bert.pretraining.corpus.store_writer import Progress
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore, writing
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
@@ -63,4 +63,4 @@ def _prepare_vocabulary(request: Request, corpus: Corpus) -> Vocabulary:
 
 def _is_stale(learned_from: object, texts: list[list[str]], folder: Path) -> bool:
     """Whether a vocabulary of another corpus can be replaced: nobody began to write tokens with it."""
-    return learned_from != texts and not (folder / PLAN).exists()
+    return learned_from != texts and not (folder / MANIFEST).exists()

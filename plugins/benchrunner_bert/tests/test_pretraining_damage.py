@@ -37,8 +37,8 @@ DAMAGES: dict[str, Damage] = {
 TOKENS = [
     f"tokens/{name}"
     for name in (
-        *("sentence_starts.npy", "document_starts.npy", "00000.tokens.npy", "vocab.txt"),
-        *("manifest.json", "plan.json", "learnt.txt", "learnt.json"),
+        *("sentence_starts.bin", "document_starts.bin", "tokens.bin", "vocab.txt"),
+        *("manifest.json", "learnt.txt", "learnt.json"),
     )
 ]
 CHECKPOINT = [f"checkpoints/step-00000002/{name}" for name in ("state.safetensors", "state.json")]
@@ -47,8 +47,8 @@ MODEL = [
     *(f"model/{name}" for name in ("model.safetensors", "config.json", "tokenizer.json", "vocab.txt")),
 ]
 FAST = {
-    ("tokens/sentence_starts.npy", "flip 0"),
-    ("tokens/00000.tokens.npy", "zeroed"),
+    ("tokens/sentence_starts.bin", "flip 0"),
+    ("tokens/tokens.bin", "zeroed"),
     ("tokens/learnt.txt", "flip 1"),
     ("checkpoints/step-00000002/state.safetensors", "flip 0"),
     ("checkpoints/step-00000002/state.safetensors", "half"),

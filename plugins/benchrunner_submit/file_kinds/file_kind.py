@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from benchrunner import Faults, file_faults, quoted
+from benchrunner import Faults, quoted, some_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,9 +79,9 @@ class ExpectedRows:
         missing = [_shown_id(row_id, columns) for row_id in row_ids if row_id not in file_ids]
         unknown = [_shown_id(file_id, columns) for file_id in file_ids if file_id not in known]
         if missing:
-            faults.say(f"no answer to {file_faults.first_names(missing)}; every id of the rows must be there")
+            faults.say(f"no answer to {some_names(missing, 3)}; every id of the rows must be there")
         if unknown:
-            faults.say(f"no row has the id {file_faults.first_names(unknown)}; these may be answers to other rows")
+            faults.say(f"no row has the id {some_names(unknown, 3)}; these may be answers to other rows")
 
 
 def _shown_id(row_id: object, columns: Sequence[str]) -> str:

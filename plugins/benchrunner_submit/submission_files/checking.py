@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from benchrunner import RequestError, file_faults, quoted
+from benchrunner import RequestError, either, quoted, some_names
 from benchrunner.results import predicting
 from benchrunner_submit.leaderboard import BoardFile, Leaderboard, Pair
 from benchrunner_submit.submission_files.archives import Entry, Unreadable, is_single, opened
@@ -83,7 +83,7 @@ def find_remarks(board: Leaderboard, path: Path, manifest: Manifest | None) -> l
     if constant:
         count = f"{len(constant)} of {len(files)} files" if len(board.files) > 1 else "The file"
         verb = "has" if len(constant) == 1 else "have"
-        remarks.append(f"{count} {verb} the same answer in {every} row: {file_faults.first_names(constant)}.")
+        remarks.append(f"{count} {verb} the same answer in {every} row: {some_names(constant, 3)}.")
     return list(map(comparison.coded, remarks))
 
 
@@ -114,7 +114,7 @@ def _said_of_single(board: Leaderboard, files: list[BoardFile], name: str) -> li
         return []
     [file] = files
     further = [other.name for other in board.files if other != file]
-    sentences = [f"A whole submission holds {file_faults.first_names(further)} as well."]
+    sentences = [f"A whole submission holds {some_names(further, 3)} as well."]
     if file.name != name:
         sentences.insert(0, f"{quoted(name)} was checked as {file.name}; a submission holds it by this name.")
     return sentences
@@ -193,7 +193,7 @@ def _assign_single(board: Leaderboard, entry: Entry) -> Assigned:
     file = _file_of(board, entry)
     if file is not None:
         return {file.name: entry}, []
-    names = file_faults.either([file.name for file in board.files])
+    names = either([file.name for file in board.files])
     reason = "neither its name nor its content tells which file this is"
     return {}, [f"{quoted(entry.name)}: {reason}; call it {names}."]
 
@@ -290,7 +290,7 @@ def _place_faults(entries: list[Entry]) -> list[str]:
 
 def _listed(fault: str, paths: list[str], advice: str) -> list[str]:
     names = [quoted(path) for path in paths]
-    return [f"{fault}: {file_faults.first_names(names)}; {advice}."] if names else []
+    return [f"{fault}: {some_names(names, 3)}; {advice}."] if names else []
 
 
 def _fold(name: str) -> str:

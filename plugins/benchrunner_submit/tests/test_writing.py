@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.io.file_faults import Faults
+from benchrunner.io.messages import Faults
 from benchrunner_submit import Answers, ExpectedRows, FileKind
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import manifest_path

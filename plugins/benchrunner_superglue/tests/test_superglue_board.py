@@ -42,7 +42,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, str]
     workspace = Workspace(folder, folder, data=folder, settings=Settings(offline=True, official_counts=False))
     for task in TASKS.values():
         assert task.demo_files is not None
-        task.demo_files(0, folder)
+        task.demo_files(folder)
     given = {}
     for name, split in BOARD.wanted:
         task = TASKS[name]
@@ -70,7 +70,7 @@ def test_a_submission_is_written_and_valid(answers: Mapping[tuple[str, str], Ans
 def test_one_task_of_the_board_is_checked_with_its_rows_alone(
     answers: Mapping[tuple[str, str], Answers], tmp_path: Path
 ) -> None:
-    TASKS["superglue/cb"].demo_files(0, tmp_path / "data")  # type: ignore[misc]
+    TASKS["superglue/cb"].demo_files(tmp_path / "data")  # type: ignore[misc]
     [file] = [file for file in BOARD.files if file.name == "CB.jsonl"]
     part = replace(BOARD, files=(replace(file, rows=len(answers[file.pair].values)),))
     path = write_answers(part, answers, tmp_path / "superglue.zip")
