@@ -69,13 +69,11 @@ class BackboneSearch:
 
     def find(self, reference: str, workspace: Workspace) -> Found:
         """Return the backbone that a reference means: `PREFIX:A,B`, a fit, a name, path, hub id or `PLUGIN:NAME`."""
-        combining = self.combining(reference)
-        if combining is not None:
+        if combining := self.combining(reference):
             parts = [self.find(name, workspace) for name in self.part_names(reference)]
             backbones, families = zip(*parts, strict=True)
             return combining.combined(reference, backbones), combining.with_parts(families)
-        fit = self.find_fit(reference, workspace)
-        if fit is not None:
+        if fit := self.find_fit(reference, workspace):
             return fit
         plugin, name = self.split(reference)
         if name and name[0] in "./~" and not _is_path(name):
@@ -85,27 +83,27 @@ class BackboneSearch:
             offer = listed.offer(name)
             if offer is not None and offer.family is not None:
                 return offer.value, offer.family
-        refusals = []
+        refusal = None
         for family in self.families if name else []:
             if plugin in (None, family.plugin.name):
                 try:
                     backbone = ask(family.value, family.plugin, name, workspace)
-                except RequestError as refusal:  # another family may know the reference
-                    refusals.append(refusal)
+                except RequestError as error:  # another family may know the reference
+                    refusal = refusal or error
                 else:
                     if backbone is not None:
                         return backbone, family.value
-        raise self._not_found(plugin, name, listed, refusals)
+        raise self._not_found(plugin, name, listed, refusal)
 
     def _not_found(
-        self, plugin: str | None, name: str, listed: Offers[Backbone], refusals: Sequence[RequestError]
+        self, plugin: str | None, name: str, listed: Offers[Backbone], refusal: RequestError | None
     ) -> RequestError:
-        """Make the error for a backbone that no family knows; families may have refused it with errors of their own."""
-        if refusals:
+        """Make the error for a backbone that no family knows; `refusal` is the error of the first that refused it."""
+        if refusal is not None:
             close = [] if _is_path(name) else closest_names(name, listed)
             if not close:
-                return refusals[0]
-            return type(refusals[0])(f"{str(refusals[0]).removesuffix('.')}. Did you mean {' or '.join(close)}?")
+                return refusal
+            return type(refusal)(f"{str(refusal).removesuffix('.')}. Did you mean {' or '.join(close)}?")
         if _is_path(name):
             return CheckpointError(f"{name} cannot be loaded: a folder with config.json and weights is expected.")
         prefix, colon, rest = name.partition(":")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner.errors import RequestError
 from benchrunner.io.decoding import from_json
 from benchrunner.io.json_files import read_toml
-from benchrunner.io.json_form import as_json, fields_json
+from benchrunner.io.json_form import fields_json
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.plugins.registry import Plugins
 
@@ -50,9 +50,8 @@ class Listed:
         return all(word and word in text for word in words.lower().split(" "))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the value as JSON values."""
-        values: dict[str, Any] = as_json({"name": self.name, "about": self.about, **self.facts})
-        return values
+        """Return the keys of the value in JSON."""
+        return {"name": self.name, "about": self.about, **self.facts}
 
 
 def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, list[Listed]]:
@@ -72,14 +71,13 @@ def list_names(plugins: Plugins) -> dict[str, list[str]]:
     return {kind: list(_values(plugins, kind)) for kind in KINDS}
 
 
-def _values(plugins: Plugins, kind: str) -> Mapping[str, Any]:
+def _values(plugins: Plugins, kind: str) -> Any:
     """Return the values of a kind by their names."""
     if kind == "options":
         return RECIPE_FIELDS
     if kind == "plugins":
         return {plugin.name: plugin for plugin in (plugins.core, *plugins.loaded)}
-    values: Mapping[str, Any] = getattr(plugins, kind)
-    return values
+    return getattr(plugins, kind)
 
 
 def _of_task(task: Task) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def code_behind(values: Iterable[object], own: Collection[str]) -> set[str]:
             pending += named.nonlocals.values()
             if package in own:
                 pending += named.globals.values()
-                packages |= set(map(top_package, imported(Path(part.__code__.co_filename))))
+                packages.update(map(top_package, imported(Path(part.__code__.co_filename))))
         else:
             kind = part if isinstance(part, type) else type(part)
             packages.update(top_package(base.__module__) for base in kind.__mro__)

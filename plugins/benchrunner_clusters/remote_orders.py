@@ -121,8 +121,8 @@ class RemoteAnswer:
         error = self.answer.error
         if error is not None and self.host not in ("", platform.node()):
             if isinstance(error, OSError):
-                where = f"{error.strerror} (on {self.host})"
-                raise OSError(error.errno, where, error.filename, None, error.filename2)
+                error.strerror = f"{error.strerror} (on {self.host})"
+                raise error
             raise type(error)(f"On {self.host}: {error}")
         record = self.answer.checked()
         if self.files is not None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 from benchrunner.results import Fit, FitRunner, Record, RunFolder
 from benchrunner_clusters.remote_orders import Files, RemoteOrder
@@ -53,22 +51,17 @@ def send_fits(
             unfinished.append(fit)
         else:
             yield fit, record
-    if unfinished:
-        with _marked(runner.workspace.runs) as mark, begin(mark) as sender:
+    if not unfinished:
+        return
+    mark = runner.workspace.runs / f".{os.urandom(16).hex()}.mark"
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    try:
+        with begin(mark.name) as sender:
             try:
                 yield from sender.run(unfinished)
             except BaseException:  # Ctrl-C too: no worker may go on by itself
                 sender.cancel()
                 raise
-
-
-@contextlib.contextmanager
-def _marked(runs: Path) -> Iterator[str]:
-    """Put a file of a new name into the runs folder and yield the name: see `RemoteOrder.mark`."""
-    runs.mkdir(parents=True, exist_ok=True)
-    mark = runs / f".{os.urandom(16).hex()}.mark"
-    mark.touch()
-    try:
-        yield mark.name
     finally:
         mark.unlink(missing_ok=True)
