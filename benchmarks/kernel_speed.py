@@ -34,7 +34,7 @@ from benchrunner.engine import (
 )
 from benchrunner.features.kernels import Kernels, described
 from benchrunner.training.half_weights import HalfWeights
-from benchrunner.training.machine import keep_freed_memory
+from benchrunner.training.memory import keep_freed_memory
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_kernels.compiled import checked_kernels

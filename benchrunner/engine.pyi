@@ -40,7 +40,7 @@ from benchrunner.problems import probabilities as probabilities, problem as prob
 from benchrunner.problems.problem import HeadShape as HeadShape, Problem as Problem
 from benchrunner.process import platform_facts as platform_facts
 from benchrunner.training import gradients as gradients, optimizer as optimizer, step_log as step_log
+from benchrunner.training.denormals import flushed_denormals as flushed_denormals
 from benchrunner.training.embedding_rows import narrowed as narrowed
 from benchrunner.training.feature_cache import Cache as Cache
-from benchrunner.training.machine import flushed_denormals as flushed_denormals
 from benchrunner.training.schedule import share_of_peak as share_of_peak

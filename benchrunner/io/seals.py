@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DamagedFile, DataError
-from benchrunner.io.files import json_content, read_regular_file, write_atomically
+from benchrunner.io.files import json_content, read_bytes, write_atomically
 from benchrunner.io.json_files import JSON_LIMIT, parse_json
 
 _KEY = b',\n  "checksum": "'
@@ -84,7 +84,7 @@ def check_file(path: Path, expected: str, remedy: str) -> None:
 def checked_content(path: Path, expected: str | None, remedy: str) -> bytes:
     """Read a file whole; raise a `DamagedFile` with the remedy if it has not the expected checksum."""
     with _told(path, remedy):
-        content = read_regular_file(path)
+        content = read_bytes(path)
     if checksum(content) != expected:
         raise _damaged(f"{path}: {_CHANGED}", remedy)
     return content
@@ -104,7 +104,7 @@ def sealed(value: Any) -> bytes:
 def read_sealed(path: Path | str, remedy: str) -> dict[str, Any]:
     """Read what `write_sealed` wrote; raise a `DamagedFile` with the remedy if the file is damaged or edited."""
     with _told(path, remedy):
-        content = read_regular_file(path, JSON_LIMIT)
+        content = read_bytes(path, JSON_LIMIT)
         value = parse_json(content, path)
     body, _, end = content.rpartition(_KEY)
     if end != checksum(body).encode() + _END:

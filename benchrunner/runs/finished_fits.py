@@ -10,7 +10,6 @@ from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.errors import CheckpointError, DamagedFile, RequestError
 from benchrunner.io.decoding import from_json
 from benchrunner.io.json_files import read_json_object
-from benchrunner.io.output_places import check_is_text
 from benchrunner.methods.method import BackboneReference
 from benchrunner.plugins.backbone_search import Found, ask
 from benchrunner.runs.folder import Family, RunFolder, find_run
@@ -101,7 +100,6 @@ def reference_to(fit: Fit, method: Method, plugins: Plugins) -> BackboneReferenc
 
 def find_backbone(reference: str, plugins: Plugins, workspace: Workspace) -> Found:
     """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means, and its family."""
-    check_is_text(reference)
 
     def find_fit(reference: str, workspace: Workspace) -> Found | None:
         if reference.startswith(PREFIX):

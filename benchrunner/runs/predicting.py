@@ -18,7 +18,7 @@ from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import Diverged, FitError, RequestError
 from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import from_json
-from benchrunner.io.files import read_regular_file, write_atomically, write_folder_atomically
+from benchrunner.io.files import read_bytes, write_atomically, write_folder_atomically
 from benchrunner.io.identity import identity
 from benchrunner.io.json_files import JSON_LIMIT
 from benchrunner.io.messages import quoted
@@ -369,7 +369,7 @@ def majority_fits(runs: Path) -> Iterator[Fit]:
     """Yield the fits of the majority answer in a runs folder; damaged folders are left out."""
     for path in sorted(runs.glob("*/fit.json")):
         try:
-            if f'"{MAJORITY}"'.encode() not in read_regular_file(path, JSON_LIMIT):
+            if f'"{MAJORITY}"'.encode() not in read_bytes(path, JSON_LIMIT):
                 continue
             fit = from_json(Fit, read_sealed(path, ""), path)
         except (OSError, RequestError):

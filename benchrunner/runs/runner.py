@@ -137,9 +137,9 @@ class Runner:
         """Return the precision that a name means; `auto` is bf16 on devices that compute it themselves, else fp32."""
         if name != "auto":
             return name
-        from benchrunner.training.machine import resolved_precision
+        from benchrunner.training.precision import usual_precision
 
-        return resolved_precision(name, self.resolved.device)
+        return usual_precision(self.resolved.device)
 
     def in_workspace(self, workspace: Workspace) -> Runner:
         """Return a runner like this one in another workspace; this runner itself if it is in this workspace."""

@@ -175,16 +175,6 @@ def linked(cells: Sequence[Cell]) -> dict[str, Fit]:
     return fits
 
 
-def fit_work(fit: Fit, runner: Runner, shorter: Fit | None) -> float:
-    """Estimate a fit's share of a study's work: rows read while learning, next to nothing if nothing is learned.
-
-    `shorter` is the fit that it goes on from.
-    """
-    method = runner.plugins.methods.find(fit.method)
-    before = None if shorter is None else shorter.recipe
-    return rows_read(runner.plugins.tasks.find(fit.task), method, fit.recipe, runner, before) or 0.001
-
-
 def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner, shorter: Recipe | None = None) -> int:
     """Estimate how many training rows a fit reads, each once in every epoch; 0 for a method that learns nothing.
 

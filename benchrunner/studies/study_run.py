@@ -21,7 +21,7 @@ from benchrunner.studies.cells import Cell, CellKey, CellResult, Figure, differe
 from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
 from benchrunner.studies.kept.kept_results import read_study
 from benchrunner.studies.kept.noted_predictions import NotedPredictions
-from benchrunner.studies.planning import check_data, fit_work, naming, planned
+from benchrunner.studies.planning import check_data, naming, planned
 from benchrunner.studies.result import Result
 from benchrunner.studies.searching.budget import Budget
 from benchrunner.studies.searching.rungs import Rungs
@@ -201,7 +201,7 @@ class _Run:
         """Run fits and predict their dev splits while their weights exist; return fit id -> record."""
         runner = self._runner
         records = dict[str, Record]()
-        weights = [(fit, fit_work(fit, runner, rungs.shorter(fit))) for fit in rungs.fits if self._show]
+        weights = [(fit, runner.planner.cost(fit, rungs.shorter(fit)).flops or 1.0) for fit in rungs.fits if self._show]
         with watched(runner.observers, weights, show=self._show, most=rungs.most) as watch:
             ranking = Ranking(records, predictions)
             trained = list[Cell]()

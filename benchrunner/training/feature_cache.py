@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import fingerprint
 from benchrunner.errors import DamagedFile, first_line
-from benchrunner.io.files import remove, write_folder_atomically
+from benchrunner.io.files import write_folder_atomically
 from benchrunner.io.identity import identity
 from benchrunner.io.seals import check_seal, file_checksum, file_sample, find_sealed, seal_files, write_sealed
 
@@ -88,8 +88,6 @@ class Cache:
                 return _open(folder)
             except (DamagedFile, OSError, ValueError) as error:
                 note(f"cached features are damaged, so the rows are encoded again ({first_line(error)})")
-        if folder.exists() and not folder.is_dir():
-            remove(folder)
         features = problem.encode(table, encoder, recipe, training=training)
         write_folder_atomically(folder, lambda part: _save(features, part, key))
         with contextlib.suppress(DamagedFile, OSError, ValueError):  # another process may be replacing the folder
@@ -115,8 +113,6 @@ class Cache:
                 return str(kept["sha256"])
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if not memory.is_file():  # a folder cannot be replaced, and writing into a pipe would wait for ever
-            remove(memory)
         write_sealed(memory, {"of": key, "sha256": digest, "checksum_of_file": file_checksum(path)})
         return digest
 
@@ -133,8 +129,5 @@ def _open(folder: Path) -> Features:
     """Open cached features; raise a `DamagedFile`, an `OSError` or a `ValueError` if they are damaged."""
     from benchrunner.features.arrays import Features
 
-    with contextlib.suppress(DamagedFile):  # another process may be replacing the folder: look twice
-        check_seal(folder / _SEAL, folder.name, "")
-        return Features.open(folder)
     check_seal(folder / _SEAL, folder.name, "")
     return Features.open(folder)

@@ -20,6 +20,7 @@ from benchrunner.features.randomness import Dropout
 from benchrunner.problems.problem import Problem
 from benchrunner.training.half_weights import HalfWeights
 from benchrunner.training.optimizer import Optimizer
+from benchrunner.training.precision import precise
 
 
 class NotStatic(RuntimeError):
@@ -78,11 +79,6 @@ class Work:
         """Make the batch of some units."""
         multiple = rounding(self.precision, self.features.tokens_in(units))
         return collate(self.features, units, self.device, dropout=dropout, multiple=multiple, kernels=self.kernels)
-
-
-def precise(device: torch.device, precision: str) -> torch.autocast:
-    """Let models compute in a recipe's precision inside a `with` block."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
 
 
 class Steps(Protocol):

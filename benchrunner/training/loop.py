@@ -26,17 +26,12 @@ from benchrunner.problems.problem import Problem
 from benchrunner.process.interrupts import HeldBack
 from benchrunner.training import step_log
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.gradients import Eager, NotStatic, Steps, Work, precise
+from benchrunner.training.denormals import Denormals, flushed_denormals
+from benchrunner.training.gradients import Eager, NotStatic, Steps, Work
 from benchrunner.training.half_weights import HalfWeights
-from benchrunner.training.machine import (
-    Denormals,
-    emulates_bf16,
-    emulation_note,
-    flushed_denormals,
-    keep_freed_memory,
-)
-from benchrunner.training.memory import halved, out_of_memory
+from benchrunner.training.memory import halved, keep_freed_memory, out_of_memory
 from benchrunner.training.optimizer import Optimizer
+from benchrunner.training.precision import emulates_bf16, emulation_note, precise
 from benchrunner.training.schedule import Schedule
 from benchrunner.training.speed import Speed
 

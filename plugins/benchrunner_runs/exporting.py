@@ -25,7 +25,6 @@ def export(source: str, target: Path, runner: Runner) -> None:
     `source` is the id of a finished fit, the beginning of the id, or its folder: its encoder and head are written in
     the backbone family's published layout. Or `source` is a checkpoint folder as a trainer left it, and is converted.
     """
-    output_places.check_is_text(target)
     if target.exists():
         raise RequestError(f"{target} exists already; name a folder that does not.")
     output_places.check_place(target, is_file=False)
