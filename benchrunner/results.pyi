@@ -23,7 +23,13 @@ from benchrunner.runs.local_executor import Local as Local
 from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder, send_fits as send_fits
 from benchrunner.runs.predicting import predict as predict
 from benchrunner.runs.runner import Runner as Runner
-from benchrunner.studies import cells as cells, comparison as comparison, planning as planning, study as study
+from benchrunner.studies import (
+    cells as cells,
+    comparison as comparison,
+    entries as entries,
+    planning as planning,
+    study as study,
+)
 from benchrunner.studies.answered_rows import AnsweredRows as AnsweredRows
 from benchrunner.studies.backbones_by_tasks import compared as compared
 from benchrunner.studies.cells import CellResult as CellResult

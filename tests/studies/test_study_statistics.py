@@ -14,8 +14,8 @@ from benchrunner.runs.predicting import predict
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 from benchrunner.statistics.paired_test import Side
 from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner.studies.entries import Statistics
 from benchrunner.studies.significance.differences import corrected_differences
-from benchrunner.studies.significance.study_statistics import StudyStatistics
 from benchrunner.tasks.task import Term
 from chancy import chancy
 
@@ -115,4 +115,4 @@ def test_holms_correction_is_over_all_tests() -> None:
 
 
 def test_an_empty_study_has_no_statistics() -> None:
-    assert StudyStatistics().tests == {}
+    assert Statistics().tests == {}

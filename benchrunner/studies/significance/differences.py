@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar, final
+from dataclasses import replace
+from typing import TypeVar
 
 from benchrunner.errors import Undefined, first_line
-from benchrunner.statistics import Chance, Comparison
+from benchrunner.statistics import Comparison
 from benchrunner.statistics.corrections import over_looks
 from benchrunner.statistics.paired_test import Side, compare_sides
 from benchrunner.statistics.variance_parts import half_width
-from benchrunner.studies.study import Place
+from benchrunner.studies.entries import ALPHA, Pair
 
-ALPHA = 0.05
-"""Level of the tests: the probability of even one false mark in a table is at most this."""
 RESAMPLES_OF_A_TEST = 40
 """Permutations for each test of a family, at least: the smallest p-value, 1 / (permutations + 1), is then half of what
 the correction asks of the first test."""
@@ -32,79 +30,13 @@ def shares(looks: Sequence[int]) -> list[float]:
     return of_looks or [1.0]
 
 
-class Pairing(NamedTuple):
-    """Two systems or arms that are compared in a column."""
-
-    system: str
-    other: str
-    column: str
-
-    @property
-    def places(self) -> tuple[Place, Place]:
-        """The figures that are compared."""
-        return (self.system, self.column), (self.other, self.column)
-
-
-@final
-@dataclass(frozen=True)
-class SystemDifference:
-    """The difference of a system from another one, in a column."""
-
-    comparison: Comparison
-    """The first answers are the system's, so that a positive difference is in favour of the system. The interval is
-    corrected for all tests of the study, and contains 0 unless the difference is clear."""
-    adjusted_p: float
-    """The p-value, corrected for all tests of the study, for their directions, and for its looks."""
-    chance: Chance | None = None
-    """The probability that a new fit of the system beats one of the other; None without several fits of both. Fits
-    without a score are the worst."""
-    margin: float | None = None
-    """The largest difference that counts as equivalent, on the scale of the metric's values; None if none is given."""
-    has_learned: bool = True
-    """Whether a fit of the two is better than the majority. Other answers hardly vary, and do not say what would."""
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the difference survives the correction."""
-        return self.adjusted_p < ALPHA
-
-    @property
-    def detectable(self) -> float:
-        """The true difference that is likely to be shown as clear; infinite where no fit has learned anything."""
-        return self.comparison.detectable if self.has_learned else math.inf
-
-    @property
-    def is_equivalent(self) -> bool | None:
-        """Whether the corrected interval lies within the margin; None without a margin."""
-        return None if self.margin is None else self.comparison.is_equivalent(self.margin)
-
-    @property
-    def reversed(self) -> SystemDifference:
-        """The difference of the other system from this one."""
-        chance = self.chance and Chance(1 - self.chance.value, 1 - self.chance.high, 1 - self.chance.low)
-        return replace(self, comparison=self.comparison.reversed, chance=chance)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the test as JSON values."""
-        facts = {
-            **vars(self.comparison),
-            "adjusted_p": self.adjusted_p,
-            "is_clear": self.is_clear,
-            "detectable": self.detectable if self.has_learned else None,
-            "chance_of_better": self.chance,
-            "is_equivalent": self.is_equivalent,
-        }
-        del facts["parts"], facts["most"]
-        return facts
-
-
 def corrected_differences(
     sides: Mapping[K, Side],
     pairs: Iterable[tuple[K, K]],
     *,
     earlier: Sequence[Mapping[K, Side]] = (),
     of_looks: Sequence[float] = (1.0,),
-) -> tuple[dict[tuple[K, K], SystemDifference], dict[tuple[K, K], str]]:
+) -> tuple[dict[tuple[K, K], Pair], dict[tuple[K, K], str]]:
     """Test pairs of systems or arms, corrected for the number of tests that can find a difference.
 
     Where all answers of two systems are equal, nothing is tested. `earlier` has the sides at each look before the last,
@@ -133,9 +65,7 @@ def corrected_differences(
     return _of_looks(looks, of_looks), absent
 
 
-def _of_looks(
-    looks: Sequence[Mapping[tuple[K, K], Comparison]], of_looks: Sequence[float]
-) -> dict[tuple[K, K], SystemDifference]:
+def _of_looks(looks: Sequence[Mapping[tuple[K, K], Comparison]], of_looks: Sequence[float]) -> dict[tuple[K, K], Pair]:
     """Return the comparison of each pair at the look that counts, corrected for all tests and looks."""
     p_values = []
     for comparisons in looks:
@@ -146,7 +76,7 @@ def _of_looks(
         look, adjusted_p = adjusted.get(pair, (0, 1.0))
         alpha = ALPHA * of_looks[look] / (len(adjusted) or 1)
         corrected = _corrected(looks[look][pair], alpha, is_clear=adjusted_p < ALPHA)
-        differences[pair] = SystemDifference(corrected, adjusted_p)
+        differences[pair] = Pair(corrected, adjusted_p)
     return differences
 
 
