@@ -41,7 +41,12 @@ from benchrunner.errors import (
 from benchrunner.fits.executor import CommandEstimate as CommandEstimate
 from benchrunner.io import file_faults as file_faults, json_files as json_files
 from benchrunner.io.file_faults import Faults as Faults, quoted as quoted
-from benchrunner.io.files import check_encoding as check_encoding, full_disk as full_disk, read_text as read_text
+from benchrunner.io.files import (
+    check_encoding as check_encoding,
+    full_disk as full_disk,
+    read_text as read_text,
+    remove_leftovers as remove_leftovers,
+)
 from benchrunner.io.json_files import read_json_object as read_json_object
 from benchrunner.leaderboards.file_kind import (
     Answers as Answers,

@@ -5,25 +5,20 @@ All formats are views of these: none computes on its own.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
+from typing import Any, Literal, final
 
 from benchrunner.metrics import Score
 from benchrunner.studies.cells import NO_SCORE, CellResult, Figure
 from benchrunner.studies.codes import code_of
+from benchrunner.studies.intervals import Interval
+from benchrunner.studies.pairs import Pair, Pairing
 from benchrunner.studies.study import Place
 from benchrunner.tasks.task import Term
 
-if TYPE_CHECKING:
-    from benchrunner.statistics import Chance, Comparison, Interval
-    from benchrunner.statistics.ranks import MeanRank, Ranks
-
-ALPHA = 0.05
-"""Level of the tests: the probability of even one false mark in a table is at most this."""
 Standing = Literal["best", "tied", "better", "worse", "mixed", ""]
 """What tests say of a figure: all others are clearly behind, or not clearly worse than any; with contrasts, clearly
 better or worse than what it is compared with, or better than one and worse than another."""
@@ -34,90 +29,35 @@ NO_TERM = Term("", "", "")
 """Stands for the metric of a figure that is no score of single fits."""
 
 
-class Pairing(NamedTuple):
-    """Two systems or arms that are compared in a column."""
+@final
+@dataclass(frozen=True)
+class Ranks:
+    """The ranks that a system may have in a column; 1 is the best. The intervals of all systems hold together."""
 
-    system: str
-    other: str
-    column: str
+    low: int
+    """One more than the number of systems that are clearly better."""
+    high: int
+    """The number of systems, less those that are clearly worse."""
 
     @property
-    def places(self) -> tuple[Place, Place]:
-        """The figures that are compared."""
-        return (self.system, self.column), (self.other, self.column)
+    def is_best(self) -> bool:
+        """Whether no system is clearly better: the system is the best, or tied with others for the best."""
+        return self.low == 1
 
 
 @final
 @dataclass(frozen=True)
-class Pair:
-    """The difference of a system or an arm from another one, in a column."""
+class MeanRank:
+    """The mean rank of a system over several columns, with an interval that holds together with those of all others."""
 
-    comparison: Comparison
-    """The first answers are the system's, so that a positive difference is in favour of the system. The interval is
-    corrected for all tests of the study, and contains 0 unless the difference is clear."""
-    adjusted_p: float
-    """The p-value, corrected for all tests of the study, for their directions, and for its looks."""
-    scale: float = 1.0
-    """Factor by which tables multiply the figures."""
-    chance: Chance | None = None
-    """The probability that a new fit of the system beats one of the other; None without several fits of both. Fits
-    without a score are the worst."""
-    margin: float | None = None
-    """The largest difference, in points as tables show them, that counts as equivalent; None if none is given."""
-    has_learned: bool = True
-    """Whether a fit of the two is better than the majority. Other answers hardly vary, and do not say what would."""
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the difference survives the correction."""
-        return self.adjusted_p < ALPHA
-
-    @property
-    def points(self) -> float:
-        """The difference, as tables show it."""
-        return self.comparison.difference * self.scale
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The ends of the interval, as tables show them."""
-        return self.comparison.low * self.scale, self.comparison.high * self.scale
-
-    @property
-    def interval_text(self) -> str:
-        """The interval, as sentences write it."""
-        return "{:+.1f} to {:+.1f}".format(*self.ends)
-
-    @property
-    def detectable(self) -> float:
-        """The true difference, as tables show it, that is likely to be shown as clear; infinite where no fit has
-        learned anything."""
-        return self.comparison.detectable * self.scale if self.has_learned else math.inf
-
-    @property
-    def is_equivalent(self) -> bool | None:
-        """Whether the corrected interval lies within the margin; None without a margin."""
-        return None if self.margin is None else self.comparison.is_equivalent(self.margin / self.scale)
-
-    @property
-    def reversed(self) -> Pair:
-        """The difference of the other system from this one."""
-        chance = self.chance and replace(
-            self.chance, value=1 - self.chance.value, low=1 - self.chance.high, high=1 - self.chance.low
-        )
-        return replace(self, comparison=self.comparison.reversed, chance=chance)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the test as JSON values, on the scale of the metric's values."""
-        facts = {
-            **vars(self.comparison),
-            "adjusted_p": self.adjusted_p,
-            "is_clear": self.is_clear,
-            "detectable": self.comparison.detectable if self.has_learned else None,
-            "chance_of_better": self.chance,
-            "is_equivalent": self.is_equivalent,
-        }
-        del facts["parts"], facts["most"]
-        return facts
+    mean: float
+    """Mean of the ranks by the measured scores; equal scores share the mean of their ranks."""
+    low: float
+    """Mean of the lower ends of the ranks' intervals."""
+    high: float
+    """Mean of the upper ends."""
+    is_best: bool
+    """Whether no other system's interval lies below: the system may have the lowest mean rank."""
 
 
 @final

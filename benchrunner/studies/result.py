@@ -17,7 +17,6 @@ from benchrunner.studies.cells import CellResult, Figure, different_fits
 from benchrunner.studies.entries import NO_TERM, Entry, Statistics
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds, ReadOnce
-from benchrunner.studies.significance.study_statistics import study_statistics
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.tasks.task import Task, Term
 
@@ -121,8 +120,12 @@ class Result:
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Intervals of the figures, and tests between systems; computed on first use."""
-        return self.given_statistics or study_statistics(self.study, self.cell_at)
+        """Intervals of the figures, and tests between systems, by the plugin that compares; computed on first use."""
+        statistics = self.given_statistics
+        for runner in (self.runner, *(cell.runner for cell in self.cells)):
+            if statistics is None and runner is not None:
+                statistics = runner.plugins.hook.compare_systems(result=self)
+        return statistics or Statistics()
 
     @cached_property
     def entries(self) -> Mapping[Place, Entry]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner import FitError, RequestError
-from benchrunner.results import Executor, Fit, FitOrder, FitRunner, Record, interrupts, last_line, send_fits
+from benchrunner.engine import last_line
+from benchrunner.results import Executor, Fit, FitOrder, FitRunner, Record, interrupts, send_fits
 from benchrunner_ray.cluster import connected, described, described_nodes, requested, some_node_has
 from benchrunner_ray.settings import RaySettings
 

@@ -9,18 +9,17 @@ from dataclasses import replace
 import pytest
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.statistics import Comparison, Interval
-from benchrunner.statistics.paired_test import Claim
-from benchrunner.statistics.ranks import MeanRank, ranks
-from benchrunner.statistics.variance_parts import Part
 from benchrunner.studies.comparison.conclusions import headline
 from benchrunner.studies.comparison.facts import lines_below
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED
 from benchrunner.studies.comparison.table import Shown
-from benchrunner.studies.entries import Pair, Pairing, Statistics
+from benchrunner.studies.entries import MeanRank, Statistics
+from benchrunner.studies.intervals import Interval
+from benchrunner.studies.pairs import Claim, Comparison, Pair, Pairing, Part
 from benchrunner.studies.result import Computing, Result
+from benchrunner_statistics.ranks import ranks
 from inline import mood
 from made_results import cells, lines, made_result, said_below, written
 from published_moods import MEAN, choice
@@ -31,6 +30,7 @@ NAMES = [
     "b/another",
     "b/the-longest-name-of-all-backbones",
 ]
+PARTS = (Part(2.5e-5, 1e9),)
 HOSTILE = "<script>alert(1)</script>|&_"
 
 
@@ -49,9 +49,17 @@ def with_statistics(
     tests = {}
     for name in others:
         for task, value in differences.items():
-            parts = (Part(2.5e-5, 1e9),)
             paired = Comparison(
-                value, value - 0.01, value + 0.01, p, claim, "rows and restarts", 300, (3, 3), parts=parts
+                value,
+                value - 0.01,
+                value + 0.01,
+                p,
+                claim,
+                "rows and restarts",
+                300,
+                (3, 3),
+                parts=PARTS,
+                detectable=0.014,
             )
             tests[Pairing(name, first, f"{task} accuracy")] = Pair(paired, p, 100)
     return replace(made, given_statistics=Statistics(intervals, tests, len(tests)))
@@ -205,8 +213,7 @@ def ranked(columns: Mapping[str, set[tuple[str, str]]], *names: str, claim: Clai
             is_clear = bool({(system, other), (other, system)} & clear)
             low, high = (0.03, 0.05) if is_clear else (-0.01, 0.09)
             low, high = min(sign * low, sign * high), max(sign * low, sign * high)
-            parts = (Part(2.5e-5, 1e9),)
-            paired = Comparison(sign * 0.04, low, high, 0.01, claim, "rows", 300, (3, 3), parts=parts)
+            paired = Comparison(sign * 0.04, low, high, 0.01, claim, "rows", 300, (3, 3), parts=PARTS, detectable=0.014)
             tests[Pairing(system, other, name)] = Pair(paired, 0.01 if is_clear else 0.5, 100)
         of_columns[name] = ranks(names, clear)
     means = {name: MeanRank(1.5, 1.0, 2.0, is_best=name == names[0]) for name in names}
@@ -224,8 +231,7 @@ def test_the_verdict_promises_what_every_pair_shows(deviations: tuple[int, ...],
     made = ranked({"one": set()}, "a", "b", "c")
     tests = {}
     for deviation, (pairing, test) in zip(deviations, made.statistics.tests.items(), strict=True):
-        parts = (Part(2.5e-5 * deviation**2, 1e9),)
-        tests[pairing] = replace(test, comparison=replace(test.comparison, parts=parts))
+        tests[pairing] = replace(test, comparison=replace(test.comparison, detectable=0.014 * deviation))
     made = replace(made, given_statistics=replace(made.statistics, tests=tests))
     assert f"mine/one ({seen})" in said_below(made, "conclusion")[0]
 

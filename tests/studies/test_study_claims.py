@@ -9,14 +9,14 @@ import pytest
 from benchrunner import ACCURACY
 from benchrunner.engine import Outcome
 from benchrunner.results import Grid, Result, compared
-from benchrunner.statistics import chance_of_better, example_interval
-from benchrunner.statistics.intervals import share_interval
-from benchrunner.statistics.paired_test import Side
-from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.comparison.footnotes import footnotes
-from benchrunner.studies.entries import Pairing
-from benchrunner.studies.significance.differences import corrected_differences
+from benchrunner.studies.intervals import share_interval
+from benchrunner.studies.pairs import Pairing
 from benchrunner.studies.study import Column, Study, System
+from benchrunner_statistics import chance_of_better, example_interval
+from benchrunner_statistics.differences import corrected_differences
+from benchrunner_statistics.paired_tests import Side
+from benchrunner_statistics.scored_answers import ScoredAnswers
 from chancy import Chancy, chancy, compare_rates
 from inline import mood, runner
 

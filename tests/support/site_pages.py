@@ -27,6 +27,7 @@ REFERENCES = {
     "results": ROOT / "benchrunner/results.pyi",
     "checkpoints": ROOT / "plugins/benchrunner_checkpoints/__init__.pyi",
     "kinds": ROOT / "plugins/benchrunner_kinds/__init__.pyi",
+    "statistics": ROOT / "plugins/benchrunner_statistics/__init__.pyi",
     "submit": ROOT / "plugins/benchrunner_submit/__init__.pyi",
     "testing": ROOT / "plugins/benchrunner_kit/testing/__init__.py",
 }
@@ -35,6 +36,7 @@ _TITLES = {
     "benchrunner": "benchrunner",
     "checkpoints": "benchrunner_checkpoints",
     "kinds": "benchrunner_kinds",
+    "statistics": "benchrunner_statistics",
     "submit": "benchrunner_submit",
     "testing": "benchrunner_kit.testing",
 }

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from benchrunner.studies.entries import Pair
+from benchrunner.studies.pairs import Pair
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column
 

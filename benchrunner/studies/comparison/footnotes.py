@@ -8,7 +8,9 @@ from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.studies.cells import Cell, CellResult
 from benchrunner.studies.comparison.conclusions import detectable, grouped, seen_from
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
-from benchrunner.studies.entries import Entry, Pair
+from benchrunner.studies.entries import Entry
+from benchrunner.studies.intervals import share_interval
+from benchrunner.studies.pairs import Pair
 from benchrunner.studies.result import Result
 from benchrunner.studies.searching.budget import fit_epochs
 from benchrunner.studies.searching.lines import is_searched
@@ -156,8 +158,6 @@ def _at_edge(cell: CellResult) -> Iterator[str]:
 
 def _collapsed_note(cell: CellResult, pairs: Mapping[str, Pair]) -> str:
     """Say which share of fits collapses, and what can be said instead of the difference of the means."""
-    from benchrunner.statistics.intervals import share_interval
-
     fits = len(cell.chosen_fits)
     share = share_interval(cell.collapsed, fits)
     said = (

@@ -283,7 +283,9 @@ def _what(result: Result, shown: Shown) -> str:
     """Write what stands below the name of a system: which figures its column has."""
     fitting = result.study.fitting
     mean = "score" if fitting is not None and len(fitting.seeds) == 1 else "mean ± sd"
-    return f"{mean}{' [95 %]' * shown.intervals}"
+    statistics = result.statistics
+    is_compared = bool(statistics.intervals or statistics.tests or statistics.absent)
+    return f"{mean}{' [95 %]' * (shown.intervals and is_compared)}"
 
 
 def _wide_layout(result: Result, rows: Sequence[Measured], shown: Shown) -> Layout:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from benchrunner.results import Result, Study, comparison, entries
+from benchrunner.results import Result, Study, comparison, pairs
 from benchrunner_report.drawings.charts import Card
 from benchrunner_report.drawings.dots import Dots, dots_chart
 from benchrunner_report.drawings.lines import Line, LineChart
@@ -100,7 +100,7 @@ def _differences(result: Result) -> Iterator[Card]:
         yield Card(title, INTERVALS, drawings, words=words)
 
 
-def _groups(result: Result, shown: Mapping[Tested, entries.Pair]) -> dict[tuple[str, str], list[Dots]]:
+def _groups(result: Result, shown: Mapping[Tested, pairs.Pair]) -> dict[tuple[str, str], list[Dots]]:
     """Return the lines of each chart of differences, by what the chart shows and by what all lines differ from."""
     titles = _titles(result.study, {column for _, _, column in shown})
     of_pair = len({pairing[:2] for pairing in shown}) == 1
@@ -133,7 +133,7 @@ def _titles(study: Study, names: Collection[str]) -> dict[str, str]:
     return titles
 
 
-def _difference(result: Result, pairing: Tested, pair: entries.Pair, name: str) -> Dots:
+def _difference(result: Result, pairing: Tested, pair: pairs.Pair, name: str) -> Dots:
     """Return the line of a tested difference, on the scale of tables."""
     system, other, _ = pairing
     about = f" from {other}, interval {pair.interval_text}, p {p_text(pair.adjusted_p)}"
@@ -149,14 +149,14 @@ def _limit(lines: Sequence[Dots]) -> float:
     return 1.2 * max(*differences, median(ends))
 
 
-def _shown_tests(result: Result) -> dict[Tested, entries.Pair]:
+def _shown_tests(result: Result) -> dict[Tested, pairs.Pair]:
     """Return the tests that are drawn, by system, other system and column.
 
     Of all pairs of many systems, these are the differences from the system with the best figure of each column.
     """
     statistics = result.statistics
     if not statistics.is_ranking:
-        return dict[Tested, entries.Pair](statistics.tests.items())
+        return dict[Tested, pairs.Pair](statistics.tests.items())
     best = {}
     for column, ranks in statistics.ranks.items():
         best[column] = max(ranks, key=lambda name: _gain(result, name, column))

@@ -17,8 +17,8 @@ from benchrunner import PublishedColumn, PublishedRow
 from benchrunner.command_line.main import main
 from benchrunner.results import CellResult, Prediction, Record, Result, Runner, Study, comparison, read_study
 from benchrunner.runs.folder import answer_lines, write_prediction
-from benchrunner.statistics import Comparison
-from benchrunner.studies.entries import Pair, Pairing, Statistics
+from benchrunner.studies.entries import Statistics
+from benchrunner.studies.pairs import Comparison, Pair, Pairing
 from benchrunner.studies.study import Column, System
 from benchrunner_report.drawings.dots import Dots, dots_chart
 from benchrunner_report.gathering import Report, gather, headline

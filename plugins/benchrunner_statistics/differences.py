@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from benchrunner.errors import Undefined, first_line
-from benchrunner.statistics import Comparison
-from benchrunner.statistics.corrections import over_looks
-from benchrunner.statistics.paired_test import Side, compare_sides
-from benchrunner.statistics.variance_parts import half_width
-from benchrunner.studies.entries import ALPHA, Pair
+from benchrunner import Undefined
+from benchrunner.engine import first_line
+from benchrunner.results import pairs as values
+from benchrunner_statistics.corrections import over_looks
+from benchrunner_statistics.paired_tests import Side, compare_sides, with_interval
 
 RESAMPLES_OF_A_TEST = 40
 """Permutations for each test of a family, at least: the smallest p-value, 1 / (permutations + 1), is then half of what
@@ -36,7 +35,7 @@ def corrected_differences(
     *,
     earlier: Sequence[Mapping[K, Side]] = (),
     of_looks: Sequence[float] = (1.0,),
-) -> tuple[dict[tuple[K, K], Pair], dict[tuple[K, K], str]]:
+) -> tuple[dict[tuple[K, K], values.Pair], dict[tuple[K, K], str]]:
     """Test pairs of systems or arms, corrected for the number of tests that can find a difference.
 
     Where all answers of two systems are equal, nothing is tested. `earlier` has the sides at each look before the last,
@@ -46,7 +45,7 @@ def corrected_differences(
     """
     pairs = list(pairs)
     resamples = math.ceil(RESAMPLES_OF_A_TEST * len(pairs) / min(of_looks))
-    looks = list[dict[tuple[K, K], Comparison]]()
+    looks = list[dict[tuple[K, K], values.Comparison]]()
     absent = dict[tuple[K, K], str]()
     fits_before = dict[tuple[K, K], int]()
     for sides_of_look in (*earlier, sides):
@@ -65,22 +64,24 @@ def corrected_differences(
     return _of_looks(looks, of_looks), absent
 
 
-def _of_looks(looks: Sequence[Mapping[tuple[K, K], Comparison]], of_looks: Sequence[float]) -> dict[tuple[K, K], Pair]:
+def _of_looks(
+    looks: Sequence[Mapping[tuple[K, K], values.Comparison]], of_looks: Sequence[float]
+) -> dict[tuple[K, K], values.Pair]:
     """Return the comparison of each pair at the look that counts, corrected for all tests and looks."""
     p_values = []
     for comparisons in looks:
         p_values.append({pair: comparison.p for pair, comparison in comparisons.items() if comparison.parts})
-    adjusted = over_looks(p_values, of_looks, ALPHA)
+    adjusted = over_looks(p_values, of_looks, values.ALPHA)
     differences = {}
     for pair in looks[0]:
         look, adjusted_p = adjusted.get(pair, (0, 1.0))
-        alpha = ALPHA * of_looks[look] / (len(adjusted) or 1)
-        corrected = _corrected(looks[look][pair], alpha, is_clear=adjusted_p < ALPHA)
-        differences[pair] = Pair(corrected, adjusted_p)
+        alpha = values.ALPHA * of_looks[look] / (len(adjusted) or 1)
+        corrected = _corrected(looks[look][pair], alpha, is_clear=adjusted_p < values.ALPHA)
+        differences[pair] = values.Pair(corrected, adjusted_p)
     return differences
 
 
-def _corrected(comparison: Comparison, alpha: float, *, is_clear: bool) -> Comparison:
+def _corrected(comparison: values.Comparison, alpha: float, *, is_clear: bool) -> values.Comparison:
     """Return a comparison whose interval holds together with those of all tests, and says what the mark says.
 
     The interval is Bonferroni's, and misses the true difference with the probability `alpha`. The correction of
@@ -89,7 +90,7 @@ def _corrected(comparison: Comparison, alpha: float, *, is_clear: bool) -> Compa
     """
     if not comparison.parts:
         return comparison
-    comparison = comparison.within(half_width(comparison.parts, alpha))
+    comparison = with_interval(comparison, alpha)
     low, high = comparison.low, comparison.high
     if not is_clear:
         low = min(low, 0.0)
@@ -98,4 +99,4 @@ def _corrected(comparison: Comparison, alpha: float, *, is_clear: bool) -> Compa
         low = max(low, 0.0)
     else:
         high = min(high, 0.0)
-    return replace(comparison, low=low, high=high, confidence=1 - alpha)
+    return replace(comparison, low=low, high=high)

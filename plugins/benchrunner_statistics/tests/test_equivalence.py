@@ -8,10 +8,11 @@ import pytest
 from scipy import stats
 
 from benchrunner import ACCURACY
-from benchrunner.statistics import Comparison, paired_test
-from benchrunner.statistics.paired_test import Side
-from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.significance.differences import Pair, corrected_differences
+from benchrunner.studies.pairs import Comparison, Pair
+from benchrunner_statistics import paired_test
+from benchrunner_statistics.differences import corrected_differences
+from benchrunner_statistics.paired_tests import Side
+from benchrunner_statistics.scored_answers import ScoredAnswers
 
 MARGIN = 0.04
 

@@ -8,27 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from benchrunner.errors import BenchrunnerError, Undefined, first_line
-from benchrunner.metrics import ANSWERS, gold_rows
-from benchrunner.runs.predicting import extra_figures
-from benchrunner.statistics import Chance, chance_of_better, expected_best
-from benchrunner.statistics.intervals import FEW_CLUSTERS, interval_of_scored
-from benchrunner.statistics.paired_test import Side
-from benchrunner.statistics.ranks import MeanRank, Ranks, mean_ranks, ranks
-from benchrunner.statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
-from benchrunner.studies.cells import CellResult
-from benchrunner.studies.entries import Pair, Pairing, Statistics
-from benchrunner.studies.significance.differences import corrected_differences, shares
-from benchrunner.studies.study import Column, Place, Study
-from benchrunner.tasks.task import Term
+from benchrunner import BenchrunnerError, Term, Undefined, gold_rows
+from benchrunner.engine import first_line, metrics
+from benchrunner.results import CellResult, Result, Study, entries, pairs, predicting, study as parts
+from benchrunner_statistics.differences import corrected_differences, shares
+from benchrunner_statistics.example_intervals import FEW_CLUSTERS, expected_best, interval_of_scored
+from benchrunner_statistics.paired_tests import Side, chance_of_better
+from benchrunner_statistics.ranks import mean_ranks, ranks
+from benchrunner_statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
+
+Place = parts.Place
 
 
-def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> Statistics:
+def study_statistics(result: Result) -> entries.Statistics:
     """Compute the statistics of a finished study from the answers of its fits. Nothing is fitted.
 
-    `cells` are the results from which the columns take their figures. Where the data is no longer there, or a score has
-    no value, the statistic is absent with the reason. Results without a runner have no statistics.
+    Where the data is no longer there, or a score has no value, the statistic is absent with the reason. Results without
+    a runner have no statistics.
     """
+    study, cells = result.study, result.cell_at
     scored = {}
     absent = {}
     intervals = {}
@@ -62,10 +60,10 @@ def study_statistics(study: Study, cells: Mapping[Place, CellResult]) -> Statist
     of_columns = {} if study.contrasts else _ranks(study, sides, tests)
     means = _mean_ranks(sides, of_columns)
     absent |= untested
-    return Statistics(intervals, tests, family, of_columns, means, trials, few_clusters, absent)
+    return entries.Statistics(intervals, tests, family, of_columns, means, trials, few_clusters, absent)
 
 
-def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[Pairing]:
+def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[pairs.Pairing]:
     """Yield which systems or arms are compared in which columns."""
     places = []
     for pair in study.pairs:
@@ -74,7 +72,7 @@ def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[Pairing]:
         if not column.is_tested:
             continue
         for _, system, other in places:
-            pairing = Pairing(system, other, column.name)
+            pairing = pairs.Pairing(system, other, column.name)
             if sides.keys() >= set(pairing.places):
                 yield pairing
 
@@ -83,8 +81,8 @@ def _tests(
     study: Study,
     cells: Mapping[Place, CellResult],
     looks: Sequence[Mapping[Place, Side]],
-    pairings: Sequence[Pairing],
-) -> tuple[dict[Pairing, Pair], int, dict[Place, str]]:
+    pairings: Sequence[pairs.Pairing],
+) -> tuple[dict[pairs.Pairing, pairs.Pair], int, dict[Place, str]]:
     """Test the pairings, and return the tests, the number of different ones, and why some are absent.
 
     `looks` has the sides at each look of the study, at last with all restarts.
@@ -121,13 +119,13 @@ def _tests(
 
 
 def _with_facts(
-    test: Pair,
+    test: pairs.Pair,
     study: Study,
     cells: Mapping[Place, CellResult],
     ours: Place,
     theirs: Place,
-    column: Column,
-) -> Pair:
+    column: parts.Column,
+) -> pairs.Pair:
     """Add the scale, the study's margin and the chance of a better fit to a test.
 
     Fits without randomness speak for others.
@@ -144,7 +142,9 @@ def _with_facts(
     return replace(test, scale=scale, chance=chance, margin=study.margin, has_learned=has_learned)
 
 
-def _ranks(study: Study, sides: Mapping[Place, Side], tests: Mapping[Pairing, Pair]) -> dict[str, dict[str, Ranks]]:
+def _ranks(
+    study: Study, sides: Mapping[Place, Side], tests: Mapping[pairs.Pairing, pairs.Pair]
+) -> dict[str, dict[str, entries.Ranks]]:
     """Return the ranks of the compared systems or arms in each tested column that has several."""
     clear = defaultdict[str, set[tuple[str, str]]](set)
     for (system, other, column), test in tests.items():
@@ -158,7 +158,9 @@ def _ranks(study: Study, sides: Mapping[Place, Side], tests: Mapping[Pairing, Pa
     return of_columns
 
 
-def _mean_ranks(sides: Mapping[Place, Side], of_columns: Mapping[str, Mapping[str, Ranks]]) -> dict[str, MeanRank]:
+def _mean_ranks(
+    sides: Mapping[Place, Side], of_columns: Mapping[str, Mapping[str, entries.Ranks]]
+) -> dict[str, entries.MeanRank]:
     """Return the mean ranks over the columns in which all systems or arms that are ranked anywhere have ranks."""
     everyone = set[str]().union(*of_columns.values())
     scores = []
@@ -195,7 +197,7 @@ def _first_restarts(
     return of_first
 
 
-def _chance(cell: CellResult, other: CellResult, column: Column) -> Chance | None:
+def _chance(cell: CellResult, other: CellResult, column: parts.Column) -> pairs.Chance | None:
     """Estimate the chance that a new fit of a cell beats one of another system's cell; None for single fits."""
     sides = []
     for side in (cell, other):
@@ -206,7 +208,9 @@ def _chance(cell: CellResult, other: CellResult, column: Column) -> Chance | Non
     return chance_of_better(ours, theirs) if min(len(ours), len(theirs)) > 1 else None
 
 
-def _figures_of_fits(study: Study, cells: Mapping[Place, CellResult]) -> Iterator[tuple[Column, Place, CellResult]]:
+def _figures_of_fits(
+    study: Study, cells: Mapping[Place, CellResult]
+) -> Iterator[tuple[parts.Column, Place, CellResult]]:
     """Yield the figures that summarize fits of which each answers alone, with their columns and places."""
     for column in study.columns:
         for system in study.systems:
@@ -255,10 +259,10 @@ def scored_answers(cell: CellResult, term: Term) -> list[ScoredAnswers]:
         clusters = cluster_numbers(rows.table.column(task.clusters).to_pylist())
     scored = []
     for fit in cell.restarts:
-        if metric.computed_from == ANSWERS:
+        if metric.computed_from == metrics.ANSWERS:
             answers = cell.predictions.predict(fit, term.split).answers
         else:
-            answers = extra_figures(fit, rows, runner)[metric.computed_from]
+            answers = predicting.extra_figures(fit, rows, runner)[metric.computed_from]
         if len(answers) != len(right):
             raise Undefined(f"{rows.origin} has {len(right)} rows now, and the fit {fit.id} answered {len(answers)}")
         scored.append(ScoredAnswers(metric, right, answers, clusters, max(1, fit.folds)))
