@@ -39,7 +39,12 @@ from benchrunner.errors import (
 )
 from benchrunner.fits.executor import CommandEstimate as CommandEstimate
 from benchrunner.io import json_files as json_files
-from benchrunner.io.files import check_encoding as check_encoding, full_disk as full_disk, read_text as read_text
+from benchrunner.io.files import (
+    check_encoding as check_encoding,
+    full_disk as full_disk,
+    read_text as read_text,
+    remove_leftovers as remove_leftovers,
+)
 from benchrunner.io.json_files import read_json_object as read_json_object
 from benchrunner.io.messages import Faults as Faults, either as either, quoted as quoted, some_names as some_names
 from benchrunner.leaderboards import published as published

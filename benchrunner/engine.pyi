@@ -1,5 +1,6 @@
 """The public names of `benchrunner.engine`, each with its module."""
 
+from benchrunner import metrics as metrics
 from benchrunner.backbones.attention import attend as attend
 from benchrunner.backbones.backbone import (
     Backbone as Backbone,
@@ -14,7 +15,7 @@ from benchrunner.backbones.encoder import (
 )
 from benchrunner.backbones.export_kind import ExportKind as ExportKind
 from benchrunner.backbones.finite_numbers import not_finite as not_finite
-from benchrunner.errors import first_line as first_line
+from benchrunner.errors import first_line as first_line, last_line as last_line
 from benchrunner.features import arrays as arrays, blocks as blocks, randomness as randomness
 from benchrunner.features.arrays import Features as Features, Sequences as Sequences
 from benchrunner.features.flat_batch import (

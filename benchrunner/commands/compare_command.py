@@ -56,8 +56,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
+    from benchrunner.studies.contrasts import compared_with
     from benchrunner.studies.kept.kept_results import read_study
-    from benchrunner.studies.significance.contrasts import compared_with
 
     study_commands.check_output(arguments)
     runner = options.runner(arguments)

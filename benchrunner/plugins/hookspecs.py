@@ -343,6 +343,22 @@ def plan_study(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None
 
 
 @hookspec(firstresult=True)
+def compare_systems(result: Any) -> Any:
+    """Return the `entries.Statistics` of a `Result`, with intervals and tests; None leaves them to other plugins.
+
+    from benchrunner import hookimpl
+    from benchrunner.results import entries, intervals
+
+    @hookimpl
+    def compare_systems(result):
+        ranges = {}
+        for place, figure in result.figures.items():
+            ranges[place] = intervals.Interval(min(figure.values), max(figure.values))
+        return entries.Statistics(ranges)
+    """
+
+
+@hookspec(firstresult=True)
 def write_table(form: str, table: Any, notes: Sequence[str], result: Any) -> str | None:
     """Write the table of a study in a format of `compare --format`; None leaves it to other plugins. `table` is a
     `comparison.Layout` of the `result`, and `notes` are the lines below it.

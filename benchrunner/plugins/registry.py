@@ -153,7 +153,7 @@ class Plugins:
     @property
     def studies(self) -> dict[str, Path]:
         """Study files in the folders `studies` of the plugins' packages, by `plugin/file`."""
-        studies = dict[str, Path]()
+        studies = {}
         for package, plugin in self.packages.items():
             if plugin in self.loaded:
                 for folder in getattr(sys.modules.get(package), "__path__", ()):
@@ -228,8 +228,7 @@ class Plugins:
         parts = [own]
         with Loading() as loading:
             for plugin in self.loaded:
-                where = f"{kind.hook}: "
-                with self.setting_aside(plugin.name, where), loading.plugin(plugin.name):
+                with self.setting_aside(plugin.name, f"{kind.hook}: "), loading.plugin(plugin.name):
                     staged = stage(plugin, self.hook, kind)
                     for offer in staged.offers:
                         if offer.name in core_names:
@@ -238,7 +237,7 @@ class Plugins:
                             )
                     parts.append(staged)
                     for fault in staged.faults:
-                        self.fail(plugin.name, fault, where)
+                        self.fail(plugin.name, fault, f"{kind.hook}: ")
         return parts
 
     def _read(self, kind: Kind, name: str) -> Offer[Any] | None:
@@ -297,7 +296,7 @@ class Plugins:
 
     def tasks_of(self, names: Iterable[str]) -> list[Task]:
         """Return tasks by name, short name or name of their suite; each once, in the order of the names."""
-        tasks: dict[str, Task] = {}
+        tasks = {}
         for name in names:
             known = self.tasks.names
             members = sorted(full for full in known if _suite(full) == name)

@@ -22,6 +22,7 @@ import benchrunner_files
 import benchrunner_kinds
 import benchrunner_kit.testing
 import benchrunner_report
+import benchrunner_statistics
 import benchrunner_submit
 from benchrunner.errors import BenchrunnerError
 from benchrunner_kit.testing import tiny_family
@@ -40,6 +41,7 @@ MOST_NAMES = {
     benchrunner_bert: 5,
     benchrunner_files: 5,
     benchrunner_kinds: 10,
+    benchrunner_statistics: 10,
     benchrunner_checkpoints: 10,
     benchrunner_clusters: 5,
 }

@@ -16,6 +16,7 @@ import benchrunner_checkpoints
 import benchrunner_clusters
 import benchrunner_kinds
 import benchrunner_kit.testing
+import benchrunner_statistics
 import benchrunner_submit
 from distributions import ROOT
 from site_pages import PAGES, PLUGINS, REFERENCES, drawn, on_page_markdown, reference
@@ -38,6 +39,7 @@ def test_the_navigation_has_every_page_once() -> None:
         ("kinds", benchrunner_kinds.__all__),
         ("checkpoints", benchrunner_checkpoints.__all__),
         ("clusters", benchrunner_clusters.__all__),
+        ("statistics", benchrunner_statistics.__all__),
         ("submit", benchrunner_submit.__all__),
         ("testing", benchrunner_kit.testing.__all__),
     ],

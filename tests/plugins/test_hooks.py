@@ -6,6 +6,7 @@ import re
 import textwrap
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -54,6 +55,7 @@ SIGNATURES = {
     "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",
     "prepare_study": "(study: Any, runner: Any) -> Callable[[bool], None] | None",
     "plan_study": "(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None",
+    "compare_systems": "(result: Any) -> Any",
     "write_table": "(form: str, table: Any, notes: Sequence[str], result: Any) -> str | None",
     "read_value": "(kind: str, name: str, plugins: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
@@ -138,6 +140,13 @@ def test_the_documented_preparation_makes_the_folder_of_runs(
     assert not made.workspace.runs.exists()
     build(True)
     assert made.workspace.runs.is_dir() and "fits of words are kept in" in capsys.readouterr().err
+
+
+def test_the_documented_comparison_gives_intervals() -> None:
+    result = made_result([mood()], ["a"])
+    statistics = documented("compare_systems").compare_systems(result)
+    table = comparison.layout(replace(result, given_statistics=statistics), comparison.NOTHING_PUBLISHED)
+    assert "93.1 ± 1.2 [93.1, 93.1]" in table.lines[0].cells[-1]
 
 
 def test_the_documented_table_has_a_row_for_each_line() -> None:

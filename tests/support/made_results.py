@@ -45,6 +45,15 @@ def lines(renderable: object, width: int) -> list[str]:
     return [line.rstrip() for line in capture.get().splitlines()]
 
 
+def said_below(result: Result, *kinds: str, shown: comparison.Shown | None = None) -> list[str]:
+    """Return the lines below the table of a result that are facts of these kinds, by default all."""
+    lines = []
+    for fact in comparison.facts(result, shown=shown or comparison.Shown()):
+        if not kinds or fact.kind in kinds:
+            lines.append(fact.line)
+    return lines
+
+
 def written(form: str, result: Result, *arguments: Any, **options: Any) -> str:
     """Write the table of a result without a runner as `comparison.as_text` writes that of a study."""
     folder = SimpleNamespace(record=lambda: None)

@@ -1,30 +1,35 @@
-"""Conclusions of a study in sentences: which system is better or worse, and which are equivalent."""
+"""Conclusions of a study in sentences: which systems are best, or where a system is better or worse than another."""
 
 from __future__ import annotations
 
+import math
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from benchrunner.studies.comparison.codes import coded
-from benchrunner.studies.comparison.verdict import listed, seen_from, verdict
+from benchrunner.studies.pairs import Pair
 from benchrunner.studies.result import Result
-from benchrunner.studies.significance.differences import SystemDifference
+from benchrunner.studies.study import Column
 
 K = TypeVar("K")
 LINE = 98
 """Characters of a line below a table, after its indentation."""
 SHOWN = 3
 """Number of differences that a sentence names. With three or more systems and tasks down it names one for each."""
+MOST_GROUPS = 3
+"""Number of groups of tied systems that a verdict names, those of most tasks first."""
+MOST_CHARACTERS = 130
+"""Characters of a list of names in a sentence; the first name is always whole."""
+MOST_POINTS = 100.0
+"""Differences of scores from 0 to 100 are not larger. With two restarts, tests may ask for more."""
 
 
 def conclusions(result: Result) -> list[str]:
     """Say which systems are best, or where a system is better or worse than another.
 
-    Further sentences say which systems are equivalent, if the study has a margin. The last ones follow where other
-    seeds may reverse the conclusion. Empty if nothing was tested.
+    Further sentences say which systems are equivalent, if the study has a margin. Empty if nothing was tested.
     """
-    return [*_sentences(result, SHOWN), *caveats(result)] if result.statistics.tests else []
+    return _sentences(result, SHOWN) if result.statistics.tests else []
 
 
 def headline(result: Result, lines: int) -> str:
@@ -64,12 +69,14 @@ def caveats(result: Result) -> Iterator[str]:
     """Say where other seeds, of fits or of pre-trainings, may reverse the conclusion."""
     study, tests = result.study, result.statistics.tests
     if any(test.comparison.claim == "fits" for test in tests.values()):
-        yield coded("With one restart this is about these fits: other seeds may reverse it, so give --restarts 3.")
+        yield "With one restart this is about these fits: other seeds may reverse it, so give --restarts 3."
     compared = {name for system, other, _ in tests for name in (system, other)}
     alone = [arm for arm, systems in study.arms.items() if len(systems) == 1 and arm in compared]
     if alone:
-        named = listed(alone, " and of ")
-        yield coded(f"With one pre-training of {named} this is about that pre-training: others may reverse it.")
+        yield (
+            f"With one pre-training of {listed(alone, ' and of ')} this is about that pre-training: others may "
+            "reverse it."
+        )
 
 
 def line_count(sentences: Iterable[str]) -> int:
@@ -77,23 +84,21 @@ def line_count(sentences: Iterable[str]) -> int:
     return sum(len(textwrap.wrap(sentence, LINE)) for sentence in sentences)
 
 
-def _sentence(result: Result, system: str, first: str, tests: Mapping[str, SystemDifference], *, shown: int) -> str:
+def _sentence(result: Result, system: str, first: str, tests: Mapping[str, Pair], *, shown: int) -> str:
     """Say where a system is better or worse than the first; `shown` is the number of differences that are named."""
     if not tests:
         return f"Nothing is known about a difference between {system} and {first}: no figure could be tested."
-    better = {}
-    worse = {}
+    better = dict[str, float]()
+    worse = dict[str, float]()
     every = {}
     for column in result.study.columns:
         if column.name in tests:
-            test, scale = tests[column.name], result.figures[system, column.name].scale
-            difference = test.comparison.difference * scale
-            name = _named(result.study.title_of(column), test, scale)
-            every[name] = difference
-            if test.is_clear and test.comparison.gain > 0:
-                better[name] = difference
-            elif test.is_clear:
-                worse[name] = difference
+            test = tests[column.name]
+            name = _named(result.study.title_of(column), test)
+            every[name] = test.points
+            if test.is_clear:
+                side = better if test.comparison.gain > 0 else worse
+                side[name] = test.points
     kind = result.study.column_kind
     count = f"{len(tests)} {kind}{'s' * (len(tests) > 1)}"
     if not better and not worse:
@@ -128,24 +133,18 @@ def _equivalences(result: Result) -> Iterator[str]:
                 statement = "Equal in all answers, which shows nothing about other rows"
             elif test.is_equivalent:
                 statement = f"E{within}"
-                place += f" (interval {_interval(test, result.figures[system, column.name].scale)})"
+                place += f" (interval {test.interval_text})"
             said.append((statement, place))
     for statement, places in grouped(said).items():
         yield f"{statement}: {listed(places, '; ')}."
 
 
-def _interval(test: SystemDifference, scale: float) -> str:
-    """Write the interval of a difference, in points as tables show it."""
-    return f"{test.comparison.low * scale:+.1f} to {test.comparison.high * scale:+.1f}"
-
-
-def _named(title: str, test: SystemDifference, scale: float) -> str:
+def _named(title: str, test: Pair) -> str:
     """Write a difference with its interval, in points as tables show it."""
-    paired = test.comparison
-    if not paired.parts:
+    if not test.comparison.parts:
         return f"{title}: all answers are equal"
-    said = f"{title} {paired.difference * scale:+.1f}, 95 % interval {_interval(test, scale)}"
-    return said if test.is_clear else f"{said}; {seen_from(test.detectable * scale)}"
+    said = f"{title} {test.points:+.1f}, 95 % interval {test.interval_text}"
+    return said if test.is_clear else f"{said}; {seen_from(test.detectable)}"
 
 
 def _largest(differences: Mapping[str, float], shown: int) -> str:
@@ -164,3 +163,116 @@ def grouped(pairs: Iterable[tuple[K, str]]) -> dict[K, list[str]]:
         if name not in names:
             names.append(name)
     return groups
+
+
+def verdict(result: Result, *, with_figures: bool = True) -> Iterator[str]:
+    """Say who is best or tied for best on which tasks, where nothing is clear, and what the mean ranks are.
+
+    Without figures, it says on how many tasks.
+    """
+    best_of: dict[tuple[str, ...], list[Column]] = {}
+    unclear = []
+    ranks = result.statistics.ranks
+    ranked = [column for column in result.study.columns if column.name in ranks]
+    for column in ranked:
+        of_column = ranks[column.name]
+        best = tuple(name for name in result.study.compared if name in of_column and of_column[name].is_best)
+        if len(best) == len(of_column):
+            unclear.append(column)
+        else:
+            best_of.setdefault(best, []).append(column)
+    kind = result.study.column_kind
+    of_all = f"of {len(ranked)} {kind}s" if len(ranked) > 1 else f"of 1 {kind}"
+    groups = sorted(best_of.items(), key=lambda group: len(group[1]), reverse=True)
+    for names, columns in groups[:MOST_GROUPS]:
+        where = _where_best(result, names, columns) if with_figures else ""
+        yield f"{'Best' if len(names) == 1 else 'Tied for best'} on {len(columns)} {of_all}{where}: {listed(names)}."
+    rest = [result.study.title_of(column) for _, columns in groups[MOST_GROUPS:] for column in columns]
+    if rest:
+        yield f"On {listed(rest)}, other systems are best or tied for best: see the marks."
+    if unclear:
+        described = _nothing_clear(result, unclear) if with_figures else "."
+        yield f"Nothing is clear on {len(unclear)} {of_all}{described}"
+    yield from _over_all(result, kind)
+
+
+def _where_best(result: Result, names: tuple[str, ...], columns: Collection[Column]) -> str:
+    """Name the columns on which these systems are best: a single one, or several that are tied."""
+    titles = [result.study.title_of(column) for column in columns]
+    if len(names) == 1:
+        return f" ({listed(titles)})"
+    seen = []
+    for column, title in zip(columns, titles, strict=True):
+        points = detectable(_between(result, names, column))
+        seen.append(f"{title} ({seen_from(points)})" if points else title)
+    return f", {listed(seen)}"
+
+
+def _nothing_clear(result: Result, columns: Sequence[Column]) -> str:
+    """Name the columns without clear differences, with the differences that their rows and restarts let see."""
+    described = []
+    restarts = 1
+    for column in columns:
+        tests = _between(result, result.statistics.ranks[column.name], column)
+        points = detectable(tests)
+        missed = f"under {points:.1f} points" if points <= MOST_POINTS else "any difference"
+        seen = f"{missed} with {tests[0].comparison.rows:,} rows" if 0 < points < math.inf else seen_from(points)
+        described.append(f"{result.study.title_of(column)} ({seen})")
+        restarts = max([restarts, *(max(test.comparison.restarts) for test in tests)])
+    return (
+        f": {listed(described)}. In parentheses, the differences that "
+        f"may be missed with {restarts} restart{'s' * (restarts > 1)}."
+    )
+
+
+def _between(result: Result, names: Collection[str], column: Column) -> list[Pair]:
+    """List the tests between some systems in a column."""
+    between = []
+    for pairing, pair in result.statistics.tests.items():
+        if pairing.column == column.name and pairing.system in names and pairing.other in names:
+            between.append(pair)
+    return between
+
+
+def detectable(pairs: Iterable[Pair]) -> float:
+    """Return the points from which each of some tests is likely to show a difference; 0 if there is none.
+
+    A test of equal answers would show any difference.
+    """
+    return max([pair.detectable for pair in pairs], default=0.0)
+
+
+def seen_from(points: float) -> str:
+    """Say from which difference on, in points, a study is likely to show it."""
+    if not points:
+        return "equal answers"
+    if points == math.inf:
+        return "nothing can be said, since no system is better than the majority"
+    return "no difference is likely to be seen" if points > MOST_POINTS else f"likely to be seen from {points:.1f}"
+
+
+def _over_all(result: Result, kind: str) -> Iterator[str]:
+    """Say which mean ranks the systems have over all columns, with intervals, and who is clearly behind."""
+    means = result.statistics.mean_ranks
+    columns = [ranks for ranks in result.statistics.ranks.values() if len(ranks) == len(means)]
+    if not means or len(columns) < 2:
+        return
+    ordered = sorted(means, key=lambda name: means[name].mean)
+    leading = []
+    for name in ordered:
+        rank = means[name]
+        if rank.is_best:
+            leading.append(f"{name} {rank.mean:.1f} ({rank.low:.1f} to {rank.high:.1f})")
+    behind = [name for name in ordered if not means[name].is_best]
+    said = f"clearly behind: {listed(behind)}" if behind else "nobody is clearly behind"
+    yield f"Mean rank over {len(columns)} {kind}s, with its interval: {listed(leading, '; ')}; {said}."
+
+
+def listed(names: Iterable[str], separator: str = ", ") -> str:
+    """Join names; of a long list only the first ones, and the number of the others."""
+    names = list(names)
+    shown = 1
+    while shown < len(names) and len(separator.join(names[: shown + 1])) <= MOST_CHARACTERS:
+        shown += 1
+    rest = len(names) - shown
+    return separator.join(names[:shown]) + (f" and {rest} more" if rest else "")

@@ -13,7 +13,7 @@ import pytest
 
 from benchrunner import Rows, Undefined
 from benchrunner.command_line.main import main
-from benchrunner.results import statistics
+from benchrunner.results import pairs
 from benchrunner_calibration.calibration import _agreeing
 from benchrunner_calibration.kept_answers import _as_matrix, label_numbers, units_of
 from benchrunner_kinds import Candidates, MultiLabel
@@ -159,7 +159,7 @@ def test_wrong_words_are_told(kept: Shell) -> None:
 
 @pytest.mark.parametrize(("is_clear", "ends"), [(True, (0.0, 3.0)), (False, (-1.0, 3.0))])
 def test_an_interval_agrees_with_its_mark(is_clear: bool, ends: tuple[float, float]) -> None:
-    wide = statistics.Comparison(1.0, -1.0, 3.0, 0.02, "fits", "rows", 9, (1, 1))
+    wide = pairs.Comparison(1.0, -1.0, 3.0, 0.02, "fits", "rows", 9, (1, 1))
     agreeing = _agreeing(wide, is_clear=is_clear)
     assert (agreeing.low, agreeing.high) == ends
     mirrored = _agreeing(wide.reversed, is_clear=is_clear)

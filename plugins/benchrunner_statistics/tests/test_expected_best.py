@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from benchrunner.statistics import expected_best
+from benchrunner_statistics import expected_best
 
 
 def test_expected_best_is_the_mean_over_all_sets() -> None:

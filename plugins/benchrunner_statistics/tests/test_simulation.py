@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 METRICS = ("accuracy", "f1", "matthews", "pearson", "span_f1")
 
 

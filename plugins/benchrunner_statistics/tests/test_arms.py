@@ -12,9 +12,9 @@ from scipy import stats
 
 from benchrunner.errors import RequestError
 from benchrunner.metrics.classification import MATTHEWS
-from benchrunner.statistics import arms_test, paired_test
+from benchrunner_statistics import arms_test, paired_test
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 Answers = list[list[list[int]]]
 
 

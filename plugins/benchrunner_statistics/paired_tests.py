@@ -9,116 +9,35 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 
-from benchrunner.errors import RequestError
-from benchrunner.metrics import Column, Metric
-from benchrunner.statistics.scored_answers import (
+from benchrunner import Metric, RequestError
+from benchrunner.results import pairs
+from benchrunner_statistics.scored_answers import (
+    Column,
     ScoredAnswers,
     differing,
     effective_number,
     pseudo_values,
     scored_restarts,
 )
-from benchrunner.statistics.single_fits import swap_test
-from benchrunner.statistics.variance_parts import Part, combined_p, draw_parts, half_width, interaction
+from benchrunner_statistics.single_fits import swap_test
+from benchrunner_statistics.variance_parts import combined_p, draw_parts, half_width, interaction
 
-Claim = Literal["arms", "backbones", "fits"]
-Method = Literal["permutation", "rows and pre-trainings", "rows and restarts", "rows", "equal answers"]
-METHODS: Mapping[Claim, Method] = {"arms": "rows and pre-trainings", "backbones": "rows and restarts", "fits": "rows"}
+METHODS: Mapping[pairs.Claim, pairs.Method] = {
+    "arms": "rows and pre-trainings",
+    "backbones": "rows and restarts",
+    "fits": "rows",
+}
 """How the p-value is computed for each claim, unless two single fits are compared."""
 
 
-@final
-@dataclass(frozen=True)
-class Comparison:
-    """The difference between the mean scores of `a` and `b`, and whether it is more than chance."""
-
-    difference: float
-    """Mean score of `a` less mean score of `b`, on the scale of the metric's values."""
-    low: float
-    """Lower end of the confidence interval of the difference."""
-    high: float
-    """Upper end of the confidence interval."""
-    p: float
-    """Two-sided p-value: how probable a difference at least as large is if there is none."""
-    claim: Claim
-    """What p and the interval hold for. "arms": other rows, other pre-trainings and other restarts, if `a` and `b` are
-    arms of several pre-trainings each. "backbones": other rows and other restarts, if both have several restarts.
-    "fits": these fits on other rows, if `a` or `b` has a single restart; the seeds alone may explain the difference."""
-    method: Method
-    """How p was computed: "permutation" for two single fits, "rows and restarts" for several restarts of both, "rows
-    and pre-trainings" for two arms, "rows" if only `a` or only `b` has several restarts or both are single
-    cross-validations, "equal answers" if no answer differs."""
-    rows: int
-    """Number of rows."""
-    restarts: tuple[int, int]
-    """Numbers of restarts of `a` and of `b`, those of all pre-trainings of an arm."""
-    pre_trainings: tuple[int, int] = (1, 1)
-    """Numbers of pre-trainings of `a` and of `b`; several for an arm."""
-    confidence: float = 0.95
-    """Confidence of the interval from `low` to `high`."""
-    parts: tuple[Part, ...] = field(default=(), repr=False, compare=False)
-    """The parts of the variance of the difference; none if no answer differs."""
-    lower_is_better: bool = False
-    """Whether the metric is an error, so that a negative difference says that `a` is better."""
-    most: float | None = None
-    """The largest difference that values of the metric can have; None without limits."""
-
-    @property
-    def gain(self) -> float:
-        """By how much `a` is better than `b`."""
-        return -self.difference if self.lower_is_better else self.difference
-
-    def within(self, half: float) -> Comparison:
-        """Return the comparison with an interval that has this half width and possible ends."""
-        most = math.inf if self.most is None else self.most
-        return replace(self, low=max(self.difference - half, -most), high=min(self.difference + half, most))
-
-    @property
-    def detectable(self) -> float:
-        """The true difference that such answers show as clear in 80 of 100 studies."""
-        error = math.sqrt(sum(part.variance for part in self.parts))
-        return half_width(self.parts, 1 - self.confidence) + NormalDist().inv_cdf(0.8) * error
-
-    @property
-    def reversed(self) -> Comparison:
-        """The comparison of `b` with `a`."""
-        return replace(
-            self,
-            difference=-self.difference,
-            low=-self.high,
-            high=-self.low,
-            restarts=self.restarts[::-1],
-            pre_trainings=self.pre_trainings[::-1],
-        )
-
-    def is_equivalent(self, margin: float) -> bool:
-        """Whether the true difference is shown to be `margin` at most: the whole interval lies within ±margin.
-
-        These are two one-sided tests (Schuirmann 1987), each at half of what `confidence` leaves. Where all answers are
-        equal, this says nothing about other rows.
-        """
-        return max(-self.low, self.high) <= margin
-
-
-@final
-@dataclass(frozen=True)
-class Chance:
-    """The probability that a new fit of one system scores higher than a new fit of another; a tie counts half."""
-
-    value: float
-    low: float
-    """Lower end of the confidence interval."""
-    high: float
-
-
-def chance_of_better(a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95) -> Chance:
+def chance_of_better(a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95) -> pairs.Chance:
     """Estimate how probable it is that a new fit of `a` scores higher than one of `b`, from the scores of their fits.
 
     Unlike the difference of the means, this is not moved by how far a collapsed fit falls; a fit without a score is
@@ -145,7 +64,7 @@ def chance_of_better(a: Sequence[float], b: Sequence[float], *, confidence: floa
     inside = min(max(value, least), most)
     low = brentq(excess, least, inside) if excess(least) > 0 else 0.0
     high = brentq(excess, inside, most) if excess(most) > 0 else 1.0
-    return Chance(value, low, high)
+    return pairs.Chance(value, low, high)
 
 
 @final
@@ -235,7 +154,7 @@ def paired_test(
     folds: int = 1,
     confidence: float = 0.95,
     resamples: int | None = None,
-) -> Comparison:
+) -> pairs.Comparison:
     """Compare the answers of two backbones to the same rows, with all their restarts.
 
     `a` and `b` have one list of answers for each restart, in the order of `gold`. `metric` is a metric or the name of a
@@ -264,7 +183,7 @@ def arms_test(
     clusters: Sequence[Hashable] | None = None,
     confidence: float = 0.95,
     resamples: int | None = None,
-) -> Comparison:
+) -> pairs.Comparison:
     """Compare two arms: ways to pre-train, each repeated with several seeds of the pre-training.
 
     `a` and `b` have a list for each pre-training, with one list of answers for each of its restarts. The mean of an arm
@@ -291,16 +210,15 @@ def compare_sides(
     confidence: float = 0.95,
     resamples: int | None = None,
     at_least: int = 0,
-) -> Comparison:
+) -> pairs.Comparison:
     """Return the comparison that `paired_test` or `arms_test` returns, from answers that are already scored.
 
     `at_least` is a number of permutations for a test in a large family; by default there are fewer for slow metrics.
     """
     difference = float(a.scores.mean() - b.scores.mean())
     parts = difference_parts(a, b)
-    half = half_width(parts, 1 - confidence)
-    claim: Claim = "arms" if a.is_arm and b.is_arm else "backbones" if are_several(a, b) else "fits"
-    method = METHODS[claim]
+    claim: pairs.Claim = "arms" if a.is_arm and b.is_arm else "backbones" if are_several(a, b) else "fits"
+    method: pairs.Method = METHODS[claim]
     if not parts:
         method = "equal answers"
         p = 1.0
@@ -310,7 +228,7 @@ def compare_sides(
         method = "permutation"
         p = swap_test(a.fits[0], b.fits[0], seed=seed, resamples=resamples, at_least=at_least)
     limits = a.fits[0].metric.limits(a.fits[0].score)
-    return Comparison(
+    comparison = pairs.Comparison(
         difference=difference,
         low=difference,
         high=difference,
@@ -320,14 +238,29 @@ def compare_sides(
         rows=len(a.fits[0].gold),
         restarts=(len(a.fits), len(b.fits)),
         pre_trainings=(a.pre_trainings, b.pre_trainings),
-        confidence=confidence,
         parts=tuple(parts),
         lower_is_better=a.fits[0].metric.lower_is_better,
         most=None if limits is None else limits[1] - limits[0],
-    ).within(half)
+    )
+    return with_interval(comparison, 1 - confidence)
 
 
-def difference_parts(a: Side, b: Side) -> list[Part]:
+def with_interval(comparison: pairs.Comparison, alpha: float) -> pairs.Comparison:
+    """Return the comparison with the interval that misses the true difference with the probability `alpha`."""
+    difference, parts, confidence = comparison.difference, comparison.parts, 1 - alpha
+    half = half_width(parts, alpha)
+    most = math.inf if comparison.most is None else comparison.most
+    error = math.sqrt(sum(part.variance for part in parts))
+    return replace(
+        comparison,
+        low=max(difference - half, -most),
+        high=min(difference + half, most),
+        confidence=confidence,
+        detectable=half_width(parts, 1 - confidence) + NormalDist().inv_cdf(0.8) * error,
+    )
+
+
+def difference_parts(a: Side, b: Side) -> list[pairs.Part]:
     """Return the parts of the variance of the difference between two sides; none if no answer differs.
 
     The part of the rows leaves out the variation between rows that changes from draw to draw, where the part of the
@@ -342,6 +275,6 @@ def difference_parts(a: Side, b: Side) -> list[Part]:
     variance = float(differences.var(ddof=1)) / len(differences)
     freedom = max(1.0, effective_number(first.blocks[rows]) - 1)
     if not are_several(a, b):
-        return [Part(variance, freedom)]
+        return [pairs.Part(variance, freedom)]
     variance -= a.interaction + b.interaction
-    return [Part(max(0.0, variance), freedom), *draw_parts(a.scores, b.scores)]
+    return [pairs.Part(max(0.0, variance), freedom), *draw_parts(a.scores, b.scores)]

@@ -20,7 +20,7 @@ from benchrunner.metrics.classification import (
     f1_weighted,
 )
 from benchrunner.metrics.correlation import PEARSON, SPEARMAN
-from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner_statistics.scored_answers import ScoredAnswers
 
 LABELS = ("joy", "fear", "awe")
 

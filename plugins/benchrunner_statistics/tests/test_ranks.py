@@ -5,8 +5,9 @@ import math
 
 import pytest
 
-from benchrunner.statistics.corrections import directional, holm
-from benchrunner.statistics.ranks import MeanRank, Ranks, mean_ranks, ranks
+from benchrunner.studies.entries import MeanRank, Ranks
+from benchrunner_statistics.corrections import directional, holm
+from benchrunner_statistics.ranks import mean_ranks, ranks
 
 
 def test_ranks_count_those_that_are_clearly_better_or_worse() -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchrunner.statistics import holm
-from benchrunner.statistics.corrections import directional, over_looks
+from benchrunner_statistics import holm
+from benchrunner_statistics.corrections import directional, over_looks
 
 
 def test_adjusted_p_values_by_hand() -> None:

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
+from benchrunner.results import pairs
+
 SMALLEST_P = 1e-12
 """Smallest p-value that `combined_p` returns; smaller values have no meaning with a few hundred rows."""
-
-
-@final
-@dataclass(frozen=True)
-class Part:
-    """A part of a variance, with its degrees of freedom."""
-
-    variance: float
-    freedom: float
 
 
 def interaction(values: np.ndarray) -> float:
@@ -30,7 +21,7 @@ def interaction(values: np.ndarray) -> float:
     return float((rest**2).sum() / freedom / values.size)
 
 
-def draw_parts(a: np.ndarray, b: np.ndarray) -> list[Part]:
+def draw_parts(a: np.ndarray, b: np.ndarray) -> list[pairs.Part]:
     """Return the parts of the variance that come from the draws, by the scores of two or more draws of each side.
 
     The scores of pre-trainings, which are means over restarts, vary with both, so that restarts are no further part.
@@ -38,17 +29,17 @@ def draw_parts(a: np.ndarray, b: np.ndarray) -> list[Part]:
     With unequal numbers these degrees of freedom, which are estimated, reject too often (10 % with 10 and 2 restarts),
     so that each side is a part of its own.
     """
-    of_a = Part(float(a.var(ddof=1)) / len(a), len(a) - 1)
-    of_b = Part(float(b.var(ddof=1)) / len(b), len(b) - 1)
+    of_a = pairs.Part(float(a.var(ddof=1)) / len(a), len(a) - 1)
+    of_b = pairs.Part(float(b.var(ddof=1)) / len(b), len(b) - 1)
     if len(a) != len(b) or not of_a.variance + of_b.variance:
         return [of_a, of_b]
     total = of_a.variance + of_b.variance
     squares = of_a.variance**2 + of_b.variance**2
     welch = (len(a) - 1) * total**2 / squares
-    return [Part(total, math.floor(welch + 1e-9))]
+    return [pairs.Part(total, math.floor(welch + 1e-9))]
 
 
-def half_width(parts: Sequence[Part], alpha: float) -> float:
+def half_width(parts: Sequence[pairs.Part], alpha: float) -> float:
     """Compute half the width of the interval that misses the true difference with probability `alpha` at most.
 
     The half width is the root of the sum of t**2 * variance over the parts, each with the t of its own degrees of
@@ -61,7 +52,7 @@ def half_width(parts: Sequence[Part], alpha: float) -> float:
     return math.sqrt(sum(squares))
 
 
-def combined_p(difference: float, parts: Sequence[Part]) -> float:
+def combined_p(difference: float, parts: Sequence[pairs.Part]) -> float:
     """Return the p-value: the smallest `alpha` whose interval around the difference does not contain 0."""
     from scipy.optimize import brentq
 

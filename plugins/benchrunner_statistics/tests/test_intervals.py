@@ -10,8 +10,9 @@ from benchrunner.errors import Undefined
 from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import ACCURACY, MATTHEWS, f1
 from benchrunner.metrics.correlation import PEARSON, SPEARMAN
-from benchrunner.statistics import Interval, example_interval, restart_interval
-from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner.studies.intervals import Interval, restart_interval
+from benchrunner_statistics import example_interval
+from benchrunner_statistics.scored_answers import ScoredAnswers
 
 F1 = f1("yes")
 

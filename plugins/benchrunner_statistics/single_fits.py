@@ -9,9 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
-from benchrunner.errors import Undefined
-from benchrunner.metrics import RowSums
-from benchrunner.statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers, differing
+from benchrunner import RowSums, Undefined
+from benchrunner_statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers, differing
 
 PERMUTATIONS = 9_999
 """Number of random permutations. The smallest possible p-value is 0.0001."""

@@ -1,98 +1,21 @@
-"""What is said below a study's table: conclusions, legend, what was run, and what the table cannot show."""
+"""Captions of a study: what was run, with which recipe, seeds and learning rates, and on which machine."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchrunner.features.kernels import gain_of_kernels
-from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.studies.cells import CellResult
-from benchrunner.studies.comparison.codes import coded
-from benchrunner.studies.comparison.conclusions import conclusions, grouped, headline, line_count
-from benchrunner.studies.comparison.footnotes import footnotes, where
-from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED
-from benchrunner.studies.comparison.marks import Marks
+from benchrunner.studies.comparison.conclusions import grouped
+from benchrunner.studies.comparison.footnotes import where
 from benchrunner.studies.comparison.table import Shown
 from benchrunner.studies.result import Result
-from benchrunner.studies.study import Study
 
 WORTH_KERNELS = 60.0
 """Seconds of fitting from which a table says what compiled kernels would gain."""
-MOST_LINES = 5
-"""Lines below a table in a terminal, unless all notes are asked for."""
-
-
-def lines_below(result: Result, published: PublishedChoice, shown: Shown, *, notes_by: str, then: str) -> list[str]:
-    """Return the lines below a table in a terminal: the verdict, what its marks mean, what may reverse it, what to do
-    next, and the option or command `notes_by` that shows the notes.
-
-    Without `notes_by`, and with the ids of runs, all remarks are returned. `then` stands before the study's name.
-    """
-    every = list(remarks(result, published, shown))
-    then = f"{then} {result.name}" if result.name else ""
-    if not notes_by or shown.run_ids:
-        return list(filter(None, (*every, then)))
-    legend = [*Marks(result).legend(), *_directions(result)]
-    meanings = "; ".join(" ".join(line.split()) for line in legend)
-    failed = [note for note in every if "no scores: " in note][:1]
-    held = len(every) - len(conclusions(result)) - len(legend) - len(failed)
-    below = [meanings, *failed, then, f"{held} note{'s' * (held > 1)}: {notes_by}" * (held > 0)]
-    verdict = headline(result, max(1, MOST_LINES - line_count(below)))
-    return list(filter(None, (verdict, *below)))
-
-
-def remarks(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, shown: Shown = EVERYTHING) -> Iterator[str]:
-    """Yield the lines below a table: conclusions and the legend first."""
-    yield from conclusions(result)
-    yield from Marks(result).legend()
-    yield from _directions(result)
-    yield from _about(result.study)
-    yield from caption(result, shown)
-    yield from map(coded, cost_notes(result))
-    if shown.run_ids:
-        for cell in result.table_cells:
-            ids = ", ".join(fit.id for fit in cell.restarts)
-            yield f"runs of {cell.cell.system} on {_titles(cell, result)}: {ids or 'none'}"
-    yield from map(coded, footnotes(result, published))
-    for system, words in result.submissions.items():
-        yield f"submission of {system}, without fitting again: benchrunner {shlex.join(words)}"
-
-
-def _directions(result: Result) -> Iterator[str]:
-    """Name the metrics of the table whose lower values are better."""
-    metrics = dict[str, None]()
-    for task in result.study.tasks:
-        for column in result.study.columns:
-            if column.task == task.name and task.metric(column.term(task).metric).lower_is_better:
-                metrics[column.term(task).metric] = None
-    if metrics:
-        yield f"lower is better: {', '.join(metrics)}"
-
-
-def _about(study: Study) -> Iterator[str]:
-    """Yield what a study file says about itself, its published figures and its columns."""
-    if study.about:
-        yield " ".join(study.about.split())
-    if study.scale.about:
-        yield f"scale {study.scale.name}: {' '.join(study.scale.about.split())}"
-    for arm, systems in study.arms.items():
-        yield f"{arm}: mean ± deviation of the pre-trainings {', '.join(systems)}"
-    shown = {column.name for column in study.columns}
-    rows = [row for row in study.published if shown & row.cells.keys()]
-    for source, names in grouped((row.source, row.name) for row in rows).items():
-        if source:
-            of_rows = "" if source == study.source else f" ({', '.join(names)})"
-            yield f"paper{of_rows}: {source}"
-    for row in rows:
-        if row.notes:
-            yield f"paper, {row.name}: {row.notes}"
-    for column in study.columns:
-        if column.note:
-            yield f"{column.name}: {column.note}"
 
 
 def caption(result: Result, shown: Shown) -> Iterator[str]:
@@ -122,13 +45,6 @@ def caption(result: Result, shown: Shown) -> Iterator[str]:
         gain = gain_of_kernels(facts.without_kernels)
         if gain and facts.seconds >= WORTH_KERNELS:
             yield gain
-
-
-def cost_notes(result: Result) -> Iterator[str]:
-    """Yield how the costs were measured, and why one is absent."""
-    for note, quantities in grouped((cost.note, cost.quantity) for cost in result.costs).items():
-        if note:
-            yield f"{', '.join(quantities)}: {note}"
 
 
 def _origins(result: Result) -> Iterator[str]:
@@ -210,7 +126,7 @@ def _chosen_rates(result: Result) -> str:
         method = _method(cell)
         if cell.chosen is not None and (method is None or method.trains_in_steps):
             places = places_of.setdefault(f"{cell.chosen.lr:g}", [])
-            places.append((_titles(cell, result), cell.cell.system))
+            places.append((titles(cell, result), cell.cell.system))
     return _by_value("learning rate", places_of, result, " chosen on dev" * is_chosen)
 
 
@@ -219,7 +135,7 @@ def _restarts(result: Result) -> str:
     places_of: dict[str, list[tuple[str, str]]] = {}
     for cell in result.table_cells:
         places = places_of.setdefault(str(len(cell.chosen_fits)), [])
-        places.append((_titles(cell, result), cell.cell.system))
+        places.append((titles(cell, result), cell.cell.system))
     return _by_value("restarts", places_of, result, "")
 
 
@@ -233,7 +149,7 @@ def _by_value(name: str, places_of: Mapping[str, list[tuple[str, str]]], result:
     return f"{name}{more}: {', '.join(shown)}"
 
 
-def _titles(cell: CellResult, result: Result) -> str:
+def titles(cell: CellResult, result: Result) -> str:
     """Name the columns of a cell."""
     titles = [column.title for column in result.study.columns if column.name in cell.cell.columns]
     return ", ".join(dict.fromkeys(titles))

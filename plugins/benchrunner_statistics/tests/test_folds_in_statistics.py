@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from benchrunner import ACCURACY
-from benchrunner.statistics import example_interval, paired_test
-from benchrunner.statistics.intervals import interval_of_scored
-from benchrunner.statistics.paired_test import Side, compare_sides
-from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner_statistics import example_interval, paired_test
+from benchrunner_statistics.example_intervals import interval_of_scored
+from benchrunner_statistics.paired_tests import Side, compare_sides
+from benchrunner_statistics.scored_answers import ScoredAnswers
 
 ROWS = 200
 GOLD = [1] * ROWS

@@ -11,20 +11,25 @@ from typing import Any, final
 
 import numpy as np
 
-from benchrunner.errors import RequestError, Undefined, UnknownName
-from benchrunner.metrics import (
-    ANSWERS,
-    Column,
+from benchrunner import (
+    ACCURACY,
+    BALANCED_ACCURACY,
+    EXACT_MATCH,
+    MATTHEWS,
+    PEARSON,
+    SPEARMAN,
     GoldRow,
     Metric,
+    RequestError,
     RowSums,
-    ScoresOfWeights,
-    classification,
-    correlation,
-    mean_of_rows,
-    ranking,
+    Undefined,
+    UnknownName,
 )
+from benchrunner.engine import metrics
 
+Column = metrics.Column
+NAMED = (ACCURACY, MATTHEWS, BALANCED_ACCURACY, EXACT_MATCH, PEARSON, SPEARMAN)
+"""The metrics without settings."""
 NUMBERS_IN_MEMORY = 2_000_000
 """Largest number of elements of an array of resamples x rows. Its size is 16 MB as fp64."""
 MOST_BLOCKS = 1_000
@@ -76,8 +81,8 @@ class ScoredAnswers:
     def row_sums(self) -> RowSums | None:
         """The metric as a function of sums over rows; None if the metric does not define it."""
         metric = self.metric
-        if metric.row_sums is None and metric.per_row is not None and metric.computed_from == ANSWERS:
-            return mean_of_rows(metric.per_row)
+        if metric.row_sums is None and metric.per_row is not None and metric.computed_from == metrics.ANSWERS:
+            return metrics.mean_of_rows(metric.per_row)
         return metric.row_sums
 
     @cached_property
@@ -93,7 +98,7 @@ class ScoredAnswers:
         return self.metric.weighted is not None or self.row_sums is not None
 
     @cached_property
-    def scores_of_weights(self) -> ScoresOfWeights:
+    def scores_of_weights(self) -> metrics.ScoresOfWeights:
         """A function from weights (resamples, rows) to scores (resamples,); a score without a value is nan.
 
         A row counts as often as its weight says, a whole number.
@@ -226,11 +231,7 @@ def effective_number(units: np.ndarray) -> float:
 
 def _named_metric(name: str) -> Metric:
     """Return the metric without settings that has this name; raise a `RequestError` for an unknown name."""
-    by_name: dict[str, Metric] = {}
-    for module in (classification, correlation, ranking):
-        for value in vars(module).values():
-            if isinstance(value, Metric):
-                by_name.setdefault(value.name, value)  # "accuracy" is ACCURACY, which stands before RIGHT_CHOICE
+    by_name = {metric.name: metric for metric in NAMED}
     if name in by_name:
         return by_name[name]
     advice = 'Give a metric with settings as a value, for example benchrunner.f1("yes").'

@@ -8,10 +8,11 @@ import pytest
 from scipy import stats
 
 from benchrunner import ACCURACY
-from benchrunner.statistics import Comparison, paired_test
-from benchrunner.statistics.paired_test import Side
-from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.significance.differences import SystemDifference, corrected_differences
+from benchrunner.studies.pairs import Comparison, Pair
+from benchrunner_statistics import paired_test
+from benchrunner_statistics.differences import corrected_differences
+from benchrunner_statistics.paired_tests import Side
+from benchrunner_statistics.scored_answers import ScoredAnswers
 
 MARGIN = 0.04
 
@@ -57,7 +58,7 @@ def test_more_rows_show_equivalence_more_often(restarts: int) -> None:
     assert many >= 0.8
 
 
-def families(count: int) -> Iterator[Sequence[SystemDifference]]:
+def families(count: int) -> Iterator[Sequence[Pair]]:
     """Draw studies of eight systems that are all better than the first by the margin."""
     for number in range(count):
         draw = np.random.default_rng(number)

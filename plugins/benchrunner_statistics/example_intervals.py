@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from statistics import fmean
-from typing import final
 
-from benchrunner.metrics import Column, Metric
-from benchrunner.statistics.scored_answers import ScoredAnswers, effective_number, pseudo_values, scored_restarts
+from benchrunner import Metric
+from benchrunner.results import intervals
+from benchrunner_statistics.scored_answers import (
+    Column,
+    ScoredAnswers,
+    effective_number,
+    pseudo_values,
+    scored_restarts,
+)
 
 FEW_CLUSTERS = 30
 """With fewer clusters (their effective number), intervals are wide, and differences hard to show."""
-
-
-@final
-@dataclass(frozen=True)
-class Interval:
-    """A confidence interval."""
-
-    low: float
-    high: float
-
-    def as_json(self) -> list[float]:
-        """Return the interval as JSON: a list of its lower and its upper end."""
-        return [self.low, self.high]
 
 
 def example_interval(
@@ -36,7 +28,7 @@ def example_interval(
     clusters: Sequence[Hashable] | None = None,
     folds: int = 1,
     confidence: float = 0.95,
-) -> Interval:
+) -> intervals.Interval:
     """Return a confidence interval of the mean score of these restarts for other examples of the same kind.
 
     `restarts` has one list of answers for each restart, in the order of `gold`. `clusters` has an id for each row;
@@ -48,7 +40,7 @@ def example_interval(
     return interval_of_scored(scored, confidence=confidence)
 
 
-def interval_of_scored(restarts: Sequence[ScoredAnswers], *, confidence: float = 0.95) -> Interval:
+def interval_of_scored(restarts: Sequence[ScoredAnswers], *, confidence: float = 0.95) -> intervals.Interval:
     """Return the interval that `example_interval` returns, from answers that are already scored.
 
     The score of a metric with limits has the interval of a share (Clopper and Pearson 1934) of as many rows as have the
@@ -66,18 +58,18 @@ def interval_of_scored(restarts: Sequence[ScoredAnswers], *, confidence: float =
     if limits and limits[0] < score < limits[1]:
         low, high = limits
         chances = (score - low) / (high - score)
-        half = _quantile(freedom, confidence) * error * (high - low) / ((score - low) * (high - score))
+        half = intervals.student_quantile(freedom, confidence) * error * (high - low) / ((score - low) * (high - score))
         ends = (chances * math.exp(-half), chances * math.exp(half))
-        return Interval(*((low + high * odds) / (1 + odds) for odds in ends))
+        return intervals.Interval(*((low + high * odds) / (1 + odds) for odds in ends))
     if first.metric.lower_is_better and score > 0:
-        factor = math.exp(_quantile(freedom, confidence) * error / score)
-        return Interval(score / factor, score * factor)
-    return _student(score, error, freedom, confidence, limits)
+        factor = math.exp(intervals.student_quantile(freedom, confidence) * error / score)
+        return intervals.Interval(score / factor, score * factor)
+    return intervals.student_interval(score, error, freedom, confidence, limits)
 
 
 def _of_share(
     restarts: Sequence[ScoredAnswers], score: float, limits: tuple[float, float], freedom: float, confidence: float
-) -> Interval:
+) -> intervals.Interval:
     """Return the interval of a score between limits, read as a share of rows."""
     low, high = limits
     span = high - low
@@ -85,59 +77,18 @@ def _of_share(
     share = (fmean(restart.score for restart in exchanged) - low) / span
     variance = (_error(exchanged) / span) ** 2
     size = share * (1 - share) / variance if variance else freedom + 1
-    few = _quantile(len(restarts[0].gold) - 1, confidence) / _quantile(freedom, confidence)
+    few = intervals.student_quantile(len(restarts[0].gold) - 1, confidence) / intervals.student_quantile(
+        freedom, confidence
+    )
     size = max(1.0, size * few**2)
-    ends = share_interval((score - low) / span * size, size, confidence=confidence)
-    return Interval(low + span * ends.low, low + span * ends.high)
+    ends = intervals.share_interval((score - low) / span * size, size, confidence=confidence)
+    return intervals.Interval(low + span * ends.low, low + span * ends.high)
 
 
 def _error(restarts: Sequence[ScoredAnswers]) -> float:
     """Return the jackknife's standard error of the mean score, stretched for cross-validation."""
     values = pseudo_values(restarts).mean(axis=0)
     return math.sqrt(float(values.var(ddof=1)) / len(values))
-
-
-def restart_interval(
-    scores: Sequence[float], *, confidence: float = 0.95, limits: tuple[float, float] | None = None
-) -> Interval | None:
-    """Return a confidence interval of the mean score for other restarts on the same rows; None for equal scores or one.
-
-    The interval is Student's: mean ± t * deviation / sqrt(n). At 95 %, t is 12.7 for two restarts and 4.3 for three.
-    It does not pass the `limits` of the scores.
-    """
-    count = len(scores)
-    if len(set(scores)) < 2:
-        return None
-    mean = math.fsum(scores) / count
-    squares = math.fsum((score - mean) ** 2 for score in scores)
-    error = math.sqrt(squares / (count - 1) / count)
-    return _student(mean, error, count - 1, confidence, limits)
-
-
-def _student(
-    mean: float, error: float, freedom: float, confidence: float, limits: tuple[float, float] | None
-) -> Interval:
-    """Return Student's interval, within limits, around a mean whose error has these degrees of freedom."""
-    half = _quantile(freedom, confidence) * error
-    low, high = limits or (-math.inf, math.inf)
-    return Interval(max(mean - half, low), min(mean + half, high))
-
-
-def _quantile(freedom: float, confidence: float) -> float:
-    """Return Student's quantile for an interval with two ends."""
-    from scipy.special import stdtrit  # scipy.stats takes long to import
-
-    return float(stdtrit(freedom, (1 + confidence) / 2))
-
-
-def share_interval(count: float, total: float, *, confidence: float = 0.95) -> Interval:
-    """Return a confidence interval of a share, of which `count` of `total` were seen (Clopper and Pearson 1934)."""
-    from scipy.special import betaincinv
-
-    tail = (1 - confidence) / 2
-    low = float(betaincinv(count, total - count + 1, tail)) if count else 0.0
-    high = float(betaincinv(count + 1, total - count, 1 - tail)) if count < total else 1.0
-    return Interval(low, high)
 
 
 def expected_best(scores: Sequence[float]) -> list[float]:

@@ -4,45 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
-from typing import TypeVar, final
+from typing import TypeVar
+
+from benchrunner.results import entries
 
 Name = TypeVar("Name", bound=Hashable)
 
 
-@final
-@dataclass(frozen=True)
-class Ranks:
-    """The ranks that a system may have in a column; 1 is the best. The intervals of all systems hold together."""
-
-    low: int
-    """One more than the number of systems that are clearly better."""
-    high: int
-    """The number of systems, less those that are clearly worse."""
-
-    @property
-    def is_best(self) -> bool:
-        """Whether no system is clearly better: the system is the best, or tied with others for the best."""
-        return self.low == 1
-
-
-@final
-@dataclass(frozen=True)
-class MeanRank:
-    """The mean rank of a system over several columns, with an interval that holds together with those of all others."""
-
-    mean: float
-    """Mean of the ranks by the measured scores; equal scores share the mean of their ranks."""
-    low: float
-    """Mean of the lower ends of the ranks' intervals."""
-    high: float
-    """Mean of the upper ends."""
-    is_best: bool
-    """Whether no other system's interval lies below: the system may have the lowest mean rank."""
-
-
-def ranks(systems: Sequence[Name], clearly_better: Collection[tuple[Name, Name]]) -> dict[Name, Ranks]:
+def ranks(systems: Sequence[Name], clearly_better: Collection[tuple[Name, Name]]) -> dict[Name, entries.Ranks]:
     """Return the ranks that each system may have.
 
     `clearly_better` has the pairs whose first system is better, from tests of all pairs that keep a family-wise level:
@@ -50,12 +20,12 @@ def ranks(systems: Sequence[Name], clearly_better: Collection[tuple[Name, Name]]
     """
     better = Counter(worse for _, worse in clearly_better)
     worse = Counter(winner for winner, _ in clearly_better)
-    return {system: Ranks(1 + better[system], len(systems) - worse[system]) for system in systems}
+    return {system: entries.Ranks(1 + better[system], len(systems) - worse[system]) for system in systems}
 
 
 def mean_ranks(
-    scores: Sequence[Mapping[Name, float]], intervals: Sequence[Mapping[Name, Ranks]]
-) -> dict[Name, MeanRank]:
+    scores: Sequence[Mapping[Name, float]], intervals: Sequence[Mapping[Name, entries.Ranks]]
+) -> dict[Name, entries.MeanRank]:
     """Return the mean rank of each system over columns, which all have scores and ranks of the same systems."""
     measured = [_measured(of_column) for of_column in scores]
     lows = {}
@@ -66,7 +36,7 @@ def mean_ranks(
     of_system = {}
     for system, low in lows.items():
         mean = fmean(of_column[system] for of_column in measured)
-        of_system[system] = MeanRank(mean, low, highs[system], is_best=low <= min(highs.values()))
+        of_system[system] = entries.MeanRank(mean, low, highs[system], is_best=low <= min(highs.values()))
     return of_system
 
 

@@ -13,10 +13,11 @@ from benchrunner.errors import RequestError, Undefined
 from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import MATTHEWS, f1, f1_macro
 from benchrunner.metrics.correlation import PEARSON, SPEARMAN
-from benchrunner.statistics import paired_test
-from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.statistics.single_fits import LARGEST_P, SCREENING, swap_test
-from benchrunner.statistics.variance_parts import Part, combined_p, half_width
+from benchrunner.studies.pairs import Part
+from benchrunner_statistics import paired_test
+from benchrunner_statistics.scored_answers import ScoredAnswers
+from benchrunner_statistics.single_fits import LARGEST_P, SCREENING, swap_test
+from benchrunner_statistics.variance_parts import combined_p, half_width
 
 
 def labels(seed: int, rows: int = 40) -> list[int]:
