@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 from benchrunner import PluginError, PublishedColumn, Task, closest_names
-from benchrunner_submit.leaderboard import BoardFile
+
+if TYPE_CHECKING:
+    from benchrunner_submit.leaderboard import BoardFile
 
 
 def check_file(file: BoardFile, task: Task) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner import Board, PluginError, PublishedColumn, PublishedRow, RequestError, Task, published
 from benchrunner.engine import decoding
+from benchrunner_submit.board_checks import check_column, check_file, check_offered
 from benchrunner_submit.file_kinds.file_kind import FileKind
 
 if TYPE_CHECKING:
@@ -97,8 +98,6 @@ class Leaderboard(Board):
         published.check_rows(self.columns, self.published)
 
     def check_tasks(self, tasks: Mapping[str, Task], offered: Collection[str]) -> None:
-        from benchrunner_submit.board_checks import check_column, check_file, check_offered
-
         for file in self.files:
             if file.task in tasks:
                 check_file(file, tasks[file.task])
