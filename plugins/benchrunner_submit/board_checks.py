@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 from benchrunner import PluginError, PublishedColumn, Task, closest_names
-
-if TYPE_CHECKING:
-    from benchrunner_submit.leaderboard import BoardFile
+from benchrunner_submit.board_file import BoardFile
 
 
 def check_file(file: BoardFile, task: Task) -> None:

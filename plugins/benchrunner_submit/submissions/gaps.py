@@ -8,8 +8,9 @@ from typing import final
 
 from benchrunner import DataNotFound, RequestError, Rows, Task, Workspace
 from benchrunner.results import Runner, predicting
+from benchrunner_submit.board_file import BoardFile, Pair
 from benchrunner_submit.file_kinds.file_kind import Answers
-from benchrunner_submit.leaderboard import BoardFile, Leaderboard, Pair
+from benchrunner_submit.leaderboard import Leaderboard
 
 Gaps = Mapping[Pair, str]
 """Task and split that no fit can answer -> the reason."""
@@ -158,8 +159,7 @@ def _described(board: Leaderboard, gaps: Gaps) -> Iterator[str]:
 
 def fill_in(board: Leaderboard, gaps: Gaps, runner: Runner) -> tuple[dict[Pair, Answers], dict[Pair, str]]:
     """Fill gaps by the majority; return the answers, and the gaps that cannot be filled with the reason."""
-    filled = {}
-    unfilled = {}
+    filled, unfilled = {}, {}
     for pair, why in gaps.items():
         files = [file for file in board.files if file.pair == pair]
         try:
