@@ -159,7 +159,8 @@ def _described(board: Leaderboard, gaps: Gaps) -> Iterator[str]:
 
 def fill_in(board: Leaderboard, gaps: Gaps, runner: Runner) -> tuple[dict[Pair, Answers], dict[Pair, str]]:
     """Fill gaps by the majority; return the answers, and the gaps that cannot be filled with the reason."""
-    filled, unfilled = {}, {}
+    filled = {}
+    unfilled = {}
     for pair, why in gaps.items():
         files = [file for file in board.files if file.pair == pair]
         try:
