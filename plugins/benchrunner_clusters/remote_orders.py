@@ -16,8 +16,6 @@ from benchrunner import FitError, RequestError, Workspace
 from benchrunner.engine import write_atomically
 from benchrunner.results import Event, Fit, FitAnswer, FitOrder, FitRunner, Plugins, Record, RunFolder
 
-LAST = "record.json"
-"""File of a run that is written last: where it exists, all other files do."""
 PASSED_ON = "BENCHRUNNER_"
 """Beginning of the names of the environment variables that a worker gets from the command."""
 Files = Literal["shared", "returned", "auto"]
@@ -48,7 +46,7 @@ class RemoteOrder:
         """Make the order for a fit of a runner, for a worker with some cores, and with its first GPU if it has one."""
         order = FitOrder.of(fit, runner, device="cuda:0" if gpus else "cpu", threads=cores)
         places = order.workspace
-        data = None if places.data is None else places.data.absolute()
+        data = places.data and places.data.absolute()
         places = replace(places, runs=places.runs.absolute(), cache=places.cache.absolute(), data=data)
         passed_on = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
         if places.settings.offline:
@@ -147,7 +145,7 @@ def unpack(files: Mapping[str, bytes], runs: Path, run: str) -> None:
     with folder.locked(lambda: None):
         if folder.finished_record() is not None:
             return
-        for name in sorted(files, key=lambda name: name == LAST):
+        for name in sorted(files, key=lambda name: name == "record.json"):  # last: where it is, all others are
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts:
                 raise FitError(f"A worker sent a file of the run {run} with the name {name}, which is outside of it.")

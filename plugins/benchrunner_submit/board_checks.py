@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from benchrunner import PluginError, PublishedColumn, Task, closest_names
-from benchrunner_submit.leaderboard import BoardFile
+from benchrunner_submit.board_file import BoardFile
 
 
 def check_file(file: BoardFile, task: Task) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from benchrunner import RequestError, either, quoted, some_names
 from benchrunner.results import predicting
-from benchrunner_submit.leaderboard import BoardFile, Leaderboard, Pair
+from benchrunner_submit.board_file import BoardFile, Pair
+from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.submission_files.archives import Entry, Unreadable, is_single, opened
 from benchrunner_submit.submission_files.manifests import Manifest, archive_digest
 
@@ -182,14 +183,10 @@ Assigned = tuple[dict[str, Entry], list[str]]
 
 
 def _assigned(board: Leaderboard, path: Path, entries: list[Entry]) -> Assigned:
-    """Assign the entries of a submission to the board's files, as far as their names tell."""
-    if is_single(path):
-        return _assign_single(board, entries[0])
-    return _assign(board, path.name, entries)
-
-
-def _assign_single(board: Leaderboard, entry: Entry) -> Assigned:
-    """Find out by name, suffix and content which file of the leaderboard a single given file is."""
+    """Assign the entries of a submission to the board's files: a single file by its name, suffix and content."""
+    if not is_single(path):
+        return _assign(board, path.name, entries)
+    [entry] = entries
     file = _file_of(board, entry)
     if file is not None:
         return {file.name: entry}, []
@@ -209,10 +206,6 @@ def _file_of(board: Leaderboard, entry: Entry) -> BoardFile | None:
     faults = [len(_content_faults(file, entry, file.rows, None)) for file in candidates]
     fewest = min(faults)
     return candidates[faults.index(fewest)] if faults.count(fewest) == 1 else None
-
-
-def _misnamed(entry: Entry, name: str) -> str:
-    return f"{quoted(entry.name)} must be called exactly {name}; it is checked as that file."
 
 
 def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
@@ -241,7 +234,7 @@ def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
             extra.append(entry)
         else:
             assigned[meant] = entry
-            faults.append(_misnamed(entry, meant))
+            faults.append(f"{quoted(entry.name)} must be called exactly {meant}; it is checked as that file.")
     present = {*assigned, *(entry.name for entry in extra if entry.is_folder)}
     missing = [name for name in board_names if name not in present]
     if missing:

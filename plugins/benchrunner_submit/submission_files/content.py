@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchrunner import PluginError, RequestError
+from benchrunner_submit.board_file import BoardFile
 from benchrunner_submit.file_kinds.file_kind import Answers
-from benchrunner_submit.leaderboard import BoardFile
 
 
 def file_content(file: BoardFile, answers: Answers, rows: int) -> bytes:

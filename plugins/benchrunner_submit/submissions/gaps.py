@@ -8,8 +8,9 @@ from typing import final
 
 from benchrunner import DataNotFound, RequestError, Rows, Task, Workspace
 from benchrunner.results import Runner, predicting
+from benchrunner_submit.board_file import BoardFile, Pair
 from benchrunner_submit.file_kinds.file_kind import Answers
-from benchrunner_submit.leaderboard import BoardFile, Leaderboard, Pair
+from benchrunner_submit.leaderboard import Leaderboard
 
 Gaps = Mapping[Pair, str]
 """Task and split that no fit can answer -> the reason."""
