@@ -16,7 +16,7 @@ from benchrunner_calibration.kept_answers import SystemAnswers, answers_of
 from benchrunner_calibration.measures import COMPARED, Estimate, compared, estimates
 from benchrunner_calibration.reliability import Bin, reliability
 from benchrunner_calibration.temperature import Temperature, temperature_of
-from benchrunner_statistics import holm
+from benchrunner_statistics import agreeing, holm
 
 LEVEL = 0.05
 """Level of the tests: the probability of even one false mark is at most this."""
@@ -200,22 +200,8 @@ def _differences(answers: Sequence[SystemAnswers], binning: Binning) -> tuple[Di
     adjusted = holm({key: comparison.p for key, comparison in comparisons.items()})
     differences = []
     for key, comparison in comparisons.items():
-        differences.append(Difference(*key, _agreeing(comparison, is_clear=adjusted[key] < LEVEL), adjusted[key]))
+        differences.append(Difference(*key, agreeing(comparison, is_clear=adjusted[key] < LEVEL), adjusted[key]))
     return tuple(differences)
-
-
-def _agreeing(comparison: pairs.Comparison, *, is_clear: bool) -> pairs.Comparison:
-    """Return a comparison whose interval contains 0 unless the difference is clear, as in the table of `compare`.
-
-    Holm's correction is less strict than the intervals, and single fits have a test of their own: where the two
-    disagree, the interval ends at 0.
-    """
-    low, high = comparison.low, comparison.high
-    if not is_clear:
-        return replace(comparison, low=min(low, 0.0), high=max(high, 0.0))
-    if comparison.difference > 0:
-        return replace(comparison, low=max(low, 0.0))
-    return replace(comparison, high=min(high, 0.0))
 
 
 def _are_of_equal_rows(first: SystemAnswers, second: SystemAnswers) -> bool:

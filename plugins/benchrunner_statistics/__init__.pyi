@@ -1,6 +1,7 @@
 """The public names of `benchrunner_statistics`, each with its module."""
 
 from benchrunner_statistics.corrections import holm as holm
+from benchrunner_statistics.differences import agreeing as agreeing
 from benchrunner_statistics.example_intervals import (
     example_interval as example_interval,
     expected_best as expected_best,

@@ -75,28 +75,22 @@ def _of_looks(
     differences = {}
     for pair in looks[0]:
         look, adjusted_p = adjusted.get(pair, (0, 1.0))
-        alpha = values.ALPHA * of_looks[look] / (len(adjusted) or 1)
-        corrected = _corrected(looks[look][pair], alpha, is_clear=adjusted_p < values.ALPHA)
-        differences[pair] = values.Pair(corrected, adjusted_p)
+        comparison = looks[look][pair]
+        if comparison.parts:  # Bonferroni's interval
+            comparison = with_interval(comparison, values.ALPHA * of_looks[look] / len(adjusted))
+        differences[pair] = values.Pair(agreeing(comparison, is_clear=adjusted_p < values.ALPHA), adjusted_p)
     return differences
 
 
-def _corrected(comparison: values.Comparison, alpha: float, *, is_clear: bool) -> values.Comparison:
-    """Return a comparison whose interval holds together with those of all tests, and says what the mark says.
+def agreeing(comparison: values.Comparison, *, is_clear: bool) -> values.Comparison:
+    """Return a comparison whose interval contains 0 unless the difference is clear, as a mark says.
 
-    The interval is Bonferroni's, and misses the true difference with the probability `alpha`. The correction of
-    p-values is less strict, and single fits have a test of their own, so that the interval may contain 0 although the
-    difference is clear, or the reverse: then it ends at 0.
+    The correction of p-values is less strict than that of intervals, and single fits have a test of their own: where
+    the two disagree, the interval ends at 0.
     """
-    if not comparison.parts:
-        return comparison
-    comparison = with_interval(comparison, alpha)
     low, high = comparison.low, comparison.high
     if not is_clear:
-        low = min(low, 0.0)
-        high = max(high, 0.0)
-    elif comparison.difference > 0:
-        low = max(low, 0.0)
-    else:
-        high = min(high, 0.0)
-    return replace(comparison, low=low, high=high)
+        return replace(comparison, low=min(low, 0.0), high=max(high, 0.0))
+    if comparison.difference > 0:
+        return replace(comparison, low=max(low, 0.0))
+    return replace(comparison, high=min(high, 0.0))

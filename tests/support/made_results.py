@@ -11,7 +11,7 @@ from benchrunner.results import Fit, comparison, discover
 from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.cells import Candidate, CellResult, Figure
 from benchrunner.studies.result import Result
-from inline import REPORT
+from inline import REPORT, STATISTICS
 
 
 def made_result(tasks: Sequence[Task], backbones: Sequence[str], *, best: float = 0.948, mean: float = 0.931) -> Result:
@@ -57,5 +57,7 @@ def said_below(result: Result, *kinds: str, shown: comparison.Shown | None = Non
 def written(form: str, result: Result, *arguments: Any, **options: Any) -> str:
     """Write the table of a result without a runner as `comparison.as_text` writes that of a study."""
     folder = SimpleNamespace(record=lambda: None)
-    made: Any = SimpleNamespace(plugins=discover(extra=[REPORT], installed=False), folder=lambda fit: folder)
+    made: Any = SimpleNamespace(
+        plugins=discover(extra=[REPORT, STATISTICS], installed=False), folder=lambda fit: folder
+    )
     return comparison.as_text(form, replace(result, runner=made), *arguments, **options)

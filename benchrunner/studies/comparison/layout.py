@@ -153,15 +153,11 @@ def _system_lines(system: System, columns: Sequence[Measured], shown: Shown) -> 
     marked = []
     for number, column in enumerate(columns, start=1):
         beside = column.papers.get(system.name, "")
-        if system.name not in column.texts:  # only published
-            means.append(beside or ABSENT)
-            intervals.append("")
-            published.append("")
-            continue
-        mean, interval, marks = column.texts[system.name]
+        published_alone = (beside or ABSENT, "", "")
+        mean, interval, marks = column.texts.get(system.name, published_alone)
         means.append(f"{mean} {marks}".rstrip())
         intervals.append(interval)
-        published.append(beside)
+        published.append(beside if system.name in column.texts else "")
         if system.name in column.best:
             marked.append(number)
     yield Line(tuple(means), begins_group=True, best=tuple(marked))
@@ -283,8 +279,7 @@ def _what(result: Result, shown: Shown) -> str:
     """Write what stands below the name of a system: which figures its column has."""
     fitting = result.study.fitting
     mean = "score" if fitting is not None and len(fitting.seeds) == 1 else "mean ± sd"
-    statistics = result.statistics
-    is_compared = bool(statistics.intervals or statistics.tests or statistics.absent)
+    is_compared = result.runner is None or bool(result.runner.plugins.hook.compare_systems.get_hookimpls())
     return f"{mean}{' [95 %]' * (shown.intervals and is_compared)}"
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 from benchrunner import ACCURACY
 from benchrunner.studies.pairs import Comparison, Pair
 from benchrunner_statistics import paired_test
-from benchrunner_statistics.differences import corrected_differences
+from benchrunner_statistics.differences import agreeing, corrected_differences
 from benchrunner_statistics.paired_tests import Side
 from benchrunner_statistics.scored_answers import ScoredAnswers
 
@@ -96,3 +96,12 @@ def test_equal_answers_are_equivalent_within_any_margin() -> None:
 def test_the_whole_interval_lies_within_the_margin(low: float, high: float, claimed: bool) -> None:
     comparison = Comparison((low + high) / 2, low, high, 0.5, "fits", "rows", 100, (1, 1))
     assert comparison.is_equivalent(MARGIN) == claimed
+
+
+@pytest.mark.parametrize(("is_clear", "ends"), [(True, (0.0, 3.0)), (False, (-1.0, 3.0))])
+def test_an_interval_agrees_with_its_mark(is_clear: bool, ends: tuple[float, float]) -> None:
+    wide = Comparison(1.0, -1.0, 3.0, 0.02, "fits", "rows", 9, (1, 1))
+    shown = agreeing(wide, is_clear=is_clear)
+    assert (shown.low, shown.high) == ends
+    mirrored = agreeing(wide.reversed, is_clear=is_clear)
+    assert (mirrored.low, mirrored.high) == (-ends[1], -ends[0])
