@@ -51,7 +51,6 @@ from benchrunner.leaderboards import published as published
 from benchrunner.leaderboards.board import Board as Board
 from benchrunner.leaderboards.published import (
     PublishedColumn as PublishedColumn,
-    PublishedFigure as PublishedFigure,
     PublishedRow as PublishedRow,
 )
 from benchrunner.metrics.classification import (

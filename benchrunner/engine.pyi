@@ -15,15 +15,10 @@ from benchrunner.backbones.encoder import (
 )
 from benchrunner.backbones.export_kind import ExportKind as ExportKind
 from benchrunner.backbones.finite_numbers import not_finite as not_finite
-from benchrunner.errors import first_line as first_line, last_line as last_line
-from benchrunner.features import arrays as arrays, blocks as blocks, randomness as randomness
+from benchrunner.errors import first_line as first_line
+from benchrunner.features import arrays as arrays, blocks as blocks, flat_batch as flat_batch, randomness as randomness
 from benchrunner.features.arrays import Features as Features, Sequences as Sequences
-from benchrunner.features.flat_batch import (
-    FlatBatch as FlatBatch,
-    StaticBorders as StaticBorders,
-    collate as collate,
-    rounding as rounding,
-)
+from benchrunner.features.flat_batch import FlatBatch as FlatBatch, collate as collate
 from benchrunner.features.pieces import Frame as Frame, Part as Part, Pieces as Pieces
 from benchrunner.features.randomness import Dropout as Dropout
 from benchrunner.io import decoding as decoding, hub_access as hub_access, seals as seals

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -138,10 +139,17 @@ def json_content(value: Any) -> bytes:
 
 def read_bytes(path: Path | str, limit: int = sys.maxsize) -> bytes:
     """Read a file whole; raise a `DataError` if it has more than `limit` bytes. Raises `OSError` as `open` does."""
+    refuse_pipe(path)
     with open(path, "rb") as file:  # noqa: PTH123 - thousands of small files are read, and objects of paths take longer
         if os.fstat(file.fileno()).st_size <= limit:
             return file.read()
     raise DataError(f"{path}: larger than {limit:,} bytes, which is the most that is read of such a file.")
+
+
+def refuse_pipe(path: Path | str) -> None:
+    """Raise a `DataError` for a pipe, which may never end."""
+    if stat.S_ISFIFO(os.stat(path).st_mode):  # noqa: PTH116 - thousands of small files are read
+        raise DataError(f"{path}: not a regular file, but a pipe.")
 
 
 def read_text(path: Path, advice: str = "convert the file and try again.", *, encoding: str = "utf-8") -> str:

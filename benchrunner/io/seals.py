@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DamagedFile, DataError
-from benchrunner.io.files import json_content, read_bytes, write_atomically
+from benchrunner.io.files import json_content, read_bytes, refuse_pipe, write_atomically
 from benchrunner.io.json_files import JSON_LIMIT, parse_json
 
 _KEY = b',\n  "checksum": "'
@@ -33,6 +33,7 @@ def file_checksum(path: Path) -> str:
     """Return the checksum of a file's content."""
     import xxhash
 
+    refuse_pipe(path)
     digest, block = xxhash.xxh3_128(), bytearray(_BLOCK)
     with path.open("rb", buffering=0) as file:
         while count := file.readinto(block):

@@ -65,3 +65,9 @@ def send_fits(
                 raise
     finally:
         mark.unlink(missing_ok=True)
+
+
+def last_line(text: BaseException | str) -> str:
+    """Return the last line of a message or traceback that is not empty, without its full stop."""
+    last = (str(text).strip() or "no reason is given").splitlines()[-1]
+    return last.strip().rstrip(".")

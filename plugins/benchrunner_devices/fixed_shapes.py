@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, final
 
 import numpy as np
 
-from benchrunner.engine import FlatBatch, StaticBorders, arrays, gradients
+from benchrunner.engine import FlatBatch, arrays, flat_batch, gradients
 
 if TYPE_CHECKING:
     from benchrunner.engine import blocks
@@ -45,7 +45,7 @@ def in_fixed_shape(batch: FlatBatch, longest: int) -> FlatBatch:
         batch,
         blocks=Untold(),
         feature_positions=np.empty(0, dtype=np.int64),
-        static=StaticBorders(arrays.tensor_on(borders, batch.tokens.device), longest),
+        static=flat_batch.StaticBorders(arrays.tensor_on(borders, batch.tokens.device), longest),
     )
 
 

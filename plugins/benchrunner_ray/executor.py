@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, final
 
 from benchrunner import FitError, RequestError
-from benchrunner.engine import last_line
 from benchrunner.results import Executor, Fit, FitRunner, Record, interrupts
-from benchrunner_clusters import Sender, send_fits
+from benchrunner_clusters import Sender, last_line, send_fits
 from benchrunner_ray.cluster import connected, described, described_nodes, requested, some_node_has
 from benchrunner_ray.settings import RaySettings
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner import FitError, RequestError, json_files
-from benchrunner.engine import last_line
 from benchrunner.results import Event, Executor, Fit, FitRunner, Record
-from benchrunner_clusters import RemoteAnswer, Sender, send_fits
+from benchrunner_clusters import RemoteAnswer, Sender, last_line, send_fits
 from benchrunner_slurm.settings import SlurmSettings
 
 if TYPE_CHECKING:

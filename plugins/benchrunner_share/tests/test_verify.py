@@ -62,7 +62,7 @@ LIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "mean": (lambda study: set_score(study, "mean", 0.9), "dev accuracy, mean: 0.9 in the folder"),
     "best": (lambda study: set_score(study, "best", 0.99), "dev accuracy, best: 0.99 in the folder"),
     "deviation": (lambda study: set_score(study, "deviation", 0.0), "dev accuracy, deviation: 0.0 in the folder"),
-    "restarts": (lambda study: set_score(study, "restarts", [1.0, 1.0]), "dev accuracy, restarts, number 1: '1.0'"),
+    "restarts": (lambda study: set_score(study, "restarts", [1.0, 1.0]), "dev accuracy, restarts, number 1: 1.0"),
     "selected": (
         lambda study: study["result"]["cells"][0].update(
             selected=study["result"]["cells"][0]["candidates"][0]["fits"][0]
