@@ -138,6 +138,6 @@ def _difference(old: SourceFacts, new: SourceFacts) -> str:
 
 def read_store_file(kind: type[T], path: Path) -> T | None:
     """Read a JSON file of the store; None where the file does not exist. A damaged file is a `DamagedFile`."""
-    remedy = f"Remove {path.parent}: the same command makes it again."
+    remedy = seals.made_again(path.parent)
     content = seals.find_sealed(path, remedy)
     return None if content is None else decoding.from_json(kind, content, path, DamagedFile, remedy)
