@@ -74,6 +74,11 @@ def check_files(folder: Path, checksums: Mapping[str, str], remedy: str, *, alon
             raise _damaged(f"{folder / name}: this file was added later, and might be read.", remedy)
 
 
+def made_again(place: Path) -> str:
+    """Say what to do about a damaged file: what is at the place is made again."""
+    return f"Remove {place} and repeat the command that made it."
+
+
 def check_file(path: Path, expected: str, remedy: str) -> None:
     """Raise a `DamagedFile` with the remedy if a file is missing or has not the expected checksum."""
     with _told(path, remedy):

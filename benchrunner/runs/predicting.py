@@ -22,7 +22,7 @@ from benchrunner.io.files import read_bytes, write_atomically, write_folder_atom
 from benchrunner.io.identity import identity
 from benchrunner.io.json_files import JSON_LIMIT
 from benchrunner.io.messages import quoted
-from benchrunner.io.seals import check_seal, read_sealed, seal_files
+from benchrunner.io.seals import check_seal, made_again, read_sealed, seal_files
 from benchrunner.metrics import Metric, Score
 from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.problems.problem import Problem, are_equal
@@ -249,7 +249,7 @@ def kept_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
         local = runner.plugins.executors.find("local")
         list(local.run([fit], replace(runner.fit_runner, rows=rows)))  # a worker process keeps the outputs
     if file.exists() and seal.exists():
-        check_seal(seal, of, f"Remove {file} and repeat the command: the outputs are computed again.")
+        check_seal(seal, of, made_again(file))
         return np.load(file, mmap_mode="r", allow_pickle=False)
     with _noted_divergence(fit, folder):
         outputs = _computed_outputs(fit, rows, runner)

@@ -33,7 +33,6 @@ from benchrunner.training.memory import halved, keep_freed_memory, out_of_memory
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.precision import emulates_bf16, emulation_note, precise
 from benchrunner.training.schedule import Schedule
-from benchrunner.training.speed import Speed
 
 LOG_STEPS = 10
 """Steps between two lines of the log, and between two reads of the losses from an accelerator."""
@@ -118,7 +117,9 @@ class Training:
         self._fault = ""
         self.notes: list[str] = []
         """Remarks for the record."""
-        self._speed = Speed(self.features.batch_counts("sentences"))
+        self._examples = self.features.batch_counts("sentences")
+        self._lap = (0, 0.0)
+        """The first step since the last figures, and when it began."""
 
     def _halves_of(self, encoders: Sequence[Encoder]) -> HalfWeights | None:
         if self.shared or self.kernels is None or "adamw" not in self.kernels.operators:
@@ -172,13 +173,13 @@ class Training:
     @property
     def timings(self) -> dict[str, float]:
         """Time and speed of `run`, for the record."""
-        rows = self._sum_over_steps(self.features.batch_counts("sentences"), self.first)
+        rows = self._sum_over_steps(self._examples, self.first)
         return {"train_seconds": self.seconds, "examples_per_second": rows / self.seconds}
 
-    def _sum_over_steps(self, values: np.ndarray, first: int = 0) -> int:
-        """Add up values of the units, (units,), over the batches of all steps from `first` on."""
+    def _sum_over_steps(self, values: np.ndarray, first: int = 0, stop: int | None = None) -> int:
+        """Add up values of the units, (units,), over the batches of the steps from `first` on, and before `stop`."""
         total = 0
-        for step in range(first, self.schedule.steps):
+        for step in range(first, self.schedule.steps if stop is None else stop):
             units = self.schedule.batch(step)
             total += int(values[units].sum())
         return total
@@ -209,7 +210,7 @@ class Training:
     def _steps(self, interrupt: HeldBack) -> None:
         self.first = self._resume()
         saved = time.monotonic()
-        self._speed.start()
+        self._lap = (self.first, time.perf_counter())
         for step in range(self.first, self.schedule.steps):
             loss = self._learn(step)
             self._pending.append((step, loss))
@@ -265,10 +266,14 @@ class Training:
 
     def _figures(self, step: int) -> dict[str, float]:
         """Give the figures of the last step whose loss was read from the device."""
+        first, began = self._lap
+        now = time.perf_counter()
+        self._lap = (step + 1, now)
+        examples = self._sum_over_steps(self._examples, first, step + 1)
         return {
             "loss": self._loss,
             "lr": self.schedule.lr(step),
-            "examples_per_second": self._speed.lap(),
+            "examples_per_second": examples / max(now - began, 1e-9),
         }
 
     def _resume(self) -> int:
@@ -329,7 +334,6 @@ class Training:
                 self.remark(f"no CUDA graphs from step {step + 1} on, where memory ran out: their memory is given back")
             self.budgets[step] = halved(units, self._unit_tokens, self.micro_tokens, self.device)
         self.optimizer.step(step, self.schedule.lr(step))
-        self._speed.count(units)
         return loss
 
     def parts(self, step: int) -> list[np.ndarray]:

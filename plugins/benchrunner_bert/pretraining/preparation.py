@@ -51,12 +51,12 @@ def _prepare_vocabulary(request: Request, corpus: Corpus) -> Vocabulary:
     lowercase = request.texts.lowercase is not False
     wanted = {"pieces": request.texts.vocabulary_size, "lowercase": lowercase}
     texts = text_hashes(corpus.facts)
-    facts = seals.find_sealed(facts_path, f"Remove {facts_path} and {path}: the vocabulary is learned again.") or {}
+    facts = seals.find_sealed(facts_path, seals.made_again(facts_path)) or {}
     if not facts or _is_stale(facts.get("corpus"), texts, request.tokens_folder):
         vocabulary = learn_vocabulary(corpus.paragraphs, path, size=request.texts.vocabulary_size, lowercase=lowercase)
         seals.write_sealed(facts_path, {**wanted, "corpus": texts, "files": {path.name: seals.file_checksum(path)}})
         return vocabulary
-    seals.check_files(path.parent, facts["files"], f"Remove {facts_path} and {path}: the vocabulary is learned again.")
+    seals.check_files(path.parent, facts["files"], seals.made_again(facts_path))
     check_same(facts, wanted, facts_path)  # the token store checks whether the corpus is the same
     return Vocabulary.read(path, lowercase=lowercase)
 

@@ -11,7 +11,7 @@ from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner.engine import seals
-from file_damages import Damage, as_folder, cut, flip, pipe
+from file_damages import Damage, as_folder, cut, flip
 from kill_points import KillPoints
 
 pytestmark = needs_deepspeed
@@ -31,7 +31,6 @@ DAMAGES: dict[str, Damage] = {
     "one byte": lambda path: path.write_bytes(b"x"),
     "empty": lambda path: path.write_bytes(b""),
     "missing": Path.unlink,
-    "a pipe": pipe,
     "a folder": as_folder,
 }
 TOKENS = [
@@ -55,7 +54,7 @@ FAST = {
     ("checkpoints/step-00000002/state.json", "flip 1"),
     ("model/model.safetensors", "missing"),
     ("model/model.safetensors", "one byte"),
-    ("finished.json", "a pipe"),
+    ("finished.json", "a folder"),
 }
 
 

@@ -151,10 +151,6 @@ def _difference(old: SourceFacts, new: SourceFacts) -> str:
 def read_manifest(folder: Path) -> Manifest | None:
     """Read the manifest of a folder; None where no store was begun. A damaged file is a `DamagedFile`."""
     path = folder / MANIFEST
-    content = seals.find_sealed(path, remedy(folder))
-    return None if content is None else decoding.from_json(Manifest, content, path, DamagedFile, remedy(folder))
-
-
-def remedy(folder: Path) -> str:
-    """Say what to do about a damaged file of a store."""
-    return f"Remove {folder}: the same command makes it again."
+    remedy = seals.made_again(folder)
+    content = seals.find_sealed(path, remedy)
+    return None if content is None else decoding.from_json(Manifest, content, path, DamagedFile, remedy)

@@ -29,7 +29,6 @@ from benchrunner_bert.pretraining.corpus.manifest import (
     Place,
     Plan,
     begun_manifest,
-    remedy,
 )
 from benchrunner_bert.pretraining.corpus.sentences import split
 from benchrunner_bert.pretraining.corpus.sources import Source, check_passages
@@ -107,7 +106,7 @@ class _GrowingFile:
             self._digest.update(block)
         if begun.size and self.facts() != begun:
             path = Path(file.name)
-            raise DamagedFile(f"{path}: this file was changed after it was written. {remedy(path.parent)}")
+            raise DamagedFile(f"{path}: this file was changed after it was written. {seals.made_again(path.parent)}")
         file.truncate()
 
     def add(self, content: bytes) -> None:

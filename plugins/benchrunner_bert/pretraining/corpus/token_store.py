@@ -11,7 +11,7 @@ import numpy as np
 
 from benchrunner import DamagedFile, DataError, RequestError, full_disk
 from benchrunner.engine import seals
-from benchrunner_bert.pretraining.corpus.manifest import MANIFEST, Manifest, read_manifest, remedy
+from benchrunner_bert.pretraining.corpus.manifest import MANIFEST, Manifest, read_manifest
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
 VOCABULARY = "vocab.txt"
@@ -53,7 +53,7 @@ class TokenStore:
             size = path.stat().st_size if path.is_file() else None
             if size != file.size:
                 found = "there is no such file" if size is None else f"found {size:,}"
-                raise DamagedFile(f"{path}: {file.size:,} bytes were expected, {found}. {remedy(folder)}")
+                raise DamagedFile(f"{path}: {file.size:,} bytes were expected, {found}. {seals.made_again(folder)}")
         return cls(folder, manifest)
 
     def __reduce__(self) -> tuple[type[Self], tuple[Path, Manifest]]:
@@ -62,7 +62,9 @@ class TokenStore:
 
     def verify(self) -> None:
         """Read all files; raise a `DamagedFile` if a file has changed since it was written."""
-        seals.check_files(self.folder, {file.name: file.checksum for file in self.manifest.files}, remedy(self.folder))
+        seals.check_files(
+            self.folder, {file.name: file.checksum for file in self.manifest.files}, seals.made_again(self.folder)
+        )
 
     @property
     def vocabulary(self) -> Vocabulary:
