@@ -196,12 +196,12 @@ def _between(result: Result, names: Collection[str], column: Column) -> list[pai
     return between
 
 
-def detectable(pairs: Iterable[pairs.Pair]) -> float:
+def detectable(tests: Iterable[pairs.Pair]) -> float:
     """Return the points from which each of some tests is likely to show a difference; 0 if there is none.
 
     A test of equal answers would show any difference.
     """
-    return max([pair.detectable for pair in pairs], default=0.0)
+    return max([test.detectable for test in tests], default=0.0)
 
 
 def seen_from(points: float) -> str:
