@@ -11,6 +11,7 @@ from statistics import fmean
 from benchrunner import BenchrunnerError, Term, Undefined, gold_rows
 from benchrunner.engine import first_line, metrics
 from benchrunner.results import CellResult, Result, Study, entries, pairs, predicting, study as parts
+from benchrunner_statistics.conclusions import caveats, conclusions, unclear
 from benchrunner_statistics.differences import corrected_differences, shares
 from benchrunner_statistics.example_intervals import FEW_CLUSTERS, expected_best, interval_of_scored
 from benchrunner_statistics.paired_tests import Side, chance_of_better
@@ -60,7 +61,19 @@ def study_statistics(result: Result) -> entries.Statistics:
     of_columns = {} if study.contrasts else _ranks(study, sides, tests)
     means = _mean_ranks(sides, of_columns)
     absent |= untested
-    return entries.Statistics(intervals, tests, family, of_columns, means, trials, few_clusters, absent)
+    return entries.Statistics(
+        intervals,
+        tests,
+        family,
+        of_columns,
+        means,
+        trials,
+        few_clusters,
+        absent,
+        unclear=unclear(tests),
+        caveats=tuple(caveats(study, tests)),
+        say=conclusions,
+    )
 
 
 def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[pairs.Pairing]:

@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.studies.comparison.conclusions import headline
-from benchrunner.studies.comparison.facts import lines_below
+from benchrunner.studies.comparison.facts import headline, lines_below
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED
@@ -19,6 +18,7 @@ from benchrunner.studies.entries import MeanRank, Statistics
 from benchrunner.studies.intervals import Interval
 from benchrunner.studies.pairs import Claim, Comparison, Pair, Pairing, Part
 from benchrunner.studies.result import Computing, Result
+from benchrunner_statistics.conclusions import caveats, conclusions
 from benchrunner_statistics.ranks import ranks
 from inline import mood
 from made_results import cells, lines, made_result, said_below, written
@@ -36,6 +36,11 @@ HOSTILE = "<script>alert(1)</script>|&_"
 
 def result(*backbones: str) -> Result:
     return made_result([mood(), mood(name="mine/gloom")], backbones or ("a", "b"))
+
+
+def saying(made: Result, statistics: Statistics) -> Statistics:
+    """Add the sentences of the plugin to statistics."""
+    return replace(statistics, caveats=tuple(caveats(made.study, statistics.tests)), say=conclusions)
 
 
 def with_statistics(
@@ -62,7 +67,7 @@ def with_statistics(
                 detectable=0.014,
             )
             tests[Pairing(name, first, f"{task} accuracy")] = Pair(paired, p, 100)
-    return replace(made, given_statistics=Statistics(intervals, tests, len(tests)))
+    return replace(made, given_statistics=saying(made, Statistics(intervals, tests, len(tests))))
 
 
 @pytest.mark.parametrize("backbones", [NAMES[:1], NAMES[:2], NAMES[:3], NAMES])
@@ -217,7 +222,7 @@ def ranked(columns: Mapping[str, set[tuple[str, str]]], *names: str, claim: Clai
             tests[Pairing(system, other, name)] = Pair(paired, 0.01 if is_clear else 0.5, 100)
         of_columns[name] = ranks(names, clear)
     means = {name: MeanRank(1.5, 1.0, 2.0, is_best=name == names[0]) for name in names}
-    return replace(made, given_statistics=Statistics({}, tests, len(tests), of_columns, means))
+    return replace(made, given_statistics=saying(made, Statistics({}, tests, len(tests), of_columns, means)))
 
 
 ABOVE = {("a", "b"), ("a", "c")}

@@ -4,6 +4,7 @@ from benchrunner.fits.cost import Cost, prefixed
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.studies.codes import WARNINGS, code_of, coded
 from benchrunner.studies.comparison.facts import facts
+from benchrunner.studies.comparison.footnotes import grouped
 from benchrunner.studies.comparison.formats import as_text
 from benchrunner.studies.comparison.json_values import as_json, series
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
@@ -23,6 +24,7 @@ __all__ = [
     "code_of",
     "coded",
     "facts",
+    "grouped",
     "layout",
     "prefixed",
     "series",

@@ -9,8 +9,7 @@ from benchrunner.features.kernels import gain_of_kernels
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.studies.cells import CellResult
-from benchrunner.studies.comparison.conclusions import grouped
-from benchrunner.studies.comparison.footnotes import where
+from benchrunner.studies.comparison.footnotes import grouped, where
 from benchrunner.studies.comparison.table import Shown
 from benchrunner.studies.result import Result
 

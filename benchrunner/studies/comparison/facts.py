@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.codes import code_of
 from benchrunner.studies.comparison.captions import caption, titles
-from benchrunner.studies.comparison.conclusions import caveats, conclusions, grouped, headline, line_count
-from benchrunner.studies.comparison.footnotes import footnotes
+from benchrunner.studies.comparison.footnotes import footnotes, grouped
 from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED
 from benchrunner.studies.comparison.legend import legend
 from benchrunner.studies.comparison.table import Shown
@@ -20,6 +20,10 @@ from benchrunner.studies.study import Study
 Kind = Literal["conclusion", "mark", "direction", "about", "cost", "note", "submission"]
 """What a fact is about: who is better and what may reverse this, what marks mean, which metrics are better if lower,
 what was run, how costs were measured, what the table cannot show, and how answers are handed in."""
+LINE = 98
+"""Characters of a line below a table, after its indentation."""
+SHOWN = 3
+"""Number of differences that a sentence names. With three or more systems and tasks down it names one for each."""
 MOST_LINES = 5
 """Lines below a table in a terminal, unless all notes are asked for."""
 
@@ -45,9 +49,9 @@ class Fact(NamedTuple):
 
 def facts(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, shown: Shown = EVERYTHING) -> Iterator[Fact]:
     """Yield what is said below a table: conclusions and the legend first."""
-    for text in conclusions(result):
+    for text in result.statistics.say(result, SHOWN):
         yield Fact("conclusion", text)
-    yield from _coded("conclusion", caveats(result))
+    yield from _coded("conclusion", result.statistics.caveats)
     for text in legend(result):
         yield Fact("mark", text)
     for text in _directions(result):
@@ -93,6 +97,22 @@ def lines_below(result: Result, published: PublishedChoice, shown: Shown, *, not
     below = ["; ".join(meanings), *failed, then, f"{held} note{'s' * (held > 1)}: {notes_by}" * (held > 0)]
     verdict = headline(result, max(1, MOST_LINES - line_count(below)))
     return list(filter(None, (verdict, *below)))
+
+
+def headline(result: Result, lines: int) -> str:
+    """Say the conclusion with as many figures as fit into so many lines, or its first sentence; empty without tests."""
+    for shown in (SHOWN, 1, 0):
+        sentences = result.statistics.say(result, shown)
+        said = " ".join(sentences)
+        if line_count([said]) <= lines:
+            return said
+    first, *others = sentences
+    return f"{first} ({len(others)} more)" if others else first
+
+
+def line_count(sentences: Iterable[str]) -> int:
+    """Count the lines that sentences fill below a table."""
+    return sum(len(textwrap.wrap(sentence, LINE)) for sentence in sentences)
 
 
 def _directions(result: Result) -> Iterator[str]:

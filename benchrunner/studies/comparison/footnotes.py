@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.studies.cells import Cell, CellResult
-from benchrunner.studies.comparison.conclusions import detectable, grouped, seen_from
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.entries import Entry
 from benchrunner.studies.intervals import share_interval
@@ -16,6 +16,8 @@ from benchrunner.studies.searching.budget import fit_epochs
 from benchrunner.studies.searching.lines import is_searched
 from benchrunner.studies.searching.until_clear import unclear_cells
 from benchrunner.studies.study import Column
+
+K = TypeVar("K")
 
 
 def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> Iterator[str]:
@@ -49,12 +51,8 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
 def _looks(result: Result) -> Iterator[str]:
     """Yield that restarts were added until clear, where that is not reached, and what may spoil the level."""
     yield f"{result.cells[-1].cell.fitting.looks_note}; a clear difference is that of the look that showed it"
-    unclear: dict[str, list[Pair]] = {}
-    for pairing, test in result.statistics.tests.items():
-        if not test.is_clear:
-            unclear.setdefault(pairing.column, []).append(test)
-    if unclear:
-        seen = [f"{column} ({seen_from(detectable(tests))})" for column, tests in unclear.items()]
+    seen = [f"{column} ({detectable})" for column, detectable in result.statistics.unclear.items()]
+    if seen:
         yield f"still not clear: {', '.join(seen)}"
     waiting = unclear_cells(result)
     if waiting:
@@ -187,3 +185,13 @@ def where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:
         listed = ", ".join(columns)
         places.append(listed if len(systems) == all_systems else f"{', '.join(systems)} on {listed}")
     return "; ".join(places)
+
+
+def grouped(pairs: Iterable[tuple[K, str]]) -> dict[K, list[str]]:
+    """Map what is said to the different names that it is said about."""
+    groups = dict[K, list[str]]()
+    for said, name in pairs:
+        names = groups.setdefault(said, [])
+        if name not in names:
+            names.append(name)
+    return groups

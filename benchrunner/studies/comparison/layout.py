@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import final
 
 from benchrunner.leaderboards.published import PublishedFigure
@@ -51,7 +52,7 @@ class Measured:
         """The header of the column."""
         return f"{self.name}\n{self.metric}" if self.metric else self.name
 
-    @property
+    @cached_property
     def below(self) -> dict[tuple[str, str], str]:
         """Figures of what nothing was fitted for, below those of the systems: name and kind of the row -> text."""
         below = dict(self.papers_alone)
@@ -193,9 +194,10 @@ def _of_column(result: Result, column: Column, names: Iterable[str]) -> Measured
     best = set[str]()
     for name in names:
         entry = result.entries.get((name, column.name))
-        if entry is not None:
-            texts[name] = entry.texts
-        if entry is not None and entry.is_best:
+        if entry is None:
+            continue
+        texts[name] = entry.texts
+        if entry.is_best:
             best.add(name)
     return Measured(column.title, texts, column=column.name, best=frozenset(best))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchrunner.studies.codes import WARNINGS, code_of
-from benchrunner.studies.comparison.conclusions import caveats
 from benchrunner.studies.entries import CLEAR, TIED
 from benchrunner.studies.result import Result
 
@@ -31,7 +30,7 @@ def legend(result: Result) -> Iterator[str]:
         if mark in marks:
             yield f"{mark}  {meaning}{after}"
             after = ""
-    used = set(map(code_of, caveats(result)))
+    used = set(map(code_of, statistics.caveats))
     for entry in result.entries.values():
         used.update(entry.codes)
     for warning in WARNINGS:

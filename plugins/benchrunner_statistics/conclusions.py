@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
 
-from benchrunner.studies.pairs import Pair
-from benchrunner.studies.result import Result
-from benchrunner.studies.study import Column
+from benchrunner.results import Result, Study, comparison, pairs, study as parts
 
-K = TypeVar("K")
-LINE = 98
-"""Characters of a line below a table, after its indentation."""
-SHOWN = 3
-"""Number of differences that a sentence names. With three or more systems and tasks down it names one for each."""
+Tests = Mapping[pairs.Pairing, pairs.Pair]
+Column = parts.Column
 MOST_GROUPS = 3
 """Number of groups of tied systems that a verdict names, those of most tasks first."""
 MOST_CHARACTERS = 130
@@ -24,28 +17,13 @@ MOST_POINTS = 100.0
 """Differences of scores from 0 to 100 are not larger. With two restarts, tests may ask for more."""
 
 
-def conclusions(result: Result) -> list[str]:
-    """Say which systems are best, or where a system is better or worse than another.
+def conclusions(result: Result, shown: int) -> list[str]:
+    """Say who is best, or how each two systems differ; `shown` is the number of differences that are named.
 
     Further sentences say which systems are equivalent, if the study has a margin. Empty if nothing was tested.
     """
-    return _sentences(result, SHOWN) if result.statistics.tests else []
-
-
-def headline(result: Result, lines: int) -> str:
-    """Say the conclusion with as many figures as fit into so many lines, or its first sentence; empty without tests."""
     if not result.statistics.tests:
-        return ""
-    for shown in (SHOWN, 1, 0):
-        first, *others = sentences = _sentences(result, shown)
-        said = " ".join(sentences)
-        if line_count([said]) <= lines:
-            return said
-    return f"{first} ({len(others)} more)" if others else first
-
-
-def _sentences(result: Result, shown: int) -> list[str]:
-    """Say who is best, or how each two systems differ; `shown` is the number of differences that are named."""
+        return []
     if result.statistics.is_ranking:
         return [*verdict(result, with_figures=shown > 0), *_equivalences(result)]
     return _of_pairs(result, shown)
@@ -54,20 +32,19 @@ def _sentences(result: Result, shown: int) -> list[str]:
 def _of_pairs(result: Result, shown: int) -> list[str]:
     """Say how the systems of each pair differ, clear differences first, and where they are equivalent."""
     study = result.study
-    pairs = result.statistics.by_pair()
+    of_pairs = result.statistics.by_pair()
     if not study.systems_down and not study.contrasts and not study.lines:
         for system in study.names[1:]:
-            pairs.setdefault((system, study.names[0]), {})
+            of_pairs.setdefault((system, study.names[0]), {})
     if not study.systems_down and len(study.names) > 2:
         shown = min(shown, 1)
-    ordered = sorted(pairs, key=lambda pair: not any(test.is_clear for test in pairs[pair].values()))
-    sentences = [_sentence(result, *pair, pairs[pair], shown=shown) for pair in ordered]
+    ordered = sorted(of_pairs, key=lambda pair: not any(test.is_clear for test in of_pairs[pair].values()))
+    sentences = [_sentence(result, *pair, of_pairs[pair], shown=shown) for pair in ordered]
     return [*sentences, *_equivalences(result)]
 
 
-def caveats(result: Result) -> Iterator[str]:
+def caveats(study: Study, tests: Tests) -> Iterator[str]:
     """Say where other seeds, of fits or of pre-trainings, may reverse the conclusion."""
-    study, tests = result.study, result.statistics.tests
     if any(test.comparison.claim == "fits" for test in tests.values()):
         yield "With one restart this is about these fits: other seeds may reverse it, so give --restarts 3."
     compared = {name for system, other, _ in tests for name in (system, other)}
@@ -79,12 +56,7 @@ def caveats(result: Result) -> Iterator[str]:
         )
 
 
-def line_count(sentences: Iterable[str]) -> int:
-    """Count the lines that sentences fill below a table."""
-    return sum(len(textwrap.wrap(sentence, LINE)) for sentence in sentences)
-
-
-def _sentence(result: Result, system: str, first: str, tests: Mapping[str, Pair], *, shown: int) -> str:
+def _sentence(result: Result, system: str, first: str, tests: Mapping[str, pairs.Pair], *, shown: int) -> str:
     """Say where a system is better or worse than the first; `shown` is the number of differences that are named."""
     if not tests:
         return f"Nothing is known about a difference between {system} and {first}: no figure could be tested."
@@ -135,11 +107,11 @@ def _equivalences(result: Result) -> Iterator[str]:
                 statement = f"E{within}"
                 place += f" (interval {test.interval_text})"
             said.append((statement, place))
-    for statement, places in grouped(said).items():
+    for statement, places in comparison.grouped(said).items():
         yield f"{statement}: {listed(places, '; ')}."
 
 
-def _named(title: str, test: Pair) -> str:
+def _named(title: str, test: pairs.Pair) -> str:
     """Write a difference with its interval, in points as tables show it."""
     if not test.comparison.parts:
         return f"{title}: all answers are equal"
@@ -153,16 +125,6 @@ def _largest(differences: Mapping[str, float], shown: int) -> str:
     if len(ordered) > shown:
         ordered[shown:] = ["..."]
     return f" ({'; '.join(ordered)})" if shown else ""
-
-
-def grouped(pairs: Iterable[tuple[K, str]]) -> dict[K, list[str]]:
-    """Map what is said to the different names that it is said about."""
-    groups = dict[K, list[str]]()
-    for said, name in pairs:
-        names = groups.setdefault(said, [])
-        if name not in names:
-            names.append(name)
-    return groups
 
 
 def verdict(result: Result, *, with_figures: bool = True) -> Iterator[str]:
@@ -225,7 +187,7 @@ def _nothing_clear(result: Result, columns: Sequence[Column]) -> str:
     )
 
 
-def _between(result: Result, names: Collection[str], column: Column) -> list[Pair]:
+def _between(result: Result, names: Collection[str], column: Column) -> list[pairs.Pair]:
     """List the tests between some systems in a column."""
     between = []
     for pairing, pair in result.statistics.tests.items():
@@ -234,12 +196,12 @@ def _between(result: Result, names: Collection[str], column: Column) -> list[Pai
     return between
 
 
-def detectable(pairs: Iterable[Pair]) -> float:
+def detectable(tests: Iterable[pairs.Pair]) -> float:
     """Return the points from which each of some tests is likely to show a difference; 0 if there is none.
 
     A test of equal answers would show any difference.
     """
-    return max([pair.detectable for pair in pairs], default=0.0)
+    return max([test.detectable for test in tests], default=0.0)
 
 
 def seen_from(points: float) -> str:
@@ -276,3 +238,12 @@ def listed(names: Iterable[str], separator: str = ", ") -> str:
         shown += 1
     rest = len(names) - shown
     return separator.join(names[:shown]) + (f" and {rest} more" if rest else "")
+
+
+def unclear(tests: Tests) -> dict[str, str]:
+    """Map columns with unclear tests to the difference from which these are likely to show one, in words."""
+    of_columns = dict[str, list[pairs.Pair]]()
+    for pairing, test in tests.items():
+        if not test.is_clear:
+            of_columns.setdefault(pairing.column, []).append(test)
+    return {column: seen_from(detectable(of_column)) for column, of_column in of_columns.items()}
