@@ -7,7 +7,6 @@ against damage and mistakes: whoever wants to forge a file can forge its checksu
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from benchrunner.io.json_files import JSON_LIMIT, parse_json
 _KEY = b',\n  "checksum": "'
 _END = b'"\n}\n'
 _BLOCK = 1 << 20
-_SAMPLES, _SAMPLE = 64, 1 << 12
 
 
 def checksum(content: bytes) -> str:
@@ -38,20 +36,6 @@ def file_checksum(path: Path) -> str:
     with path.open("rb", buffering=0) as file:
         while count := file.readinto(block):
             digest.update(memoryview(block)[:count])
-    return digest.hexdigest()
-
-
-def file_sample(path: Path) -> str:
-    """Return the checksum of a file's size and of blocks at its start, at its end and at equal distances between."""
-    import xxhash
-
-    digest = xxhash.xxh3_128()
-    with path.open("rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        digest.update(str(size).encode())
-        for number in range(_SAMPLES):
-            file.seek(max(0, size - _SAMPLE) * number // (_SAMPLES - 1))
-            digest.update(file.read(_SAMPLE))
     return digest.hexdigest()
 
 

@@ -13,7 +13,7 @@ from benchrunner.data.rows import fingerprint
 from benchrunner.errors import DamagedFile, first_line
 from benchrunner.io.files import write_folder_atomically
 from benchrunner.io.identity import identity
-from benchrunner.io.seals import check_seal, file_checksum, file_sample, find_sealed, seal_files, write_sealed
+from benchrunner.io.seals import check_seal, checksum, file_checksum, find_sealed, seal_files, write_sealed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,9 +103,10 @@ class Cache:
         """
         path = path.resolve()
         facts = path.stat()
-        times = {"time": facts.st_mtime_ns, "change": facts.st_ctime_ns}
-        place = {"path": str(path), "size": facts.st_size, "inode": facts.st_ino}
-        key = identity({**place, **times, "sample": file_sample(path)})
+        size = facts.st_size
+        key = identity(
+            {"file": [str(path), size, facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, _sample(path, size)]}
+        )
         memory = self.folder / "hashes" / f"{key}.json"
         with contextlib.suppress(DamagedFile):
             kept = find_sealed(memory, "")
@@ -117,7 +118,20 @@ class Cache:
         return digest
 
 
+def _sample(path: Path, size: int) -> str:
+    """Return the checksum of blocks of a file at its start, at its end and at equal distances between."""
+    blocks = []
+    with path.open("rb") as file:
+        for number in range(_SAMPLES):
+            file.seek(max(0, size - _SAMPLE) * number // (_SAMPLES - 1))
+            blocks.append(file.read(_SAMPLE))
+    return checksum(b"".join(blocks))
+
+
 _SEAL = "checksums.json"
+_SAMPLES = 64
+_SAMPLE = 1 << 12
+"""Bytes of each part of a sample of a file."""
 
 
 def _save(features: Features, folder: Path, key: str) -> None:
