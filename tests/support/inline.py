@@ -15,6 +15,7 @@ import benchrunner_kit
 import benchrunner_methods
 import benchrunner_report
 import benchrunner_runs
+import benchrunner_search
 import benchrunner_share
 import benchrunner_studies
 import benchrunner_submit
@@ -47,6 +48,7 @@ METHODS = ("methods", benchrunner_methods)
 KIT = ("kit", benchrunner_kit)
 REPORT = ("report", benchrunner_report)
 RUNS = ("runs", benchrunner_runs)
+SEARCH = ("search", benchrunner_search)
 SHARE = ("share", benchrunner_share)
 STUDIES = ("studies", benchrunner_studies)
 SUBMIT = ("submit", benchrunner_submit)
@@ -141,7 +143,7 @@ def own_and(*others: tuple[str, object]) -> Plugins:
 
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
-    first_party = [AUDIT, CALIBRATION, METHODS, KIT, REPORT, RUNS, SHARE, STUDIES, SUBMIT]
+    first_party = [AUDIT, CALIBRATION, METHODS, KIT, REPORT, RUNS, SEARCH, SHARE, STUDIES, SUBMIT]
     found = discover(extra=[("own", own(**hooks)), *first_party], installed=False)
     assert not found.set_aside, found.set_aside
     return found

@@ -9,10 +9,8 @@ from benchrunner.studies.cells import Cell, CellResult
 from benchrunner.studies.comparison.conclusions import grouped
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.comparison.verdict import detectable, seen_from
+from benchrunner.studies.planning import fit_epochs, unclear_cells
 from benchrunner.studies.result import Result
-from benchrunner.studies.searching.budget import fit_epochs
-from benchrunner.studies.searching.lines import is_searched
-from benchrunner.studies.searching.until_clear import unclear_cells
 from benchrunner.studies.significance.differences import SystemDifference
 from benchrunner.studies.study import Column, Place
 
@@ -83,9 +81,9 @@ def _budgets(result: Result) -> Iterator[str]:
         ways = dict[str, None]()
         budgets = {}
         for name, cell in cells.items():
-            fitting, points, epochs = cell.fitting, len(cell.candidates), fit_epochs(cell)
-            if is_searched(cell):
-                ways[fitting.search or f"early stop {fitting.early_stop}"] = None
+            search, points, epochs = cell.fitting.search, len(cell.candidates), fit_epochs(cell)
+            if search and points > 1:
+                ways[search.by] = None
             trained = "" if by_points else f", {len(epochs)} fits, {sum(epochs.values()):g} epochs"
             budgets[name] = f"{points} grid point{'s' * (points > 1)}{trained}"
         is_equal = len(set(budgets.values())) < 2
