@@ -12,7 +12,6 @@ from benchrunner.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from benchrunner.fits.executor import Executor
-    from benchrunner.fits.search import Search
     from benchrunner.methods.method import Method
     from benchrunner.plugins.hookspecs import Commands
 
@@ -40,14 +39,6 @@ def register_executors() -> Iterator[Executor]:
     from benchrunner.runs.local_executor import Local
 
     yield Local()
-
-
-@hookimpl
-def register_searches() -> Iterator[Search]:
-    from benchrunner.fits.search import Search
-    from benchrunner.studies.searching.lines import halving
-
-    yield Search("halving", "of trainings of several lengths, the best third goes on to the next length", halving)
 
 
 @hookimpl

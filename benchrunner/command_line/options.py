@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from benchrunner.console.printing import print_note
 from benchrunner.errors import RequestError
+from benchrunner.fits.computing import Computing
+from benchrunner.parameters.declared import name_value_pairs
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
-    from benchrunner.fits.computing import Computing
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.fit import Fit
     from benchrunner.fits.progress import Event
@@ -36,7 +37,7 @@ BACKBONES = (
 
 EVERYDAY = (
     "help help_all tasks method study backbone dry_run name cost lr epochs batch_size max_length limit_train set "
-    "grid preset restarts until_clear folds jobs data device format notes ensemble of fill partial out show"
+    "grid preset restarts folds jobs data device format notes ensemble of fill partial out show"
 )
 """Options of commands that run studies which `--help` shows. A parameter of a recipe that is not among them has no
 option: `--set` sets it."""
@@ -65,8 +66,6 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def add_computing(parser: argparse.ArgumentParser) -> None:
     """Add the options for devices, progress, checkpoints and trusted code."""
-    from benchrunner.fits.computing import Computing
-
     Computing.add_options(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument(
@@ -121,6 +120,8 @@ def kept_result(arguments: argparse.Namespace, runner: Runner) -> Result:
 
 def add_study(parser: argparse.ArgumentParser) -> None:
     """Add the options of all commands that run a study, but for those of its output."""
+    from benchrunner.studies.planning import search_of
+
     parser.add_argument(
         "--dry-run",
         action="store_true",
@@ -132,12 +133,9 @@ def add_study(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure speed, memory and training of each system; on this machine",
     )
-    parser.add_argument(
-        "--budget",
-        metavar="LIMIT",
-        help="for --search, --early-stop and --until-clear: add grid points and restarts while all fits together "
-        "cost at most 40fits, 60epochs, 4h or 90min",
-    )
+    parser.set_defaults(limit=None)
+    if limit := search_of(parser.get_default("plugins")).limit:
+        limit.add_to(parser)
     add_published(parser)
     parser.add_argument(
         "--split",
@@ -151,23 +149,26 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 def splits(arguments: argparse.Namespace) -> tuple[str, ...]:
     """Take the names of the test splits to answer from the option."""
-    return tuple(dict.fromkeys(name for name in (arguments.split or "").split(",") if name))
+    return tuple(dict.fromkeys(filter(None, (arguments.split or "").split(","))))
 
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how fits are made, which of them are selected, and where they run."""
-    from benchrunner.parameters.declared import parameters_of
     from benchrunner.runs.local_executor import JOBS
+    from benchrunner.studies.planning import search_of
     from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 
+    plugins = parser.get_default("plugins")
     fits = parser.add_argument_group("how fits are made")
     by_name = parser.add_argument_group("parameters of a recipe, for --set NAME=VALUE")
-    parser.set_defaults(everyday=EVERYDAY.split())
-    for own in RECIPE_OPTIONS.values():
-        if own.name in EVERYDAY.split():
-            own.add_to(fits, several=own.in_grid)
-        else:
+    everyday = f"{EVERYDAY} {search_of(plugins).looks}".split()
+    parser.set_defaults(everyday=everyday)
+    for own in StudyOptions.declared(plugins).values():
+        is_field = own.name in RECIPE_OPTIONS
+        if is_field and own.name not in everyday:
             own.show_in(by_name)
+        else:
+            own.add_to(fits, several=is_field)
     fits.add_argument(
         "--set",
         nargs="+",
@@ -175,8 +176,6 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="set what 'list options' names, such as weight-decay=0; or a parameter of a method, such as lora.rank=4,8",
     )
-    for own in parameters_of(StudyOptions).values():
-        own.add_to(fits)
     fits.add_argument("--executor", metavar="NAME", help="where fits run (default: local)")
     fits.add_argument(
         "--executor-option",
@@ -226,8 +225,6 @@ def _print_note_of(fit: Fit, event: Event) -> None:
 
 def computing(arguments: argparse.Namespace) -> Computing:
     """Take how fits are computed from the options of `add_computing`."""
-    from benchrunner.fits.computing import Computing
-
     return Computing(**Computing.given(arguments))
 
 
@@ -235,21 +232,18 @@ def study_options(arguments: argparse.Namespace, *, study_file: bool = False) ->
     """Take the options that say how fits are made. With `study_file`, what `--set` sets is for the file's reader."""
     from benchrunner.studies.study_options import StudyOptions
 
-    declared = StudyOptions.declared()
+    declared = StudyOptions.declared(arguments.plugins)
     given = {name: value for name, value in vars(arguments).items() if name in declared and value is not None}
     return StudyOptions.named(given, {} if study_file else set_values(arguments), arguments.plugins)
 
 
 def set_values(arguments: argparse.Namespace) -> dict[str, str]:
     """Return what `--set` gives: names, and their values as texts."""
-    from benchrunner.parameters.declared import name_value_pairs
-
     return name_value_pairs(arguments.set or (), "--set")
 
 
 def executor(arguments: argparse.Namespace) -> Executor | None:
     """Make the executor that the options name; None if no option names one."""
-    from benchrunner.parameters.declared import name_value_pairs
     from benchrunner.runs.local_executor import chosen_executor
 
     chosen_options = name_value_pairs(arguments.executor_option or (), "--executor-option")
@@ -260,5 +254,4 @@ def executor(arguments: argparse.Namespace) -> Executor | None:
 
 def tasks(arguments: argparse.Namespace, names: Iterable[str]) -> list[Task]:
     """Find tasks by name; several names may be in one word, separated by commas."""
-    named: list[Task] = arguments.plugins.tasks_of(name for word in names for name in word.split(",") if name)
-    return named
+    return arguments.plugins.tasks_of(filter(None, ",".join(names).split(",")))  # type: ignore[no-any-return]

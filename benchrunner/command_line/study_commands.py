@@ -113,9 +113,9 @@ def print_shown(result: Result, arguments: argparse.Namespace) -> int:
 
 def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> int:
     """Let a plugin print what a study would run; return the exit code."""
-    from benchrunner.studies.searching.until_clear import check_looks
+    from benchrunner.studies.planning import search_of
 
-    check_looks(study, arguments.budget)
+    search_of(runner.plugins).chooser(study, runner, arguments.limit)  # refuses what cannot be
     jobs = arguments.jobs if arguments.executor in (None, "local") else 1  # unknown for other executors
     plan = runner.plugins.hook.plan_study
     if not plan.get_hookimpls():
@@ -136,5 +136,5 @@ def finished_study(study: Study, runner: Runner, executor: Executor | None, argu
         keep_as=arguments.name,
         command=arguments.words,
         with_costs=arguments.cost,
-        budget=arguments.budget,
+        limit=arguments.limit,
     )

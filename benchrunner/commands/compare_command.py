@@ -102,7 +102,7 @@ def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
 def _refuse(names: Iterable[str], why: str, arguments: argparse.Namespace) -> None:
     """Raise a `RequestError` for the first of the options that is given."""
     for name in names:
-        if getattr(arguments, name, None) not in (None, []):
+        if getattr(arguments, name, None):
             raise RequestError(f"{why}: leave {name.replace('_', '-')} out.")
 
 
@@ -117,7 +117,7 @@ def _kept(arguments: argparse.Namespace, runner: Runner) -> KeptStudy | None:
     if name.endswith(".toml") or meant(name, files) is not None:
         return None
     kept = find_study(runner.workspace.runs, name, files)
-    fixed = (*SETTLED, *OF_FILES, "set", "margin", "against", "name", *StudyOptions.declared())
+    fixed = (*SETTLED, *OF_FILES, "set", "margin", "against", "name", *StudyOptions.declared(runner.plugins))
     _refuse(fixed, f"The kept study {name} stays as it was asked", arguments)
     return kept
 

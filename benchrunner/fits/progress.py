@@ -63,10 +63,8 @@ class Watch:
         *,
         counts: Counted = "step",
         quiet: bool = False,
-        most: int | None = None,
     ) -> None:
-        """`most` is the number of fits that run at most, if a search leaves some out."""
-        self._left = TimeLeft(weights, most=most)
+        self._left = TimeLeft(weights)
         self._varied = _varied(fit for fit, _ in weights)
         self._counts, self._quiet = counts, quiet
         self._bar: Progress | None = None
@@ -137,11 +135,10 @@ def watched(
     *,
     counts: Counted = "step",
     show: bool = True,
-    most: int | None = None,
 ) -> Iterator[Watch]:
     """Show the progress of a runner's fits on standard error; with `show=False`, leave its `report` alone."""
     with contextlib.ExitStack() as stack:
-        watch = stack.enter_context(Watch(weights, counts=counts, quiet=not show, most=most))
+        watch = stack.enter_context(Watch(weights, counts=counts, quiet=not show))
         if show:
             stack.enter_context(reports.reporting_to(watch))
         yield watch

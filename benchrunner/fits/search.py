@@ -19,8 +19,8 @@ class Search:
     next_points: Callable[[Sequence[Recipe], Mapping[Recipe, float]], Sequence[Recipe]]
     """Returns the grid points that are trained next, at the same time, the most promising first; none ends the search.
     It is given all points, shorter trainings first, and the means over the restarts on dev of those that are trained
-    already, in the order in which they were asked for: minus infinity where no fit has a score. More is better: of a
-    metric whose lower values are better, the means are negative.
+    already: minus infinity where no fit has a score. More is better: of a metric whose lower values are better, the
+    means are negative.
     Equal arguments must give equal points, so that an interrupted search goes on as it began. Points that are trained
     already are not trained again."""
     has_trials: bool = False

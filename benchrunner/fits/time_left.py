@@ -17,16 +17,10 @@ MOST_SHARE = 0.99
 class TimeLeft:
     """Estimates the time left of fits, which cost in proportion to their work."""
 
-    def __init__(
-        self,
-        works: Iterable[tuple[Fit, float]],
-        clock: Callable[[], float] = time.monotonic,
-        most: int | None = None,
-    ) -> None:
-        """`most` is the number of fits that run at most, if a search leaves some out."""
+    def __init__(self, works: Iterable[tuple[Fit, float]], clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._works = {fit.id: work for fit, work in works}
-        self._whole = sum(sorted(self._works.values(), reverse=True)[:most])
+        self._whole = sum(self._works.values())
         self._done = dict[str, float]()
         self._done_before = dict[str, float]()
         self._started: float | None = None

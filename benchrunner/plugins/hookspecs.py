@@ -191,6 +191,26 @@ def register_searches() -> Iterable[Search]:  # type: ignore[empty-body]
     """
 
 
+@hookspec(firstresult=True)
+def offer_search() -> Any:
+    """Offer a `StudySearch`, which chooses the fits of a study that come next.
+
+    from benchrunner import hookimpl
+    from benchrunner.results import planning
+
+    def chooser(study, runner, limit):
+        def choose(planned, result):
+            waiting = planned if result is None else ()
+            return [cell.of_points([cell.candidates[0].recipe]) for cell in waiting]
+
+        return choose
+
+    @hookimpl
+    def offer_search():
+        return planning.StudySearch(chooser)
+    """
+
+
 @hookspec
 def register_recipes() -> Iterable[NamedRecipe]:  # type: ignore[empty-body]
     """Offer named recipes: published hyper-parameters that users choose with `--recipe NAME`.

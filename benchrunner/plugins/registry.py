@@ -116,14 +116,12 @@ class Plugins:
     @cached_property
     def kernels(self) -> Kernels | None:
         """The kernels for CPUs that a plugin offers."""
-        kernels: Kernels | None = self._offered("offer_kernels")
-        return kernels
+        return self._offered("offer_kernels")  # type: ignore[no-any-return]
 
     @cached_property
     def team(self) -> Team | None:
         """What a plugin offers for fits on several devices."""
-        team: Team | None = self._offered("offer_team")
-        return team
+        return self._offered("offer_team")  # type: ignore[no-any-return]
 
     def _offered(self, hook: str) -> Any:
         """Return what a hook offers that takes no arguments: of several plugins, the one that was registered last."""

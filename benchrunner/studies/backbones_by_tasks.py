@@ -12,7 +12,7 @@ from typing import Any
 
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.parameters.grids import Grid, NamedRecipe
-from benchrunner.studies.cells import Cell, Fitting, Selection
+from benchrunner.studies.cells import Cell, Fitting, PointChoice, Selection
 from benchrunner.studies.study import TRAINING_ROWS, Column, Study, System, named_by_method, place_text, row_name
 from benchrunner.tasks.task import Task
 
@@ -41,9 +41,7 @@ def compared(
     tests: Sequence[str] = (),
     limit_dev: int | None = None,
     looks: tuple[int, ...] = (),
-    early_stop: int | None = None,
-    search: str = "",
-    trials: int | None = None,
+    search: PointChoice | None = None,
     limits: Sequence[int | None] = (),
 ) -> Study:
     """Build the study of all backbones, or of backbones by the names of their systems, with each method on all tasks.
@@ -53,8 +51,7 @@ def compared(
     scored if they have labels, in the tasks that have them. The others are those of `Fitting`, `Cell` and `Study`.
     """
     selection = selection or Selection()
-    chosen = (preset, keep, looks, early_stop, search, trials)
-    fitting = Fitting(grid or Grid(), seeds, changes or {}, *chosen)
+    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, looks, search)
     named = by_name(backbones)
     _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)
     systems = list(_systems(named, methods, limits, fitting))

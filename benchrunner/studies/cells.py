@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, final
@@ -82,6 +82,20 @@ class Selection:
 
 @final
 @dataclass(frozen=True)
+class PointChoice:
+    """What chooses the grid points of a cell that are trained."""
+
+    by: str
+    """The way of choosing in words, such as `halving` or `early stop 2`."""
+    options: Mapping[str, Any]
+    """Values of parameters of `StudySearch`, by their names."""
+    most: int | None = field(default=None, metadata=WHEN_GIVEN)
+    """Number of grid points that are trained at most, each alone. None is a choice among trainings of several lengths,
+    which go on from shorter ones."""
+
+
+@final
+@dataclass(frozen=True)
 class Fitting:
     """How fits are made: grid points x seeds, which weights are kept, and how many rows of dev are scored."""
 
@@ -98,12 +112,8 @@ class Fitting:
     """Numbers of restarts after which comparisons are looked at, the last for all seeds; restarts are added where one
     is not clear yet. The restarts of the first look select the grid point, which alone gets more. Empty for a study
     that has all restarts at once."""
-    early_stop: int | None = field(default=None, metadata=WHEN_GIVEN)
-    """Number of grid points without a better score on dev after which no longer trainings follow; None trains all."""
-    search: str = field(default="", metadata=WHEN_GIVEN)
-    """Name of the search that chooses which grid points are trained; empty trains all."""
-    trials: int | None = field(default=None, metadata=WHEN_GIVEN)
-    """Number of grid points that a search with trials tries; None without such a search."""
+    search: PointChoice | None = field(default=None, metadata=WHEN_GIVEN)
+    """What chooses the grid points that are trained; None trains all."""
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
@@ -112,13 +122,6 @@ class Fitting:
             )
         if self.keep not in KEEP:
             raise RequestError(f"keep must be selected, all or none, not '{self.keep}'.")
-        if self.early_stop is not None and not (type(self.early_stop) is int and self.early_stop > 0):
-            raise RequestError(f"early_stop must be a number of grid points, at least 1, not {self.early_stop!r}.")
-        if self.search and len(self.first_seeds) < 2:
-            raise RequestError(
-                f"A search by {self.search} leaves grid points out, and one restart is too few to do so: give two or "
-                "more, such as --restarts 3."
-            )
         looks = list(self.looks)
         if looks and (len(looks) < 2 or looks[0] < 2 or sorted(set(looks)) != looks or looks[-1] != len(self.seeds)):
             raise RequestError(
@@ -130,6 +133,11 @@ class Fitting:
     def first_seeds(self) -> tuple[int, ...]:
         """The seeds of the restarts with which a study begins, which select the grid point."""
         return self.seeds[: self.looks[0]] if self.looks else self.seeds
+
+    @property
+    def most_points(self) -> int | None:
+        """`PointChoice.most`; None without a search as well."""
+        return self.search.most if self.search else None
 
     @property
     def looks_note(self) -> str:
@@ -185,6 +193,10 @@ class Cell:
     def fits(self) -> Iterator[Fit]:
         for candidate in self.candidates:
             yield from candidate.fits
+
+    def of_points(self, points: Collection[Recipe]) -> Cell:
+        """Return the cell with some of its grid points alone."""
+        return replace(self, candidates=tuple(point for point in self.candidates if point.recipe in points))
 
     @property
     def scored_splits(self) -> tuple[str, ...]:
@@ -289,6 +301,8 @@ class CellResult:
     """Reads the rows that the cell scores; None if the result was made without a runner."""
     predictions: Predictions | None = field(default=None, repr=False, compare=False)
     """Gives the kept answers of the cell's fits, without data and weights."""
+    scores: Mapping[Recipe, float] = field(default_factory=dict, repr=False, compare=False)
+    """Grid point -> its score on dev, by which it was selected or not; minus infinity if no fit of it finished."""
 
     @cached_property
     def chosen_fits(self) -> tuple[Fit, ...]:

@@ -1,30 +1,46 @@
-"""Plan the fits of a study, after a check that their data is there."""
+"""Plan the fits of a study, after a check that their data is there, and choose which of them come next."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.console.printing import print_note
 from benchrunner.errors import DataError, RequestError, UnknownName
 from benchrunner.fits.fit import Fit
-from benchrunner.fits.search import Search
 from benchrunner.methods.method import Method
 from benchrunner.parameters.grids import Grid
+from benchrunner.parameters.parameter import Parameter
 from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
-from benchrunner.plugins.offered_values import Offers, meant
+from benchrunner.plugins.offered_values import meant
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Fitting, different_fits
-from benchrunner.studies.searching.lines import is_searched, length_of, of_any_length
+from benchrunner.studies.cells import (
+    SEALED,
+    Candidate,
+    Cell,
+    CellKey,
+    CellResult,
+    Fitting,
+    PointChoice,
+    different_fits,
+)
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
 
+if TYPE_CHECKING:
+    from benchrunner.studies.result import Result
+
 ADVICE = "To leave this column out, name the others: --columns A,B."
 """What a user can do about a column of a study file whose data is missing."""
+Chooser = Callable[[Sequence[Cell], "Result | None"], Sequence[Cell]]
+"""Returns the cells of which fits run next, with these fits beside the finished ones; none if nothing is left to run.
+It is given the planned cells, of the first tasks or of the columns, with all grid points and the first restarts, and
+the result of the study so far, None at first. A repeated study finds the same results in the same order."""
 
 
 def planned(cell: Cell, runner: Runner) -> Cell:
@@ -34,60 +50,15 @@ def planned(cell: Cell, runner: Runner) -> Cell:
     recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method, all_rows)
     candidates = []
     for recipe in recipes:
-        fits = _restarts(cell, method.name, recipe, seeds, runner)
-        candidates.append(Candidate(recipe, fits, _rows(cell.task, recipe, runner)))
-    cell = replace(cell, candidates=tuple(candidates))
-    _check_trials(cell.fitting, runner.plugins.searches)
-    if method.trains_in_steps:
-        _check_search(cell)
-    return cell
+        rows = _rows(cell.task, recipe, runner)
+        candidates.append(Candidate(recipe, restarts(cell, method.name, recipe, seeds, runner), rows))
+    return replace(cell, candidates=tuple(candidates))
 
 
-def _check_trials(fitting: Fitting, searches: Offers[Search]) -> None:
-    """Raise a `RequestError` for trials without a search that has some, and for such a search without trials."""
-    has_trials = bool(fitting.search) and searches.find(fitting.search).has_trials
-    if has_trials and (not fitting.trials or fitting.early_stop):
-        raise RequestError(
-            f"The search {fitting.search} tries a number of grid points of any length: give --trials, such as "
-            "--trials 8, and leave early-stop out."
-        )
-    if fitting.trials and not has_trials:
-        names = [name for name, search in searches.items() if search.has_trials]
-        raise RequestError(
-            "The option trials is the number of grid points that a search tries: give it with --search "
-            f"{' or '.join(names) or 'tpe (pip install benchrunner[optuna])'}, or leave it out."
-        )
-
-
-def _check_search(cell: Cell) -> None:
-    """Raise a `RequestError` if the lengths of the trainings of a cell leave nothing to stop early."""
-    option = "early-stop" if cell.fitting.early_stop else "search"
-    if (cell.fitting.early_stop or cell.fitting.search) and not is_searched(cell):
-        raise RequestError(
-            f"The option {option} ends trainings that are shorter than others, and all trainings have one length: give "
-            "several, such as --epochs 1-10."
-        )
-
-
-def _restarts(cell: Cell, method: str, recipe: Recipe, seeds: Iterable[int], runner: Runner) -> tuple[Fit, ...]:
+def restarts(cell: Cell, method: str, recipe: Recipe, seeds: Iterable[int], runner: Runner) -> tuple[Fit, ...]:
     """Plan the fits of a grid point."""
     plan = runner.planner.plan
     return tuple(plan(cell.task, cell.backbone, method=method, recipe=recipe, seed=seed) for seed in seeds)
-
-
-def with_next_look(result: CellResult, runner: Runner) -> Cell:
-    """Plan a cell again, with the restarts of the next look at its selected grid point."""
-    cell = result.cell
-    finished = result.chosen_fits
-    restarts = next(look for look in cell.fitting.looks if look > len(finished))
-    candidates = []
-    for point in cell.candidates:
-        if point.fits == finished:
-            seeds = cell.fitting.seeds[len(finished) : restarts]
-            added = _restarts(cell, finished[0].method, point.recipe, seeds, runner)
-            point = replace(point, fits=(*finished, *added))
-        candidates.append(point)
-    return replace(cell, candidates=tuple(candidates))
 
 
 def check_data(study: Study, runner: Runner) -> None:
@@ -144,18 +115,52 @@ def grid_and_seeds(
 def shorter_recipes(recipes: Iterable[Recipe], rows: int | None, cell: Cell) -> dict[Recipe, Recipe]:
     """Map each recipe whose trainings, on so many rows, go on from those of a shorter one to this shorter recipe.
 
-    Where the learning rates of the first steps do not depend on the length, the trainings of a line are one training.
-    Trials and the fits of folds train alone.
+    Where the learning rates of the first steps do not depend on the length, trainings that differ only in the length
+    are one training. The fits of folds train alone, and those of a search that tries some points of any length.
     """
     before = dict[Recipe, Recipe]()
     shorter = dict[Recipe, Recipe]()
-    trains_alone = cell.fitting.trials or cell.task.folds
+    trains_alone = cell.fitting.most_points or cell.task.folds
     for recipe in () if trains_alone else sorted(recipes, key=lambda recipe: length_of(recipe, rows)):
         line = of_any_length(recipe)
         if line in before and recipe.goes_on_from(before[line]):
             shorter[recipe] = before[line]
         before[line] = recipe
     return shorter
+
+
+def ready_points(cell: Cell, trained: Collection[Recipe]) -> list[Recipe]:
+    """List the grid points of a planned cell that are not trained, except those whose shorter one is not trained."""
+    recipes = [point.recipe for point in cell.candidates]
+    shorter = shorter_recipes(recipes, cell.candidates[0].rows, cell)
+    points = []
+    for recipe in recipes:
+        if recipe not in trained and (recipe not in shorter or shorter[recipe] in trained):
+            points.append(recipe)
+    return points
+
+
+def length_of(recipe: Recipe, rows: int | None) -> tuple[float, float]:
+    """Return what sorts the trainings on so many rows by their length."""
+    return recipe.passes(rows or 0), recipe.stop_at or recipe.max_steps or math.inf
+
+
+def of_any_length(recipe: Recipe) -> Recipe:
+    """Return what a recipe has in common with those that differ only in the length of the training."""
+    return recipe.changed(epochs=1, max_steps=None, stop_at=None)
+
+
+def fit_epochs(cell: Cell) -> dict[str, float]:
+    """Map ids of a cell's fits to their passes over the training data, without the steps that a fit takes over."""
+    rows = cell.candidates[0].rows or 0
+    shorter = shorter_recipes((point.recipe for point in cell.candidates), rows, cell)
+    passes_of_folds = cell.task.folds.passes if cell.task.folds else 1
+    epochs = dict[str, float]()
+    for point in cell.candidates:
+        taken_over = shorter[point.recipe].passes(rows) if point.recipe in shorter else 0
+        passes = passes_of_folds * (point.recipe.passes(rows) - taken_over)
+        epochs |= dict.fromkeys((fit.id for fit in point.fits), passes)
+    return epochs
 
 
 def linked(cells: Sequence[Cell]) -> dict[str, Fit]:
@@ -214,3 +219,70 @@ def study_file(name: str, plugins: Plugins) -> tuple[str, Path]:
     if full is None:
         raise UnknownName("study", name, known, "The path of a .toml file is understood as well.")
     return full, known[full]
+
+
+def every_point(planned: Sequence[Cell], result: Result | None) -> list[Cell]:
+    """Add the grid points that can be trained now to each cell that has any."""
+    finished = finished_cells(result)
+    cells = []
+    for cell in planned:
+        trained = finished[cell.key].scores if cell.key in finished else {}
+        if points := ready_points(cell, trained):
+            cells.append(cell.of_points({*trained, *points}))
+    return cells
+
+
+def finished_cells(result: Result | None) -> dict[CellKey, CellResult]:
+    """Return the cells that have finished fits, by their keys."""
+    return {cell.cell.key: cell for cell in result.cells} if result else {}
+
+
+def _choose_all(study: Study, runner: Runner, limit: Any) -> Chooser:
+    """Choose all grid points; raise a `RequestError` for a study that asks for another choice."""
+    if limit is not None or study.looks or any(cell.fitting.search for cell in study.cells):
+        raise RequestError("No plugin chooses which fits of a study come next: the plugin 'search' does.")
+    return every_point
+
+
+@final
+@dataclass(frozen=True)
+class StudySearch:
+    """What chooses which fits of a study come next; a plugin offers one in place of all grid points and restarts."""
+
+    chooser: Callable[[Study, Runner, Any], Chooser] = _choose_all
+    """Returns what chooses the fits in one run of a study; raises a `RequestError` for what the study cannot have. The
+    last argument is the value of `limit`, or None."""
+    parameters: tuple[Parameter, ...] = ()
+    """Options of every study: command line, study files, help and checks follow."""
+    choice: Callable[[Mapping[str, Any], Plugins], PointChoice | None] = lambda values, plugins: None
+    """Returns what chooses the grid points for values of the parameters, None if all are trained; raises a
+    `RequestError` for values that are not possible."""
+    looks: str = ""
+    """Name of the parameter whose value is `Fitting.looks`: `choice` is not given it, and `--help` shows it."""
+    limit: Parameter | None = None
+    """Option, named `limit`, of one run of a study, which is kept nowhere, such as what the study may cost."""
+
+
+def search_of(plugins: Plugins | None) -> StudySearch:
+    """Return the search that a plugin offers, or that of all grid points.
+
+    The parser of a command that adds its options as it is registered, not in a module, knows no plugins yet.
+    """
+    search: StudySearch | None = plugins.hook.offer_search() if plugins else None
+    return search or StudySearch()
+
+
+def unclear_cells(result: Result) -> dict[str, list[CellResult]]:
+    """Map columns to the cells that are in a comparison that more restarts may make clear.
+
+    Where all answers of two systems are equal, or all restarts of the last look are there, they may not.
+    """
+    cells: dict[str, list[CellResult]] = {}
+    for (system, other, column), test in result.statistics.tests.items():
+        if test.is_clear or not test.comparison.parts:
+            continue
+        for name in (*result.study.members(system), *result.study.members(other)):
+            cell = result.cell_at[name, column]
+            if len(cell.chosen_fits) in result.study.looks[:-1]:  # not the one fit of a method without seeds
+                cells.setdefault(column, []).append(cell)
+    return cells

@@ -32,25 +32,25 @@ def select(
     if selection_note is not None:
         notes[selection_note] = None
     ranking = Ranking(records, predictions)
-    chosen = ranking.best(cell)
+    scores = {point.recipe: ranking.score(cell, point) for point in cell.candidates}
+    finished = [point for point in map(ranking.finished, cell.candidates) if point.fits]
+    chosen = max(finished, key=lambda point: scores[point.recipe], default=None)
+    result = CellResult(cell, None, None, {}, {}, lost, tuple(notes), runner, predictions, scores)
     if chosen is None:
-        return CellResult(cell, None, None, {}, {}, lost, tuple(notes), runner, predictions)
+        return result
     optimism = ranking.optimism(cell)
     if optimism is not None and optimism > 0:
         notes[_optimism_note(cell, optimism)] = None
     selected = max(chosen.fits, key=lambda fit: ranking.of_fit(cell, fit))
     for split in cell.task.named("dev"):
         notes |= dict.fromkeys(predictions.predict(selected, split).record.notes)
-    return CellResult(
-        cell,
-        selected,
-        chosen.recipe,
-        _figures(cell, chosen.fits, selected, predictions),
-        _flagged(cell, chosen.fits, predictions),
-        lost,
-        tuple(notes),
-        runner,
-        predictions,
+    return replace(
+        result,
+        selected=selected,
+        chosen=chosen.recipe,
+        figures=_figures(cell, chosen.fits, selected, predictions),
+        flagged=_flagged(cell, chosen.fits, predictions),
+        notes=tuple(notes),
     )
 
 
@@ -72,16 +72,7 @@ class Ranking:
         self._records = records
         self._predictions = predictions
 
-    def best(self, cell: Cell) -> Candidate | None:
-        """Return the grid point that is selected, with its finished fits; None if no fit finished.
-
-        Of equal points the first is selected.
-        """
-        finished = [self._finished(point) for point in cell.candidates]
-        finished = [point for point in finished if point.fits]
-        return max(finished, key=lambda point: self.score(cell, point), default=None)
-
-    def _finished(self, point: Candidate) -> Candidate:
+    def finished(self, point: Candidate) -> Candidate:
         """Return a grid point with its finished fits alone."""
         return replace(point, fits=tuple(fit for fit in point.fits if self._records[fit.id].status == "done"))
 
@@ -90,7 +81,7 @@ class Ranking:
 
         Restarts that were added later do not count, unless all restarts before them were lost.
         """
-        fits = self._finished(point).fits
+        fits = self.finished(point).fits
         scores = [self.of_fit(cell, fit) for fit in fits]
         of_first = scores[: sum(fit.seed in cell.fitting.first_seeds for fit in fits)] or scores
         if not scores:
@@ -105,7 +96,7 @@ class Ranking:
         """
         scores = []
         for point in cell.candidates:
-            first = [fit for fit in self._finished(point).fits if fit.seed in cell.fitting.first_seeds]
+            first = [fit for fit in self.finished(point).fits if fit.seed in cell.fitting.first_seeds]
             scores.append([self.of_fit(cell, fit) for fit in first])
         restarts = len(cell.fitting.first_seeds)
         is_whole = all(len(of_point) == restarts and -math.inf not in of_point for of_point in scores)

@@ -16,6 +16,7 @@ from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import by_name, compared
 from benchrunner.studies.cells import KEEP, SELECT, Selection
+from benchrunner.studies.planning import search_of
 from benchrunner.studies.study import Study
 from benchrunner.tasks.folds import in_folds
 from benchrunner.tasks.task import Task
@@ -38,8 +39,8 @@ RECIPE_OPTIONS: Mapping[str, Parameter] = {
     "limit_train": _LIMIT_TRAIN,
 }
 """The declarations of what `StudyOptions.recipe` may name, except parameters of methods."""
-_SEEDS = {"seeds", "restarts", "until_clear"}
-"""Options that say how many restarts there are, of which one is given."""
+_SEEDS = {"seeds", "restarts"}
+"""Options that say how many restarts there are, as looks do; one of them is given."""
 
 
 @final
@@ -69,14 +70,6 @@ class StudyOptions(Declared):
     restarts: int | None = parameter(
         None, "number of restarts; with the seeds 0, 1, ..., in place of seeds", int, at_least=1, at_most=10_000
     )
-    until_clear: tuple[int, ...] | None = parameter(
-        None,
-        "restarts to add until it is clear, such as 3,6,12; in place of restarts. Restarts are added, up to the next "
-        "number, only where a comparison is not clear yet. The tests are corrected for these looks",
-        int,
-        at_most=10_000,
-        separator=",",
-    )
     folds: tuple[int, ...] | None = parameter(
         None,
         "cross-validate on the training rows; each of this number of fits, such as 5, is kept from one fold of them "
@@ -98,21 +91,6 @@ class StudyOptions(Declared):
         int,
         at_least=1,
     )
-    early_stop: int | None = parameter(
-        None,
-        "of trainings of several lengths, such as --epochs 1-10, run no longer one after this number of lengths at "
-        "which the mean over the restarts did not improve on dev",
-        int,
-        at_least=1,
-        read_by=STEPS,
-    )
-    search: str | None = parameter(
-        None,
-        "train only the grid points that a search of 'benchrunner list searches' chooses, by the mean over two or more "
-        "restarts on dev",
-        str,
-    )
-    trials: int | None = parameter(None, "number of grid points that the search tries", int, at_least=1)
     select_by: str | None = parameter(None, "metric that selects, in place of each task's headline", str)
     method: tuple[str, ...] | None = parameter(
         None, "ways to fit, of 'list methods'; in place of each task's own. Several are compared", str, separator=","
@@ -123,6 +101,10 @@ class StudyOptions(Declared):
         str,
     )
     keep: str = parameter("selected", "whose weights are kept after selection", choices=KEEP)
+    looks: tuple[int, ...] = ()
+    """See `Fitting.looks`."""
+    search: Mapping[str, Any] = NamedValues()
+    """Parameter of the `StudySearch` that a plugin offers -> value."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -131,15 +113,16 @@ class StudyOptions(Declared):
         object.__setattr__(
             self, "recipe", NamedValues({name: _values(name, self.recipe[name]) for name in self.recipe})
         )
+        object.__setattr__(self, "search", NamedValues(self.search))
         if 0 in self.recipe.get("lr", ()):
             raise RequestError("With a learning rate of 0 nothing is learned: give lr a value such as 5e-5.")
-        if len(_SEEDS & self.changes().keys()) + len((self.folds or ())[1:]) > 1:
+        if len(_SEEDS & self.changes().keys()) + bool(self.looks) + len((self.folds or ())[1:]) > 1:
             raise RequestError("Give one of seeds, restarts, until-clear and folds 5x3, not several.")
 
     @staticmethod
-    def declared() -> Mapping[str, Parameter]:
-        """Return the declarations of all options, those of recipe fields included, by name."""
-        return _DECLARED
+    def declared(plugins: Plugins) -> Mapping[str, Parameter]:
+        """Return the declarations of all options, those of recipe fields and of plugins included, by name."""
+        return {**_DECLARED, **{own.name: own for own in search_of(plugins).parameters}}
 
     @classmethod
     def named(cls, values: Mapping[str, Any], texts: Mapping[str, str], plugins: Plugins) -> StudyOptions:
@@ -147,12 +130,21 @@ class StudyOptions(Declared):
 
         Raises a `RequestError` for what the plugins do not offer, and for a value that is not possible.
         """
-        recipe = {name: value for name, value in values.items() if name in RECIPE_FIELDS}
-        others = {name: value for name, value in values.items() if name not in RECIPE_FIELDS}
-        for name in others:
-            if name not in _DECLARED:
-                raise UnknownName("option", name, _DECLARED)
-        return cls(recipe=recipe, **others).setting(texts, plugins)
+        declared = cls.declared(plugins)
+        recipe = dict[str, Any]()
+        others = dict[str, Any]()
+        searched = dict[str, Any]()
+        for name, value in values.items():
+            if name not in declared:
+                raise UnknownName("option", name, declared)
+            if name in RECIPE_FIELDS:
+                recipe[name] = value
+            elif name in _DECLARED:
+                others[name] = value
+            else:
+                searched[name] = declared[name].checked(value, f"{cls.owner}{name}")
+        looks = searched.pop(search_of(plugins).looks, None) or ()
+        return cls(recipe=recipe, looks=looks, search=searched, **others).setting(texts, plugins)
 
     def setting(self, texts: Mapping[str, str], plugins: Plugins) -> StudyOptions:
         """Set fields of the recipe, such as `weight-decay`, and parameters of methods, such as `lora.rank`."""
@@ -177,8 +169,12 @@ class StudyOptions(Declared):
                     own.checked(value, full_name)
         if self.preset is not None:
             plugins.recipes.find(self.preset)
-        if self.search is not None:
-            plugins.searches.find(self.search)
+        declared = self.declared(plugins)
+        for name, value in self.search.items():
+            if name not in declared:
+                raise UnknownName("option", name, declared)
+            declared[name].checked(value, f"{self.owner}{name}")
+        search_of(plugins).choice(self.search, plugins)
         if self.start is not None:
             plugins.tasks.find(self.start)
         if self.grid is not None:
@@ -191,28 +187,34 @@ class StudyOptions(Declared):
             hidden |= {"lr", "epochs", "batch_size"}
         if self.preset is not None:
             hidden |= {"grid", *STEP_FIELDS}
-        if _SEEDS & hidden:
+        looks = self.looks
+        if looks or _SEEDS & hidden:
             hidden |= _SEEDS
+        else:
+            looks = below.looks
         recipe = {name: values for name, values in below.recipe.items() if name not in hidden}
         others = {name: value for name, value in below.changes().items() if name not in hidden}
-        return dataclasses.replace(self, recipe={**recipe, **self.recipe}, **others)
+        search = {**below.search, **self.search}
+        return dataclasses.replace(self, recipe={**recipe, **self.recipe}, looks=looks, search=search, **others)
 
-    def without_unread(self, read: Collection[str]) -> StudyOptions:
+    def _unread(self, read: Collection[str], plugins: Plugins) -> list[str]:
+        """Name what is given and not read by fits that read these recipe fields and parameters."""
+        declared = self.declared(plugins)
+        names = (*self.recipe, *self.changes(), *self.search)
+        return [name for name in names if not _is_read(name, declared.get(name), read)]
+
+    def without_unread(self, read: Collection[str], plugins: Plugins) -> StudyOptions:
         """Drop what fits do not read: `read` names the recipe fields and the parameters that they read."""
-        recipe = {name: values for name, values in self.recipe.items() if _is_read(name, read)}
-        unread: dict[str, Any] = {}
-        for name in self.changes():
-            if not _is_read(name, read):
-                unread[name] = None
-        return dataclasses.replace(self, recipe=recipe, **unread)
+        unread = self._unread(read, plugins)
+        recipe = {name: values for name, values in self.recipe.items() if name not in unread}
+        search = {name: value for name, value in self.search.items() if name not in unread}
+        others: dict[str, Any] = dict.fromkeys(self.changes().keys() & unread)
+        return dataclasses.replace(self, recipe=recipe, search=search, **others)
 
-    def check_read(self, read: Collection[str]) -> None:
+    def check_read(self, read: Collection[str], plugins: Plugins) -> None:
         """Raise a `RequestError` for an option that no fit reads: `read` names what the fits of all methods read."""
-        for name in (*self.recipe, *self.changes()):
-            if _is_read(name, read):
-                continue
-            if name in _DECLARED:
-                own = _DECLARED[name]
+        for name in self._unread(read, plugins):
+            if own := self.declared(plugins).get(name):
                 raise RequestError(
                     f"The option {own.written} is for {own.read_by}: no fit of this study reads it. Leave it out."
                 )
@@ -248,14 +250,14 @@ class StudyOptions(Declared):
         for task in tasks:
             for method in methods or (None,):
                 read |= self.read_by(task, method, runner)
-        self.check_read(read)
+        self.check_read(read, plugins)
         grid, changes = self._grid_and_changes(plugins)
         changes["precision"] = runner.precision(changes.get("precision", _PRECISION.default))
         study = compared(
             by_name(backbones),
             tuple(tasks),
             Grid(grid),
-            seeds=self.seeds or tuple(range((self.until_clear or (self.restarts or 1, *(self.folds or ())[1:]))[-1])),
+            seeds=self.seeds or tuple(range((self.looks or (self.restarts or 1, *(self.folds or ())[1:]))[-1])),
             changes=changes,
             preset=None if self.preset is None else plugins.recipes.find(self.preset),
             methods=methods,
@@ -263,19 +265,17 @@ class StudyOptions(Declared):
             selection=self.selection,
             tests=tests,
             limit_dev=self.limit_dev,
-            looks=self.until_clear or (),
-            early_stop=self.early_stop,
-            search=self.search or "",
-            trials=self.trials,
+            looks=self.looks,
+            search=search_of(plugins).choice(self.search, plugins),
             limits=self.limits,
         )
         return study if self.start is None else self._after_start(study, plugins.tasks.find(self.start), runner)
 
     def as_stage(self) -> StudyOptions:
         """Return these options for a task on which systems are fine-tuned first, which has one restart."""
-        left_out = ("folds", *_SEEDS, "select", "select_by", "start", "early_stop", "search", "trials")
+        left_out = ("folds", "seeds", "restarts", "select", "select_by", "start")
         unread: dict[str, Any] = dict.fromkeys(left_out)
-        return dataclasses.replace(self, keep="selected", **unread)
+        return dataclasses.replace(self, keep="selected", looks=(), search={}, **unread)
 
     def _after_start(self, study: Study, task: Task, runner: Runner) -> Study:
         """Let the fits of a study start from fits of another task."""
@@ -285,7 +285,7 @@ class StudyOptions(Declared):
         stages = []
         for system in study.systems:
             own = dataclasses.replace(once, method=None if system.method is None else (system.method,))
-            own = own.without_unread(self.read_by(task, system.method, runner))
+            own = own.without_unread(self.read_by(task, system.method, runner), runner.plugins)
             (cell,) = own.study([system.backbone], [task], runner).cells
             systems.append(dataclasses.replace(system, first=task.name))
             stages.append(dataclasses.replace(cell, system=system.name, columns=()))
@@ -371,9 +371,8 @@ def _method_parameter(name: str, plugins: Plugins) -> tuple[Parameter, str]:
     return method.parameter(full_name), full_name
 
 
-def _is_read(name: str, read: Collection[str]) -> bool:
+def _is_read(name: str, own: Parameter | None, read: Collection[str]) -> bool:
     """Return whether fits read a recipe field, a parameter of a method, or another option."""
-    own = _DECLARED.get(name)
     if own is None or own.read_by not in ("", STEPS):
         return name in read
     return not own.read_by or "lr" in read

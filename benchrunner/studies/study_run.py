@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import final
+from typing import Any, final
 
 from benchrunner.errors import Diverged, FitError, PluginError, RequestError, first_line
 from benchrunner.fits.cost import Cost
@@ -17,16 +17,13 @@ from benchrunner.runs.ensembles import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Cell, CellKey, CellResult, Figure, different_fits, selected_fit
+from benchrunner.studies.cells import Cell, CellResult, Figure, different_fits, selected_fit
 from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
 from benchrunner.studies.kept.kept_results import read_study
 from benchrunner.studies.kept.noted_predictions import NotedPredictions
-from benchrunner.studies.planning import check_data, naming, planned
+from benchrunner.studies.planning import check_data, finished_cells, linked, naming, planned, search_of
 from benchrunner.studies.result import Result
-from benchrunner.studies.searching.budget import Budget
-from benchrunner.studies.searching.rungs import Rungs
-from benchrunner.studies.searching.until_clear import check_looks, next_cells
-from benchrunner.studies.selection import Ranking, select
+from benchrunner.studies.selection import select
 from benchrunner.studies.study import Place, Study, System
 from benchrunner.tasks.task import Term
 from benchrunner.training import step_log
@@ -44,7 +41,7 @@ def run_study(
     keep_as: str | None = None,
     command: Sequence[str] = (),
     with_costs: bool = False,
-    budget: str | None = None,
+    limit: Any = None,
 ) -> Result:
     """Run the fits that are not finished, predict dev, select, and return what `read_study` reads.
 
@@ -54,30 +51,23 @@ def run_study(
     kept in the runs folder under `keep_as`, by default a name made of what is compared (`Result.name`), with `command`,
     the words of the command line that repeats the study. `with_costs` lets a plugin measure what the systems cost;
     otherwise the result has the costs that were measured before.
-    `budget` limits what a search or a study with looks (`Fitting.looks`) adds: the number of all fits of the study
-    ("40fits"), their passes over training data ("60epochs") or their time ("4h").
+    `limit` is a value of `StudySearch.limit`: with the plugin 'search', what all fits may cost, such as "40fits".
     """
-    limit = check_looks(study, budget)
+    choose = search_of(runner.plugins).chooser(study, runner, limit)
     if with_costs and not runner.plugins.hook.measure_costs.get_hookimpls():
         raise RequestError("No plugin measures costs (--cost): the plugin 'speed' does.")
     show = in_notebook() if show_progress is None else show_progress
     runner = study.reading(runner)
-    builders = _checked(study, runner)
-    _build(study, runner, builders, show=show)
+    _build(study, runner, show=show)
     keeper = StudyKeeper(runner, keep_as or derived_name(study), study, command=command)
-    run = _Run(runner, keeper, executor or Local(), show, limit)
-    fitted = {}
-    cells = []
-    run.wave(study.stages)
-    for first in run.results.values():
-        fitted[first.cell.system] = f"run:{selected_fit(first).id}"
-    for cell in study.cells:
-        backbone = cell.backbone if cell.skips_first else fitted.get(cell.system, cell.backbone)
-        cells.append(replace(cell, backbone=backbone))
-    run.wave(cells)
-    while study.looks and (more := next_cells(read_study(keeper.name, runner), limit, runner)):
-        run.wave(more)
-    keeper.complete(_other_figures(study, run.results.values()))
+    run = _Run(runner, keeper, executor or Local(), show)
+    result: Result | None = None
+    for asked in (study.stages, study.cells):
+        planned = run.planned(asked, result)
+        while cells := choose(planned, result):
+            result = run.wave(cells)
+        run.forget_states()
+    keeper.complete(_other_figures(study, result.cells if result else ()))
     if with_costs:
         keeper.measured(_measured(read_study(keeper.name, runner), runner, show=show))
     return read_study(keeper.name, runner)
@@ -101,24 +91,18 @@ def _measured(result: Result, runner: Runner, *, show: bool) -> list[Cost]:
         return [cost for part in parts for cost in part]
 
 
-def _checked(study: Study, runner: Runner) -> list[Callable[[bool], None]]:
-    """Raise a `RequestError` for data, commands and backbones that are not there; return what builds the backbones."""
+def _build(study: Study, runner: Runner, *, show: bool) -> None:
+    """Check that data, commands and backbones are there, then let plugins build the study's backbones."""
     check_data(study, runner)
     builders: list[Callable[[bool], None]] = runner.plugins.hook.prepare_study(study=study, runner=runner)
     if study.commands and not builders:
         raise RequestError(f"{study.name}: no plugin builds its backbones: the plugin 'studies' does.")
     _check_backbones(study, runner, before_commands=True)
-    return builders
-
-
-def _build(study: Study, runner: Runner, builders: Sequence[Callable[[bool], None]], *, show: bool) -> None:
-    """Let plugins build the study's backbones."""
-    if not builders:
-        return
-    runner.observers.call("before_study", fits=())  # the fits are not known yet; a refusal must not come after hours
-    for build in builders:
-        build(show)
-    _check_backbones(study, runner)
+    if builders:
+        runner.observers.call("before_study", fits=())  # they are not known yet; a refusal must not come after hours
+        for build in builders:
+            build(show)
+        _check_backbones(study, runner)
 
 
 def _check_backbones(study: Study, runner: Runner, *, before_commands: bool = False) -> None:
@@ -150,38 +134,71 @@ def _existing(system: System, study: Study, runner: Runner) -> list[str]:
 
 @final
 class _Run:
-    """Runs the fits of a study in waves: those of first tasks, then those of the columns."""
+    """Runs the fits of a study in waves, each of which is chosen by what the waves before found."""
 
-    def __init__(self, runner: Runner, keeper: StudyKeeper, executor: Executor, show: bool, budget: Budget) -> None:
+    def __init__(self, runner: Runner, keeper: StudyKeeper, executor: Executor, show: bool) -> None:
         self._runner = runner
-        self._budget = budget
         self._keeper = keeper
         self._executor = executor
         self._show = show
-        self.results = dict[CellKey, CellResult]()
+        self._records = dict[str, Record]()
+        self._predictions = NotedPredictions(runner)
         self._baseline = dict[Term, Score]()
+        self._planned = list[Cell]()
 
-    def wave(self, asked: Iterable[Cell]) -> None:
-        """Plan the cells that are not planned, and run all."""
-        runner = self._runner
-        cells = [cell if cell.candidates else planned(cell, runner) for cell in asked]
-        if not cells:
-            return
-        rungs = Rungs(cells, runner, self._budget, {key: result.cell for key, result in self.results.items()})
-        runner.observers.call("before_study", fits=rungs.fits)
+    def planned(self, asked: Iterable[Cell], result: Result | None) -> list[Cell]:
+        """Plan cells, whose fits start from the selected fits of first tasks."""
+        finished = finished_cells(result)
+        cells = []
+        for cell in asked:
+            first = finished.get((cell.system, ()))
+            if first and not cell.skips_first:
+                cell = replace(cell, backbone=f"run:{selected_fit(first).id}")
+            cells.append(planned(cell, self._runner))
+        if cells:
+            self._runner.observers.call("before_study", fits=different_fits(cells))
+        self._planned = cells
+        return cells
+
+    def wave(self, cells: Sequence[Cell]) -> Result:
+        """Run the fits of some cells that have not run, select, and return the result of the study so far."""
         self._keeper.planned(cells)
-        predictions = NotedPredictions(runner)
-        records = self._records(rungs, predictions)
-        if len(records) < len(rungs.fits):  # longer trainings that were left out
-            cells = rungs.cells
-            self._keeper.planned(cells)
-        results = [select(cell, records, predictions, runner=runner) for cell in cells]
-        self.results |= {result.cell.key: result for result in results}
-        _prune(self.results.values(), different_fits(cells), runner)
-        self._score_majority(cells, predictions)
-        self._keeper.finished(results, predictions.ids, self._baseline)
+        self._run(cells)
+        results = [select(cell, self._records, self._predictions, runner=self._runner) for cell in cells]
+        self._score_majority(cells)
+        self._keeper.finished(results, self._predictions.ids, self._baseline)
+        result = read_study(self._keeper.name, self._runner)
+        _prune(result.cells, different_fits(cells), self._runner)
+        return result
 
-    def _score_majority(self, cells: Iterable[Cell], predictions: NotedPredictions) -> None:
+    def _run(self, cells: Sequence[Cell]) -> None:
+        """Run fits, predict their dev splits while their weights exist, and note their records."""
+        runner, records = self._runner, self._records
+        links = linked([*cells, *self._planned])
+        fits = [links[fit.id] for fit in different_fits(cells) if fit.id not in records]
+        # of a search that tries some points, only what it asked for is known
+        foreseen = [cell for cell in self._planned if not cell.fitting.most_points]
+        weights = []
+        for fit in different_fits([*cells, *foreseen]) if self._show else ():
+            if fit.id not in records:
+                shorter = links.get(links[fit.id].shorter)
+                weights.append((fit, runner.planner.cost(fit, shorter).flops or 1.0))
+        with watched(runner.observers, weights, show=self._show) as watch:
+            for fit, record in executed(self._executor, fits, runner) if fits else ():  # none: other cells had them
+                watch.finished(fit)
+                splits = runner.plugins.tasks.find(fit.task).named("dev")
+                if record.status == "done":
+                    record = _predicted(fit, splits, record, self._predictions)
+                records[fit.id] = record
+        if lost := sum(fit.id not in records for fit in fits):
+            raise PluginError(f"The executor '{self._executor.name}' gave no record of {lost} of {len(fits)} fits.")
+
+    def forget_states(self) -> None:
+        """Remove the states from which longer fits went on."""
+        for fit in different_fits(cell for cell in self._planned if cell.fitting.keep != "all"):
+            self._runner.folder(fit).forget_state()
+
+    def _score_majority(self, cells: Iterable[Cell]) -> None:
         """Score the majority answer on every split that is scored.
 
         It learns from the training rows of the task's first grid point, of those with most rows.
@@ -193,35 +210,9 @@ class _Run:
                 recipe = cell.candidates[0].recipe
                 majority[task.name] = self._runner.planner.plan(task, "", method=MAJORITY, recipe=recipe)
             for split in cell.scored_splits:
-                scores = predictions.predict(majority[task.name], split).record.scores
+                scores = self._predictions.predict(majority[task.name], split).record.scores
                 for name, score in scores.items():
                     self._baseline.setdefault(Term(task.name, split, name), score)
-
-    def _records(self, rungs: Rungs, predictions: NotedPredictions) -> dict[str, Record]:
-        """Run fits and predict their dev splits while their weights exist; return fit id -> record."""
-        runner = self._runner
-        records = dict[str, Record]()
-        weights = [(fit, runner.planner.cost(fit, rungs.shorter(fit)).flops or 1.0) for fit in rungs.fits if self._show]
-        with watched(runner.observers, weights, show=self._show, most=rungs.most) as watch:
-            ranking = Ranking(records, predictions)
-            trained = list[Cell]()
-            while fits := rungs.next_fits(ranking.score):
-                _drop_beaten(trained, ranking, runner)
-                before = len(records)
-                for fit, record in executed(self._executor, fits, runner):
-                    is_done = record.status == "done"
-                    watch.finished(fit)
-                    splits = runner.plugins.tasks.find(fit.task).named("dev")
-                    records[fit.id] = _predicted(fit, splits, record, predictions) if is_done else record
-                lost = before + len(fits) - len(records)
-                if lost:
-                    raise PluginError(
-                        f"The executor '{self._executor.name}' gave no record of {lost} of {len(fits)} fits."
-                    )
-                trained = rungs.cells
-        for fit in different_fits(cell for cell in rungs.cells if cell.fitting.keep != "all"):
-            runner.folder(fit).forget_state()
-        return records
 
 
 def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: NotedPredictions) -> Record:
@@ -234,20 +225,6 @@ def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: Not
     return record
 
 
-def _drop_beaten(cells: Iterable[Cell], ranking: Ranking, runner: Runner) -> None:
-    """Remove the weights of finished fits that cannot be selected any more and that nothing else keeps."""
-    kept = set[str]()
-    for cell in cells:
-        best = ranking.best(cell)
-        if cell.fitting.keep == "all" or _may_choose_again(cell, runner):
-            kept.update(fit.id for fit in cell.fits)
-        elif best is not None:
-            kept.update(fit.id for fit in best.fits)
-    for fit in different_fits(cells):
-        if fit.id not in kept:
-            runner.forget_weights(fit)
-
-
 def _prune(results: Iterable[CellResult], fits: Iterable[Fit], runner: Runner) -> None:
     """Remove the weights of fits that no cell keeps."""
     kept = set[str]()
@@ -255,7 +232,7 @@ def _prune(results: Iterable[CellResult], fits: Iterable[Fit], runner: Runner) -
         keep = result.cell.fitting.keep
         if keep == "all" or (keep == "selected" and _may_choose_again(result.cell, runner)):
             kept.update(fit.id for fit in result.cell.fits)
-        elif keep == "selected" and result.selected is not None:
+        elif keep == "selected" and result.selected:
             kept.add(result.selected.id)
     for fit in fits:
         if fit.id not in kept:

@@ -248,7 +248,7 @@ class _Plan:
                 tuple(columns) or (FIRST_STAGE,),
                 fits,
                 added=added,
-                is_searched=bool(fitting.early_stop or fitting.search),
+                is_searched=fitting.search is not None,
                 part=part,
             )
             yield self._compared(line, group[0])
@@ -267,8 +267,8 @@ class _Plan:
         fits = []
         folds = task.folds.number if task.folds else 1
         shorter = planning.shorter_recipes(recipes, recipes[0].limit_train or all_rows, cell)
-        if cell.fitting.trials:
-            recipes = heapq.nlargest(cell.fitting.trials, recipes, key=lambda recipe: recipe.passes(all_rows))
+        if most := cell.fitting.most_points:
+            recipes = heapq.nlargest(most, recipes, key=lambda recipe: recipe.passes(all_rows))
         for recipe in recipes:
             rows = planning.rows_read(task, method, recipe, self._runner, shorter.get(recipe))
             goes_on = recipe in shorter
@@ -313,7 +313,7 @@ class _Plan:
             0.0,
             0.0,
         )
-        if cell.fitting.trials:
+        if cell.fitting.most_points:
             compared, line = list(line.fits), replace(line, problem=UNKNOWN_POINTS)
         return replace(line, fits=tuple(compared), measured=measured_cost(self._costs, wanted))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from benchrunner import Recipe, RequestError, closest_names
@@ -16,8 +16,6 @@ def _written(name: str) -> str:
     return name.replace("_", "-")
 
 
-_OPTIONS = {_written(own.name): own for own in StudyOptions.declared().values() if own.name not in _BESIDE}
-"""Options that a recipe may set, by their names in study files."""
 _FIELDS = Recipe().as_dict().keys()
 """Names of the options of which dev may select among several values."""
 
@@ -26,13 +24,14 @@ def read_recipe(texts: Mapping[str, str], where: str, plugins: Plugins) -> Study
     """Read options from the texts of a recipe; `where` is named in errors."""
     values = dict[str, Any]()
     of_methods = {}
+    options = {_written(name): own for name, own in StudyOptions.declared(plugins).items() if name not in _BESIDE}
     with planning.naming(where):
         for name, text in texts.items():
-            own = _OPTIONS.get(name)
+            own = options.get(name)
             if "." in name:
                 of_methods[name] = text
             elif own is None:
-                raise _unknown(name)
+                raise _unknown(name, options)
             elif own.name not in _FIELDS:
                 values[own.name] = own.read(text, name)
             else:
@@ -40,12 +39,12 @@ def read_recipe(texts: Mapping[str, str], where: str, plugins: Plugins) -> Study
         return StudyOptions.named(values, of_methods, plugins)
 
 
-def _unknown(name: str) -> RequestError:
-    """Return the error for a name that is no option of a recipe."""
-    close = closest_names(name, (*_OPTIONS, *_BESIDE))
+def _unknown(name: str, options: Collection[str]) -> RequestError:
+    """Return the error for a name that is none of the options of a recipe."""
+    close = closest_names(name, (*options, *_BESIDE))
     meant = f"Did you mean {' or '.join(option for option in close if option not in _BESIDE)}? " if close else ""
     if close and close[0] in _BESIDE:
         meant = f"Did you mean {close[0]}, which stands beside recipe, not in it? "
     return RequestError(
-        f"a recipe has no '{name}'. {meant}It has: {', '.join(_OPTIONS)}, and parameters of methods, such as lora.rank."
+        f"a recipe has no '{name}'. {meant}It has: {', '.join(options)}, and parameters of methods, such as lora.rank."
     )

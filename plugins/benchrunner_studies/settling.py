@@ -89,7 +89,7 @@ class _Settling:
     def settled(self) -> Study:
         """Return the study with its cells."""
         of_columns = tuple(_shared(self._cells()))
-        self._options.check_read(self._fields_read)
+        self._options.check_read(self._fields_read, self._runner.plugins)
         stages = []
         for system in self._study.systems:
             stage = self._file.systems[system.name].first
@@ -115,7 +115,7 @@ class _Settling:
         fields = StudyOptions.read_by(task, method, self._runner)
         self._fields_read |= fields
         of_parts = of_column.over(self._of_systems[system.name]).over(self._of_file)
-        merged = self._options.over(self._of_scale).over(of_parts).without_unread(fields)
+        merged = self._options.over(self._of_scale).over(of_parts).without_unread(fields, self._runner.plugins)
         keep = merged.keep
         if keep == "selected" and system.ensemble and self._study.board:
             keep = "all"  # all restarts answer the board
@@ -153,7 +153,9 @@ class _Settling:
         with planning.naming(f"{self._study.path}: {where}"):
             task = self._runner.plugins.tasks.find(stage.task)
             merged = self._options.over(self._of_scale).over(of_stage)
-            merged = merged.as_stage().without_unread(StudyOptions.read_by(task, system.method, self._runner))
+            merged = merged.as_stage().without_unread(
+                StudyOptions.read_by(task, system.method, self._runner), self._runner.plugins
+            )
             fitting = self._fitting(merged, task, system.method)
             return cells.Cell(system.name, task, backbone=system.backbone, method=system.method, fitting=fitting)
 

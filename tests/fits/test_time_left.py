@@ -70,10 +70,3 @@ def test_fits_at_the_same_time_share_the_time_left() -> None:
     left = TimeLeft([(fit, 10.0) for fit in FITS], clock)
     run(left, clock, *FITS[:2], seconds=30.0)
     assert left.seconds == pytest.approx(30.0, rel=0.02), "two at once, so that two more take as long as one"
-
-
-def test_fits_that_a_search_leaves_out_do_not_count() -> None:
-    clock = Clock()
-    left = TimeLeft([(fit, 10.0) for fit in FITS], clock, most=2)
-    run(left, clock, FITS[3], seconds=30.0)
-    assert (left.share, left.seconds) == (pytest.approx(0.5), pytest.approx(30.0, rel=0.02))

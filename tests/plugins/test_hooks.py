@@ -23,6 +23,7 @@ from benchrunner.results import (
     Computing,
     Event,
     Fit,
+    Grid,
     Plugins,
     Runner,
     StudyOptions,
@@ -47,6 +48,7 @@ SIGNATURES = {
     "register_leaderboards": "() -> Iterable[Board]",
     "register_executors": "() -> Iterable[Executor]",
     "register_searches": "() -> Iterable[Search]",
+    "offer_search": "() -> Any",
     "register_recipes": "() -> Iterable[NamedRecipe]",
     "offer_kernels": "() -> Kernels | None",
     "offer_team": "() -> Team | None",
@@ -239,6 +241,14 @@ def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.Captur
     assert made.run(bad).status == "failed"
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith(f"{bad.id} ") and "Is a directory" in said[-1]
+
+
+def test_the_documented_search_trains_the_first_point(tmp_path: Path) -> None:
+    plugins = discover(extra=[("own", own()), ("first", documented("offer_search"))], installed=False)
+    made = Runner(plugins, runner(tmp_path).workspace)
+    study = compared(("words",), (plugins.tasks.find("mood"),), Grid({"lr": (1e-2, 2e-2)}), changes={"epochs": 1})
+    (cell,) = run_study(study, made).cells
+    assert [point.recipe.lr for point in cell.cell.candidates] == [1e-2]
 
 
 def test_the_documented_observers_see_studies_and_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

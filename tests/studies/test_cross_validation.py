@@ -157,7 +157,7 @@ def test_fits_of_folds_train_alone_and_all_their_passes_count(tmp_path: Path) ->
     """Of 48 rows, each of 2 folds learns from 24: one pass an epoch, and 1 + 2 epochs for two seeds."""
     recipe = Recipe(lr=0.02, batch_size=8, schedule="constant", warmup=0.0)
     made = runner(tmp_path, register_tasks=[mood(recipe=recipe)])
-    options = StudyOptions(recipe={"epochs": (1, 2)}, folds=(2, 2), early_stop=1)
+    options = StudyOptions(recipe={"epochs": (1, 2)}, folds=(2, 2), search={"early_stop": 1})
     study = options.study(("words",), (made.plugins.tasks.find("mood"),), made)
     said = "\n".join(notes(dry_run_study(study, made)))
     assert f"which read {48 * 3 * 2} rows" in said.replace(",", "") and "go on from" not in said

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_rungs import FREE, Scripted
+from test_rungs import FREE
 
 import finished_studies
 from benchrunner import ACCURACY, Metric, Regress, Score
@@ -23,6 +23,7 @@ from finished_studies import finish, task
 from inline import mood, runner
 from made_results import said_below
 from rate_methods import RestartDependent
+from scripted import Scripted, lengths, run
 
 
 def is_wrong(gold: Any, answer: Any) -> float:
@@ -72,8 +73,7 @@ def by_lengths(folder: Path, right: Any, **choices: Any) -> Result:
     made = runner(
         folder, register_methods=[method], register_tasks=[mood(method="scripted", recipe=FREE, metrics=(ERRORS,))]
     )
-    grid = Grid({name: choices.pop(name) for name in ("lr", "epochs")})
-    return run_study(compared(("words",), tuple(made.plugins.tasks.values()), grid, **choices), made)
+    return run(made, **choices)
 
 
 def test_early_stop_waits_for_fewer_errors(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_early_stop_waits_for_fewer_errors(tmp_path: Path) -> None:
     result = by_lengths(
         tmp_path, lambda lr, epochs, seed: scores[epochs], lr=(1.0,), epochs=(1, 2, 3, 4, 5), early_stop=2
     )
-    assert [point.recipe.epochs for point in result.cells[0].cell.candidates] == [1, 2, 3, 4]
+    assert lengths(result) == [1, 2, 3, 4]
     assert result.cells[0].chosen is not None and result.cells[0].chosen.epochs == 2
 
 

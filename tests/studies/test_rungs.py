@@ -1,101 +1,26 @@
-"""Trainings of several lengths: which fits run, which go on from shorter ones, and that their weights are the same."""
+"""Trainings of several lengths: which go on from shorter ones, and that their weights are the same."""
 
 import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from benchrunner import Recipe, RequestError
-from benchrunner.engine import Job, Method, Outcome
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import Event
-from benchrunner.results import Grid, Result, Runner, compared, read_study, run_study
+from benchrunner.results import Grid, Result, Runner, compared, run_study
 from benchrunner.studies.cells import Cell
-from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.planning import shorter_recipes
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import notes
 from benchrunner_studies.recipes import read_recipe
 from inline import mood, runner
+from scripted import run, scripted, study_of
 
 FREE = Recipe(lr=0.02, batch_size=8, schedule="constant", warmup=2.0)
 """A recipe whose first steps do not depend on the number of all steps."""
-
-
-class Scripted(Method):
-    """Answers as many rows of dev rightly as a function of the recipe and the seed says; notes what it fits."""
-
-    name = "scripted"
-    about = "for tests"
-
-    def __init__(self, right: Any) -> None:
-        self._right = right
-        self.fitted = list[tuple[float, int, int]]()
-
-    def fit(self, job: Job) -> Outcome:
-        self.fitted.append((job.fit.recipe.lr, job.fit.recipe.epochs, job.fit.seed))
-        job.model.mkdir(parents=True)
-        assert job.backbone is not None
-        job.backbone.load(job.workspace, seed=0).save(job.model)
-        return Outcome()
-
-    def predict(self, job: Job, table: Any) -> np.ndarray:
-        gold = table.column("label").to_pylist()
-        right = self._right(job.fit.recipe.lr, job.fit.recipe.epochs, job.fit.seed)
-        is_glad = [(label == "glad") == (number < right) for number, label in enumerate(gold)]
-        return np.array([[glad, not glad] for glad in is_glad], dtype=np.float32)
-
-
-def scripted(folder: Path, right: Any) -> tuple[Runner, Scripted]:
-    method = Scripted(right)
-    return runner(folder, register_methods=[method], register_tasks=[mood(method="scripted")]), method
-
-
-def run(made: Runner, **choices: Any) -> Result:
-    options = {name: choices.pop(name) for name in tuple(choices) if name not in ("lr", "epochs")}
-    tasks = tuple(made.plugins.tasks.values())
-    return run_study(compared(("words",), tasks, Grid(choices), **options), made)
-
-
-def lengths(result: Result) -> list[int]:
-    """Return the epochs of the grid points that were trained."""
-    return [point.recipe.epochs for point in result.cells[0].cell.candidates]
-
-
-def test_longer_trainings_stop_when_dev_does_not_improve(tmp_path: Path) -> None:
-    scores = {1: 5, 2: 9, 3: 7, 4: 8, 5: 20}
-    made, method = scripted(tmp_path, lambda lr, epochs, seed: scores[epochs])
-    result = run(made, epochs=(5, 1, 2, 3, 4), lr=(1.0,), seeds=(0, 1), early_stop=2)
-    assert [epochs for _, epochs, _ in method.fitted] == [1, 1, 2, 2, 3, 3, 4, 4]
-    assert lengths(result) == [1, 2, 3, 4]
-    [cell] = result.cells
-    assert cell.chosen is not None and cell.chosen.epochs == 2
-
-
-def test_the_mean_over_restarts_stops_not_one_seed(tmp_path: Path) -> None:
-    made, _ = scripted(tmp_path, lambda lr, epochs, seed: 10 - epochs if seed else 10 + 2 * epochs)
-    assert lengths(run(made, epochs=(1, 2, 3), lr=(1.0,), seeds=(0, 1), early_stop=1)) == [1, 2, 3]
-
-
-def test_halving_trains_the_best_third_longer(tmp_path: Path) -> None:
-    made, method = scripted(tmp_path, lambda lr, epochs, seed: lr + epochs + seed)
-    rates = (1.0, 9.0, 2.0, 8.0, 3.0, 4.0, 5.0, 6.0, 7.0)
-    result = run(made, epochs=(1, 3, 9), lr=rates, seeds=(0, 1), search="halving")
-    longer = sorted((rate, epochs) for rate, epochs, seed in method.fitted if epochs > 1 and not seed)
-    assert longer == [(7.0, 3), (8.0, 3), (9.0, 3), (9.0, 9)]
-    [cell] = result.cells
-    assert cell.chosen is not None and (cell.chosen.lr, cell.chosen.epochs) == (9.0, 9)
-
-
-def test_a_method_without_steps_is_not_searched(tmp_path: Path) -> None:
-    made, method = scripted(tmp_path, lambda lr, epochs, seed: lr)
-    made.plugins.methods.find("scripted").trains_in_steps = False
-    result = run(made, epochs=(1, 2), lr=(1.0,), seeds=(0, 1), search="halving")
-    assert len(method.fitted) == 2
-    assert not [said for said in footnotes(result) if "halving" in said]
 
 
 def test_steps_and_epochs_together_are_one_line_by_length(tmp_path: Path) -> None:
@@ -111,64 +36,6 @@ def test_a_limit_beyond_all_rows_is_no_fit_of_its_own(tmp_path: Path) -> None:
     tasks = tuple(made.plugins.tasks.values())
     run_study(compared(("words",), tasks, limits=(8, 5_000, None)), made)
     assert len(method.fitted) == 2
-
-
-def test_lost_fits_end_a_line_in_a_search(tmp_path: Path) -> None:
-    def right(lr: float, epochs: int, seed: int) -> int:
-        if lr == 9.0:
-            raise ValueError("no answer")
-        return round(lr)
-
-    made, method = scripted(tmp_path, right)
-    run(made, epochs=(1, 2), lr=(1.0, 9.0, 2.0), seeds=(0, 1), search="halving")
-    assert {rate for rate, epochs, _ in method.fitted if epochs == 2} == {2.0}
-
-
-def test_weights_go_when_a_longer_training_is_better(tmp_path: Path) -> None:
-    kept = []
-
-    class Watching(Scripted):
-        def fit(self, job: Job) -> Outcome:
-            models = job.model.parent.parent.glob("*/model")
-            kept.append(sum((model.parent / "family.json").exists() for model in models))
-            return super().fit(job)
-
-    made = runner(
-        tmp_path,
-        register_methods=[Watching(lambda lr, epochs, seed: epochs)],
-        register_tasks=[mood(method="scripted")],
-    )
-    run(made, epochs=(1, 2, 3, 4), lr=(1.0,), early_stop=3)
-    assert kept == [0, 1, 1, 1]
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"epochs": (1, 2), "search": "halving"}, "one restart is too few"),
-        ({"epochs": (2,), "early_stop": 1}, "give several, such as --epochs 1-10"),
-        (
-            {"epochs": (1, 2), "search": "halvin", "seeds": (0, 1)},
-            "There is no search .halvin.\\. Did you mean halving",
-        ),
-        ({"epochs": (1, 2), "early_stop": 0}, "at least 1, not 0"),
-    ],
-)
-def test_a_search_that_cannot_be_is_refused(tmp_path: Path, options: dict[str, Any], words: str) -> None:
-    made, method = scripted(tmp_path, lambda lr, epochs, seed: 1)
-    with pytest.raises(RequestError, match=words):
-        run(made, lr=(1.0,), **options)
-    assert not method.fitted
-
-
-def test_a_stopped_study_is_read_again_as_it_was(tmp_path: Path) -> None:
-    made, method = scripted(tmp_path, lambda lr, epochs, seed: -epochs + 9)
-    first = run(made, epochs=(1, 2, 3, 4), lr=(1.0,), early_stop=1)
-    fitted = len(method.fitted)
-    again = run(made, epochs=(1, 2, 3, 4), lr=(1.0,), early_stop=1)
-    read = read_study(first.name, made)
-    assert len(method.fitted) == fitted == 2
-    assert lengths(first) == lengths(again) == lengths(read) == [1, 2]
 
 
 def trained(folder: Path, recipe: Recipe, epochs: tuple[int, ...], **options: Any) -> tuple[Result, Runner]:
@@ -334,9 +201,7 @@ def test_a_range_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def plan_notes(made: Runner, **choices: Any) -> str:
-    options = {name: choices.pop(name) for name in tuple(choices) if name not in ("lr", "epochs")}
-    study = compared(("words",), tuple(made.plugins.tasks.values()), Grid(choices), **options)
-    return "\n".join(notes(dry_run_study(study, made)))
+    return "\n".join(notes(dry_run_study(study_of(made, **choices), made)))
 
 
 def test_a_dry_run_counts_the_rows_that_are_left(tmp_path: Path) -> None:
@@ -357,13 +222,6 @@ def test_a_dry_run_counts_all_rows_where_no_state_is_left(tmp_path: Path) -> Non
 def test_a_dry_run_says_why_lengths_are_trained_alone(tmp_path: Path) -> None:
     said = plan_notes(runner(tmp_path, register_tasks=[mood()]), epochs=(1, 2))
     assert "each number of epochs is a training of its own" in said and "warmup as a number of steps" in said
-
-
-def test_a_table_says_what_a_search_trained(tmp_path: Path) -> None:
-    made, _ = scripted(tmp_path, lambda lr, epochs, seed: lr + epochs + seed)
-    result = run(made, epochs=(1, 3), lr=(1.0, 9.0, 2.0), seeds=(0, 1), search="halving")
-    said = "\n".join(footnotes(result))
-    assert "halving chose which grid points are trained; trained were: words 4 grid points, 8 fits, 12 epochs" in said
 
 
 @pytest.mark.parametrize(

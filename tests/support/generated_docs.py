@@ -40,6 +40,7 @@ from benchrunner_bert.pretraining.settings import Plan, Settings as PretrainingS
 from benchrunner_files.kinds import KINDS
 from benchrunner_protocols.table import PROTOCOLS
 from benchrunner_ray.settings import RaySettings
+from benchrunner_search.options import SEARCH
 from benchrunner_slurm.settings import SlurmSettings
 from benchrunner_speed.settings import SpeedSettings
 from distributions import CORE, PLUGINS, ROOT, home
@@ -106,7 +107,8 @@ def columns() -> str:
 def options() -> str:
     """List the options that say how fits are made: everyday recipe fields, then those of a whole study."""
     everyday = {name: own for name, own in RECIPE_OPTIONS.items() if own.name in EVERYDAY.split()}
-    return _parameters({**everyday, **parameters_of(StudyOptions)}, prefix="--")
+    searched = {own.name: own for own in SEARCH.parameters}
+    return _parameters({**everyday, **parameters_of(StudyOptions), **searched}, prefix="--")
 
 
 def settings() -> str:

@@ -16,6 +16,7 @@ import benchrunner_kit
 import benchrunner_methods
 import benchrunner_report
 import benchrunner_runs
+import benchrunner_search
 import benchrunner_share
 import benchrunner_statistics
 import benchrunner_studies
@@ -47,6 +48,7 @@ METHODS = ("methods", benchrunner_methods)
 KIT = ("kit", benchrunner_kit)
 REPORT = ("report", benchrunner_report)
 RUNS = ("runs", benchrunner_runs)
+SEARCH = ("search", benchrunner_search)
 SHARE = ("share", benchrunner_share)
 STATISTICS = ("statistics", benchrunner_statistics)
 STUDIES = ("studies", benchrunner_studies)
@@ -145,7 +147,7 @@ def own_and(*others: tuple[str, object]) -> Plugins:
 
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
-    first_party = [AUDIT, CALIBRATION, METHODS, KIT, REPORT, RUNS, SHARE, STATISTICS, STUDIES, SUBMIT]
+    first_party = [AUDIT, CALIBRATION, METHODS, KIT, REPORT, RUNS, SEARCH, SHARE, STATISTICS, STUDIES, SUBMIT]
     found = discover(extra=[("own", own(**hooks)), *first_party], installed=False)
     assert not found.set_aside, found.set_aside
     return found

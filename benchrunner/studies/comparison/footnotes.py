@@ -11,10 +11,8 @@ from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.entries import Entry
 from benchrunner.studies.intervals import share_interval
 from benchrunner.studies.pairs import Pair
+from benchrunner.studies.planning import fit_epochs, unclear_cells
 from benchrunner.studies.result import Result
-from benchrunner.studies.searching.budget import fit_epochs
-from benchrunner.studies.searching.lines import is_searched
-from benchrunner.studies.searching.until_clear import unclear_cells
 from benchrunner.studies.study import Column
 
 K = TypeVar("K")
@@ -78,9 +76,9 @@ def _budgets(result: Result) -> Iterator[str]:
         ways = dict[str, None]()
         budgets = {}
         for name, cell in cells.items():
-            fitting, points, epochs = cell.fitting, len(cell.candidates), fit_epochs(cell)
-            if is_searched(cell):
-                ways[fitting.search or f"early stop {fitting.early_stop}"] = None
+            search, points, epochs = cell.fitting.search, len(cell.candidates), fit_epochs(cell)
+            if search and points > 1:
+                ways[search.by] = None
             trained = "" if by_points else f", {len(epochs)} fits, {sum(epochs.values()):g} epochs"
             budgets[name] = f"{points} grid point{'s' * (points > 1)}{trained}"
         is_equal = len(set(budgets.values())) < 2

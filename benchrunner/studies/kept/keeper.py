@@ -81,12 +81,11 @@ class StudyKeeper:
 
     def planned(self, cells: Iterable[Cell]) -> None:
         """Add the planned fits of some cells and write the file, before the fits start."""
-        before = {} if self._before is None else {cell.key: cell for cell in self._before.cells}
+        before = {cell.key: cell for cell in self._before.cells} if self._before else {}
         planned = []
         for cell in map(KeptCell.of, cells):
-            known = before.get(cell.key)
-            is_equal = known is not None and known.candidates == cell.candidates
-            planned.append(known if known is not None and is_equal else cell)
+            known = before.get(cell.key, cell)
+            planned.append(known if set(cell.fits) <= set(known.fits) else cell)
         self._replace(planned)
         names = [other.name for other in self._others if other.fits & self.kept.fits]
         if names:
@@ -107,12 +106,7 @@ class StudyKeeper:
 
     def finished(self, results: Iterable[CellResult], ids: PredictionIds, baseline: Mapping[Term, Score]) -> None:
         """Add the outcome of planned cells, and the scores of majority answers."""
-        known = {cell.key: cell for cell in self.kept.cells}
-        outcomes = []
-        for result in results:
-            planned = known[result.cell.system, result.cell.columns]
-            outcomes.append(planned.with_outcome(result, ids))
-        self._replace(outcomes)
+        self._replace(KeptCell.of(result.cell).with_outcome(result, ids) for result in results)
         self.kept = replace(self.kept, baseline=tuple(baseline.items()))
         self._write()
 

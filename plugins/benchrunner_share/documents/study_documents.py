@@ -215,8 +215,9 @@ def _missing_fits(cell: cells.Cell) -> Iterator[str]:
         if known != {Recipe().as_dict().get(name)}:
             asked *= len(values)
     if len(fits) < asked:
-        way = cell.fitting.search or (f"early stop {cell.fitting.early_stop}" if cell.fitting.early_stop else "")
-        yield f"{len(fits)} of the {asked} fits of the study{f', of which {way} left some out' if way else ''}"
+        search = cell.fitting.search
+        why = f", of which {search.by} left some out" if search else ""
+        yield f"{len(fits)} of the {asked} fits of the study{why}"
 
 
 def json_text(value: Any) -> str:

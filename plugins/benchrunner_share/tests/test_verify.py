@@ -16,7 +16,7 @@ from shared_folders import SharedFolder, shared_folder
 
 from benchrunner import Metric, Workspace
 from benchrunner.plugins.distributions import Plugin
-from benchrunner.results import Grid, compared, run_study
+from benchrunner.results import Grid, cells, compared, run_study
 from benchrunner_share.share import share_study
 from benchrunner_share.verifying.comparing import value_differences
 from inline import mood, plugins, runner
@@ -231,7 +231,8 @@ def test_an_unknown_task_is_named_with_its_plugin(folder: SharedFolder) -> None:
 
 
 def test_a_search_is_not_repeated_and_this_is_said(tmp_path: Path) -> None:
-    searched = shared_folder(tmp_path, endings={1: None}, early_stop=1, grid=Grid({"lr": (4, 8), "epochs": (1, 2)}))
+    grid, stopped = Grid({"lr": (4, 8), "epochs": (1, 2)}), cells.PointChoice("early stop 1", {"early_stop": 1})
+    searched = shared_folder(tmp_path, endings={1: None}, search=stopped, grid=grid)
     verified = searched.verification()
     assert verified.is_equal
     assert [remark for remark in verified.remarks if "the search was not repeated" in remark]

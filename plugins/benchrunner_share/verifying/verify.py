@@ -346,7 +346,7 @@ class _RebuiltStudy:
         cell = rebuilt_cell(claimed, self._data.tasks[claimed["task"]], self._fits)
         revision = self._content["revisions"].get(cell.backbone)
         self._findings.differ_all(plan_differences(cell, revision, self._data.runner))
-        if cell.fitting.search or cell.fitting.early_stop:
+        if cell.fitting.search:
             self._findings.remark(f"{place}: the search was not repeated, so that other grid points may be missing.")
         return cell
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import optuna
 import pytest
 
-import benchrunner_optuna
+import benchrunner_search
 from benchrunner import Recipe
 from benchrunner.engine import Job, Method, Outcome
 from benchrunner.results import Grid, Runner, StudyOptions, discover, run_study
-from benchrunner_optuna.axes import Axes
-from benchrunner_optuna.proposals import BATCH, FIRST_POINTS, next_points
+from benchrunner_search.axes import Axes
+from benchrunner_search.proposals import BATCH, FIRST_POINTS, next_points
 from inline import mood, runner
 
 GRID = Grid({"lr": (1e-5, 2e-5, 4e-5, 8e-5), "batch_size": (32, 16, 8), "schedule": ("cosine", "constant")})
@@ -76,7 +76,7 @@ def test_points_are_those_that_optuna_itself_proposes() -> None:
     axes = Axes(POINTS)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0, n_startup_trials=FIRST_POINTS))
     proposed = [study.ask(axes.distributions).params for _ in range(BATCH)]
-    assert [axes.place(point) for point in next_points(POINTS, {}, sampler="tpe")] == proposed
+    assert [axes.places[point] for point in next_points(POINTS, {}, sampler="tpe")] == proposed
 
 
 def test_numbers_are_ordered_and_words_are_not() -> None:
@@ -87,12 +87,12 @@ def test_numbers_are_ordered_and_words_are_not() -> None:
         "batch_size": "IntDistribution",
         "schedule": "CategoricalDistribution",
     }
-    assert axes.place(POINTS[0]) == {"lr": 0, "batch_size": 2, "schedule": 0}
+    assert axes.places[POINTS[0]] == {"lr": 0, "batch_size": 2, "schedule": 0}
 
 
 def test_a_trained_place_gives_the_nearest_other_point() -> None:
     axes = Axes(POINTS)
-    place = axes.place(POINTS[0])
+    place = axes.places[POINTS[0]]
     nearest = axes.nearest(place, POINTS[1:])
     assert (nearest.lr, nearest.batch_size, nearest.schedule) == (2e-5, 32, "cosine"), "a third of an axis away"
 
@@ -101,9 +101,9 @@ def test_sampled_points_are_better_than_random_ones() -> None:
     """Over many landscapes, 12 of 24 points by TPE have a better best score than 12 random ones."""
 
     def landscape(best: Recipe) -> Callable[[Recipe], float]:
-        place: Mapping[str, int] = Axes(POINTS).place(best)
+        place: Mapping[str, int] = Axes(POINTS).places[best]
         axes = Axes(POINTS)
-        return lambda point: -sum((axes.place(point)[name] - place[name]) ** 2 for name in place)
+        return lambda point: -sum((axes.places[point][name] - place[name]) ** 2 for name in place)
 
     found = {
         name: sum(max(searched(name, landscape(best), 12).values()) for best in POINTS[::2]) for name in SAMPLERS[1:]
@@ -119,7 +119,7 @@ def test_optuna_says_nothing_of_its_trials(capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_the_plugin_offers_searches_with_trials() -> None:
-    offered = discover(extra=[("optuna", benchrunner_optuna)], installed=False)
+    offered = discover(extra=[("search", benchrunner_search)], installed=False)
     assert not offered.set_aside
     assert {name for name, search in offered.searches.items() if search.has_trials} == set(SAMPLERS)
 
@@ -151,19 +151,13 @@ class Right(Method):
 
 def searching(folder: Path) -> tuple[Runner, Right]:
     method = Right()
-    made = runner(
-        folder,
-        register_methods=[method],
-        register_tasks=[mood(method="right")],
-        register_searches=list(benchrunner_optuna.register_searches()),
-    )
-    return made, method
+    return runner(folder, register_methods=[method], register_tasks=[mood(method="right")]), method
 
 
 def test_a_study_searches_and_repeats_without_a_fit(tmp_path: Path) -> None:
     made, method = searching(tmp_path)
     recipe = {"lr": tuple(map(float, range(1, 9)))}
-    options = StudyOptions(recipe=recipe, restarts=2, search="tpe", trials=6)
+    options = StudyOptions(recipe=recipe, restarts=2, search={"search": "tpe", "trials": 6})
     study = options.study(["words"], list(made.plugins.tasks.values()), made)
     first, again = run_study(study, made), run_study(study, made)
     assert len(method.fitted) == 12 and len(set(method.fitted)) == 6

@@ -25,9 +25,9 @@ class Axes:
             values = list(dict.fromkeys(of_point[name] for of_point in settings))
             if len(values) > 1:
                 self._values[name] = sorted(values) if _are_numbers(values) else values
-        self._places = dict[Recipe, Place]()
+        self.places = dict[Recipe, Place]()
         for point, of_point in zip(points, settings, strict=True):
-            self._places[point] = {name: values.index(of_point[name]) for name, values in self._values.items()}
+            self.places[point] = {name: values.index(of_point[name]) for name, values in self._values.items()}
 
     @property
     def distributions(self) -> dict[str, BaseDistribution]:
@@ -36,18 +36,14 @@ class Axes:
 
         distributions: dict[str, BaseDistribution] = {}
         for name, values in self._values.items():
-            numbers = range(len(values))
+            last = len(values) - 1
             is_ordered = _are_numbers(values)
-            distributions[name] = IntDistribution(0, numbers[-1]) if is_ordered else CategoricalDistribution(numbers)
+            distributions[name] = IntDistribution(0, last) if is_ordered else CategoricalDistribution(range(last + 1))
         return distributions
-
-    def place(self, point: Recipe) -> Place:
-        """Return the place of a grid point."""
-        return self._places[point]
 
     def nearest(self, place: Place, points: Collection[Recipe]) -> Recipe:
         """Return the point of `points` that is nearest to a place; of equally near ones the first."""
-        return min(points, key=lambda point: self._distance(place, self._places[point]))
+        return min(points, key=lambda point: self._distance(place, self.places[point]))
 
     def _distance(self, place: Place, other: Place) -> float:
         """Add up how far two places are apart, as shares of each axis."""

@@ -1,6 +1,5 @@
 """Restarts that are added until comparisons are clear: what runs, what is said, and what a repeated study finds."""
 
-import math
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,13 +14,12 @@ from benchrunner.engine import Backbone, Job, Method, Outcome
 from benchrunner.results import Grid, Result, Runner, Study, StudyOptions, compared, read_study, run_study
 from benchrunner.studies.cells import Fitting
 from benchrunner.studies.comparison import as_json
-from benchrunner.studies.searching.budget import Budget
-from benchrunner.studies.searching.until_clear import check_looks
+from benchrunner_search.budget import Budget
 from benchrunner_statistics import paired_test
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import as_json as plan_json
 from finished_studies import Family, NamedBackbone
-from inline import mood, runner
+from inline import mood, plugins, runner
 
 LOOKS = (2, 3, 5)
 BAD, GOOD = [2, 3, 2, 3, 2], [22, 23, 22, 23, 22]
@@ -183,14 +181,14 @@ def test_constant_answers_are_no_power(others: int, tmp_path: Path) -> None:
 
 def test_a_budget_ends_a_study_that_a_larger_one_continues(tmp_path: Path) -> None:
     offered, _ = made(tmp_path, one=ONE, other=LIKE_IT)
-    small = run_study(study_of(offered), offered, budget="9 fits")
+    small = run_study(study_of(offered), offered, limit="9 fits")
     assert restarts(small) == [3, 3]
     notes = as_json(small)["notes"]
     assert "with a larger budget, or none, the same command adds restarts to mine/mood accuracy" in notes
     [test] = small.statistics.tests.values()
     points = 100 * test.comparison.detectable
     assert f"still not clear: mine/mood accuracy (likely to be seen from {points:.1f})" in notes
-    large = run_study(study_of(offered), offered, budget="10fits")
+    large = run_study(study_of(offered), offered, limit="10fits")
     assert large.name == small.name and restarts(large) == [5, 5]
     notes = as_json(large)["notes"]
     assert any("still not clear" in note for note in notes) and not any("larger budget" in note for note in notes)
@@ -198,8 +196,8 @@ def test_a_budget_ends_a_study_that_a_larger_one_continues(tmp_path: Path) -> No
 
 def test_a_budget_of_time_counts_what_records_say(tmp_path: Path) -> None:
     offered, _ = made(tmp_path, one=ONE, other=LIKE_IT)
-    assert restarts(run_study(study_of(offered), offered, budget="0.0000001min")) == [2, 2]
-    assert restarts(run_study(study_of(offered), offered, budget="4h")) == [5, 5]
+    assert restarts(run_study(study_of(offered), offered, limit="0.0000001min")) == [2, 2]
+    assert restarts(run_study(study_of(offered), offered, limit="4h")) == [5, 5]
 
 
 def test_the_plan_of_looks_is_said_everywhere(tmp_path: Path) -> None:
@@ -238,23 +236,23 @@ def test_looks_that_are_none_are_refused(looks: tuple[int, ...]) -> None:
 
 def test_one_way_to_say_the_restarts() -> None:
     with pytest.raises(RequestError, match="one of seeds, restarts, until-clear and folds"):
-        StudyOptions(restarts=3, until_clear=(3, 6))
-    below = StudyOptions(restarts=5)
-    assert StudyOptions(until_clear=(3, 6)).over(below).restarts is None
+        StudyOptions.named({"restarts": 3, "until_clear": (3, 6)}, {}, plugins())
+    below, looks = StudyOptions(restarts=5), StudyOptions.named({"until_clear": (3, 6)}, {}, plugins())
+    assert looks.over(below) == looks and below.over(looks) == below
 
 
 def test_looks_need_a_comparison_and_budgets_looks(tmp_path: Path) -> None:
     offered, _ = made(tmp_path, one=ONE)
     with pytest.raises(RequestError, match="one is compared with nothing"):
-        check_looks(study_of(offered), None)
+        run_study(study_of(offered), offered)
     with pytest.raises(RequestError, match="give --search, --early-stop or --until-clear"):
-        check_looks(compared(("one",), tuple(offered.plugins.tasks.values())), "4h")
+        run_study(compared(("one",), tuple(offered.plugins.tasks.values())), offered, limit="4h")
 
 
 def test_budgets_are_read() -> None:
-    assert Budget.read("40 fits") == Budget.read("40fits") == Budget(fits=40)
-    assert Budget.read("60epochs") == Budget(epochs=60)
-    assert (Budget.read("1.5h").seconds, Budget.read("90 min").fits) == (5400, math.inf)
+    assert Budget.read("40 fits") == Budget.read("40fits") == Budget(40, "fits")
+    assert Budget.read("60epochs") == Budget(60, "epochs")
+    assert Budget.read("1.5h") == Budget.read("90 min") == Budget(5400, "seconds")
     for text in ("40", "4 hours", "-1h", "0x1h", ""):
         with pytest.raises(RequestError, match="written as 40fits, 60epochs, 4h or 90min"):
             Budget.read(text)

@@ -2,27 +2,28 @@
 
 import signal
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_rungs import Scripted
 
 from benchrunner import Recipe, RequestError, Task
 from benchrunner.command_line.main import main
 from benchrunner.errors import PluginError
 from benchrunner.fits.search import Search
-from benchrunner.results import Grid, Result, Runner, compared, read_study, run_study
+from benchrunner.results import Grid, Result, Runner, compared, read_study, run_study, watched
+from benchrunner.studies import study_run
 from benchrunner.studies.comparison.footnotes import footnotes
-from benchrunner.studies.planning import planned
-from benchrunner.studies.searching.budget import Budget
-from benchrunner.studies.searching.rungs import Rungs
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import notes
 from benchrunner_studies.recipes import read_recipe
 from inline import QUICK, mood, plugins, runner
+from scripted import Scripted, run as run_of, study_of as study_from
 
 RATES = (1.0, 2.0, 3.0, 4.0, 5.0)
+run = partial(run_of, seeds=(0, 1))
+study_of = partial(study_from, seeds=(0, 1))
 
 
 class Upwards:
@@ -48,12 +49,6 @@ def offering(
         register_searches=[search],
     )
     return made, method, upwards
-
-
-def run(made: Runner, *, budget: str | None = None, **choices: Any) -> Result:
-    grid = Grid({name: choices.pop(name) for name in ("lr", "epochs") if name in choices})
-    study = compared(("words",), tuple(made.plugins.tasks.values()), grid, **({"seeds": (0, 1)} | choices))
-    return run_study(study, made, budget=budget)
 
 
 def rates(result: Result) -> list[float]:
@@ -110,21 +105,20 @@ def test_an_interrupted_search_goes_on_and_decides_alike(tmp_path: Path) -> None
 def test_a_search_begins_no_point_beyond_the_budget(tmp_path: Path, budget: str, tried: list[float]) -> None:
     made, method, _ = offering(tmp_path, lambda lr, epochs, seed: 1)
     options = {"lr": RATES, "epochs": (3,), "search": "upwards", "trials": 5}
-    assert rates(run(made, budget=budget, **options)) == tried
+    assert rates(run(made, limit=budget, **options)) == tried
     assert len(method.fitted) == 2 * len(tried)
     assert rates(run(made, **options)) == list(RATES), "without a budget the same search goes on"
 
 
 def test_time_ends_a_search_after_its_first_points(tmp_path: Path) -> None:
     made, _, _ = offering(tmp_path, lambda lr, epochs, seed: 1)
-    assert rates(run(made, budget="0.0000001min", lr=RATES, search="upwards", trials=5)) == [1, 2]
+    assert rates(run(made, limit="0.0000001min", lr=RATES, search="upwards", trials=5)) == [1, 2]
 
 
 def test_a_budget_leaves_as_many_points_to_each_task(tmp_path: Path) -> None:
     tasks = (mood(method="scripted"), mood(name="mine/long", method="scripted", recipe=QUICK.changed(max_length=64)))
     made, _, _ = offering(tmp_path, lambda lr, epochs, seed: 1, tasks=tasks)
-    study = compared(("words",), tasks, Grid({"lr": RATES}), seeds=(0, 1), search="upwards", trials=4)
-    result = run_study(study, made, budget="14fits")
+    result = run(made, limit="14fits", lr=RATES, search="upwards", trials=4)
     assert [len(cell.cell.candidates) for cell in result.cells] == [3, 3]
 
 
@@ -133,7 +127,10 @@ def test_a_budget_leaves_as_many_points_to_each_task(tmp_path: Path) -> None:
     [
         ({"search": "upwards"}, "give --trials, such as --trials 8"),
         ({"trials": 2}, "The option trials is the number of grid points that a search tries"),
-        ({"search": "halving", "trials": 2, "epochs": (1, 2)}, "give it with --search upwards, or leave it out"),
+        (
+            {"search": "halving", "trials": 2, "epochs": (1, 2)},
+            "give it with --search gp or random or tpe or upwards, or leave it out",
+        ),
         ({"search": "upwards", "trials": 2, "early_stop": 1, "epochs": (1, 2)}, "leave early-stop out"),
         ({"search": "downwards", "trials": 2}, "There is no search 'downwards'. Did you mean upwards"),
     ],
@@ -148,7 +145,7 @@ def test_a_search_that_cannot_be_is_refused(tmp_path: Path, options: dict[str, A
 def test_a_budget_too_small_for_one_point_is_refused(tmp_path: Path) -> None:
     made, method, _ = offering(tmp_path, lambda lr, epochs, seed: 1)
     with pytest.raises(RequestError, match="does not pay for a grid point of each system"):
-        run(made, budget="1fits", lr=RATES, search="upwards", trials=5)
+        run(made, limit="1fits", lr=RATES, search="upwards", trials=5)
     assert not method.fitted
 
 
@@ -160,7 +157,8 @@ def test_an_error_of_a_search_names_it(tmp_path: Path) -> None:
 
 def test_options_know_the_searches_of_plugins(tmp_path: Path) -> None:
     made, _, _ = offering(tmp_path, lambda lr, epochs, seed: 1)
-    assert read_recipe({"search": "upwards", "trials": "3"}, "here", made.plugins).trials == 3
+    options = read_recipe({"search": "upwards", "trials": "3"}, "here", made.plugins)
+    assert options.search == {"search": "upwards", "trials": 3}
     with pytest.raises(RequestError, match="Did you mean halving"):
         read_recipe({"search": "halve"}, "here", made.plugins)
 
@@ -173,8 +171,7 @@ def test_searches_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_dry_run_counts_the_trials(tmp_path: Path) -> None:
     made, _, _ = offering(tmp_path, lambda lr, epochs, seed: 1)
-    tasks = tuple(made.plugins.tasks.values())
-    study = compared(("words",), tasks, Grid({"lr": RATES}), seeds=(0, 1), search="upwards", trials=3)
+    study = study_of(made, lr=RATES, search="upwards", trials=3)
     said = "\n".join(notes(dry_run_study(study, made)))
     assert "6 to run" in said and "these are the most fits" in said
 
@@ -188,16 +185,16 @@ def test_later_looks_leave_what_a_search_decided(tmp_path: Path) -> None:
     other = Scripted(lambda lr, epochs, seed: right(lr, epochs, seed) + 1)
     other.name = "other"
     made = runner(tmp_path, register_methods=[Scripted(right), other], register_tasks=[mood(method="scripted")])
-    study = compared(
-        ("words",),
-        tuple(made.plugins.tasks.values()),
-        Grid({"lr": (5.0, 6.0, 7.0), "epochs": (1, 3)}),
+    study = study_of(
+        made,
+        lr=(5.0, 6.0, 7.0),
+        epochs=(1, 3),
         methods=("scripted", "other"),
         seeds=(0, 1, 2),
         looks=(2, 3),
         search="halving",
     )
-    first, more = run_study(study, made, budget="16fits"), run_study(study, made)
+    first, more = run_study(study, made, limit="16fits"), run_study(study, made)
     for result, restarts in ((first, 2), (more, 3)):
         for cell in result.cells:
             assert cell.chosen is not None and (cell.chosen.lr, cell.chosen.epochs) == (7, 1)
@@ -234,21 +231,28 @@ def test_equal_budgets_are_not_mentioned(tmp_path: Path) -> None:
     assert "budget" not in said_of(made, {"a": Grid({"lr": (3.0, 6.0)}), "b": Grid({"lr": (4.0, 5.0)})})
 
 
-def test_progress_counts_as_many_points_as_there_are_trials(tmp_path: Path) -> None:
+def test_progress_counts_the_fits_that_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = list[int]()
+
+    def counted(reports: Any, weights: Any, *, show: bool) -> Any:
+        counts.append(len(weights))
+        return watched(reports, weights, show=False)
+
+    monkeypatch.setattr(study_run, "watched", counted)
     made, _, _ = offering(tmp_path, lambda lr, epochs, seed: 1)
-    study = compared(
-        ("words",), tuple(made.plugins.tasks.values()), Grid({"lr": RATES}), seeds=(0, 1), search="upwards", trials=3
-    )
-    rungs = Rungs([planned(study.cells[0], made)], made, Budget(), {})
-    assert (rungs.most, len(rungs.fits)) == (3 * 2, 10)
+    run_study(study_of(made, lr=RATES, search="upwards", trials=3), made, show_progress=True)
+    assert counts == [2 * 2, 1 * 2], "two batches of points with two restarts"
 
 
 def test_a_dry_run_does_not_guess_which_points_are_tried(tmp_path: Path) -> None:
     made, method, _ = offering(tmp_path, lambda lr, epochs, seed: 1)
     run(made, lr=RATES[:2], epochs=(1, 2), seeds=(0,))
     assert len(method.fitted) == 4
-    grid = Grid({"lr": RATES, "epochs": (1, 2)})
-    tasks = tuple(made.plugins.tasks.values())
-    plan = dry_run_study(compared(("words",), tasks, grid, seeds=(0, 1), search="upwards", trials=2), made)
+    plan = dry_run_study(study_of(made, lr=RATES, epochs=(1, 2), search="upwards", trials=2), made)
     assert {fit.recipe.epochs for fit in plan.fits} == {2} and plan.to_run == len(plan.fits) == 4
     assert any("which grid points a search tries is known as it runs" in said for said in notes(plan))
+
+
+def test_points_that_are_not_of_the_grid_end_a_search(tmp_path: Path) -> None:
+    made, _, _ = offering(tmp_path, lambda lr, epochs, seed: 1, lambda points, scores: [Recipe(lr=77.0), points[0]])
+    assert rates(run(made, lr=RATES, search="upwards", trials=4)) == [1]

@@ -2,58 +2,37 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.studies.cells import Cell
+from benchrunner import Recipe
+from benchrunner.results import cells, planning
 
 KEPT_SHARE = 3
 """One of this number of lines goes on after a rung of successive halving (Li et al. 2020, whose eta this is)."""
 
 
-def points_of(cell: Cell) -> list[Recipe]:
+def points_of(cell: cells.Cell) -> list[Recipe]:
     """List the grid points of a cell, those with the shortest trainings first."""
     rows = cell.candidates[0].rows
-    return sorted((point.recipe for point in cell.candidates), key=lambda recipe: length_of(recipe, rows))
-
-
-def length_of(recipe: Recipe, rows: int | None) -> tuple[float, float]:
-    """Return what sorts the trainings on so many rows by their length."""
-    return recipe.passes(rows or 0), recipe.stop_at or recipe.max_steps or math.inf
+    return sorted((point.recipe for point in cell.candidates), key=lambda recipe: planning.length_of(recipe, rows))
 
 
 def lines_of(points: Iterable[Recipe]) -> list[list[Recipe]]:
     """Group grid points, the shortest first, into lines, which differ only in the length of the training."""
     lines = dict[Recipe, list[Recipe]]()
     for point in points:
-        lines.setdefault(of_any_length(point), []).append(point)
+        lines.setdefault(planning.of_any_length(point), []).append(point)
     return list(lines.values())
 
 
-def of_any_length(recipe: Recipe) -> Recipe:
-    """Return what a recipe has in common with those that differ only in the length of the training."""
-    return recipe.changed(epochs=1, max_steps=None, stop_at=None)
-
-
-def is_searched(cell: Cell) -> bool:
-    """Whether some grid points of a cell are left out if others are better."""
-    fitting = cell.fitting
-    is_chosen = fitting.trials is not None or max(map(len, lines_of(points_of(cell)))) > 1
-    return is_chosen and bool(fitting.early_stop or fitting.search)
-
-
-def reached_lines(points: Iterable[Recipe], trained: Collection[Recipe]) -> tuple[list[list[Recipe]], int]:
+def reached_lines(points: Iterable[Recipe], trained: Mapping[Recipe, float]) -> tuple[list[list[Recipe]], int]:
     """Return the lines that were trained up to the last rung so far, and the number of rungs so far."""
     lines = lines_of(points)
-    counts = []
-    for line in lines:
-        counts.append(sum(point in trained for point in line))
-    reached = max(counts)
-    return [line for line, count in zip(lines, counts, strict=True) if count == reached], reached
+    reached = max(len(trained.keys() & line) for line in lines)
+    return [line for line in lines if len(trained.keys() & line) == reached], reached
 
 
-def next_rung(points: Iterable[Recipe], trained: Collection[Recipe]) -> list[Recipe]:
+def next_rung(points: Iterable[Recipe], trained: Mapping[Recipe, float]) -> list[Recipe]:
     """Return the next longer grid point of every line that was trained up to the last rung so far."""
     lines, reached = reached_lines(points, trained)
     return [line[reached] for line in lines if len(line) > reached]
@@ -67,3 +46,15 @@ def halving(points: Sequence[Recipe], scores: Mapping[Recipe, float]) -> Sequenc
     longer = [line for line in lines if len(line) > reached]
     best = sorted(longer, key=lambda line: scores[line[reached - 1]], reverse=True)
     return [line[reached] for line in best[: max(1, len(lines) // KEPT_SHARE)]]
+
+
+def unstopped(points: Sequence[Recipe], scores: Mapping[Recipe, float], patience: int | None) -> Sequence[Recipe]:
+    """Return grid points without those that are more than `patience` lengths longer than the best of their lines."""
+    if patience is None:
+        return points
+    left = list[Recipe]()
+    for line in lines_of(points):
+        of_line = [scores[point] for point in line if point in scores]
+        best = of_line.index(max(of_line)) if of_line else 0
+        left += line[: best + patience + 1]
+    return left
