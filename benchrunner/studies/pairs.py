@@ -86,6 +86,12 @@ class Comparison:
         """
         return max(-self.low, self.high) <= margin
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields; what is detectable is said of a `Pair`, which knows whether a fit learned anything."""
+        facts = dict(vars(self))
+        del facts["detectable"]
+        return facts
+
 
 @final
 @dataclass(frozen=True)
@@ -172,9 +178,8 @@ class Pair:
 
     def as_json(self) -> dict[str, Any]:
         """Return the test as JSON values, on the scale of the metric's values."""
-        facts = dict(vars(self.comparison))
-        for hidden in ("parts", "most", "detectable"):
-            del facts[hidden]
+        facts = self.comparison.as_json()
+        del facts["parts"], facts["most"]
         return facts | {
             "adjusted_p": self.adjusted_p,
             "is_clear": self.is_clear,

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from benchrunner import ACCURACY
+from benchrunner.io.json_form import as_json
 from benchrunner.studies.pairs import Comparison, Pair
 from benchrunner_statistics import paired_test
 from benchrunner_statistics.differences import agreeing, corrected_differences
@@ -105,3 +106,10 @@ def test_an_interval_agrees_with_its_mark(is_clear: bool, ends: tuple[float, flo
     assert (shown.low, shown.high) == ends
     mirrored = agreeing(wide.reversed, is_clear=is_clear)
     assert (mirrored.low, mirrored.high) == (-ends[1], -ends[0])
+
+
+def test_what_is_detectable_is_said_of_a_pair_alone() -> None:
+    made = Comparison(1.0, -1.0, 3.0, 0.02, "fits", "rows", 9, (1, 1), detectable=2.0)
+    assert "detectable" not in as_json(made)
+    assert as_json(Pair(made, 0.02))["detectable"] == 2.0
+    assert as_json(Pair(made, 0.02, has_learned=False))["detectable"] is None
