@@ -49,20 +49,16 @@ def _unflushed() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _memory_given_back() -> Iterator[None]:
     """Let the system have freed memory, which a training keeps for its next step: a process tests thousands of them."""
-    from benchrunner.training import machine
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machine, "_KEPT", {})
+        patch.setattr("benchrunner.training.memory._KEPT", {})
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _fp32_by_default() -> Iterator[None]:
     """Compute in fp32 where nothing else is said, on every machine, as a processor without units for bf16 does."""
-    from benchrunner.training import machine
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machine, "_BF16_UNITS", ())
+        patch.setattr("benchrunner.training.precision._BF16_UNITS", ())
         yield
 
 

@@ -27,14 +27,14 @@ from benchrunner.engine import (
     FlatBatch,
     attend,
     collate,
+    flat_batch,
     flushed_denormals,
     optimizer,
     randomness,
-    rounding,
 )
 from benchrunner.features.kernels import Kernels, described
 from benchrunner.training.half_weights import HalfWeights
-from benchrunner.training.machine import keep_freed_memory
+from benchrunner.training.memory import keep_freed_memory
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_kernels.compiled import checked_kernels
@@ -73,7 +73,7 @@ def batch_of(sizes: np.ndarray, precision: str, kernels: Kernels | None) -> Flat
         owner=units,
         targets={},
     )
-    multiple = rounding(precision, len(tokens))
+    multiple = flat_batch.rounding(precision, len(tokens))
     return collate(features, units, CPU, dropout=Dropout(0, 1), multiple=multiple, kernels=kernels)
 
 

@@ -24,9 +24,9 @@ from statistics_simulation import LEVEL, STUDIES, Rate
 from benchrunner import Metric, Workspace
 from benchrunner.metrics import RowSums
 from benchrunner.results import Result, Runner, discover, read_study
-from benchrunner.statistics import example_interval, paired_test
-from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.significance.study_statistics import scored_answers
+from benchrunner_statistics import example_interval, paired_test
+from benchrunner_statistics.scored_answers import ScoredAnswers
+from benchrunner_statistics.study_statistics import scored_answers
 
 RESTARTS = (3, 5)
 DRAWN = (10, None)

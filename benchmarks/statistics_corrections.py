@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from benchrunner.statistics.corrections import directional
+from benchrunner_statistics.corrections import directional
 
 LEVEL = 0.05
 STUDIES, DRAWS = 2_000, 4_000

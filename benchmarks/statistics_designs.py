@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from statistics_simulation import BACKBONE, KINDS, LEVEL, NOISE, ROW, ROWS, STUDIES, Kind, Rate, Study, backbone
 
-from benchrunner.statistics import arms_test, example_interval, paired_test
+from benchrunner_statistics import arms_test, example_interval, paired_test
 
 KINDS_HERE = tuple(kind for kind in KINDS if kind.metric.name in ("accuracy", "f1", "span_f1"))
 VARIANCE = ROW**2 + BACKBONE**2 + NOISE**2

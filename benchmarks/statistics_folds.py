@@ -22,12 +22,13 @@ import pyarrow as pa
 
 from benchrunner import Classify, Rows, Split, Task
 from benchrunner.metrics.classification import ACCURACY
-from benchrunner.statistics import Comparison, Interval
-from benchrunner.statistics.intervals import interval_of_scored
-from benchrunner.statistics.paired_test import Side, compare_sides
-from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner.studies.intervals import Interval
+from benchrunner.studies.pairs import Comparison
 from benchrunner.tasks.folds import divided_rows
 from benchrunner.tasks.task import Folds
+from benchrunner_statistics.example_intervals import interval_of_scored
+from benchrunner_statistics.paired_tests import Side, compare_sides
+from benchrunner_statistics.scored_answers import ScoredAnswers
 
 FOLDS = 5
 STUDIES = 1_000

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchrunner import ACCURACY
-from benchrunner.statistics.corrections import over_looks
-from benchrunner.statistics.paired_test import Side, compare_sides
-from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner_statistics.corrections import over_looks
+from benchrunner_statistics.paired_tests import Side, compare_sides
+from benchrunner_statistics.scored_answers import ScoredAnswers
 
 ROWS, STUDIES, LEVEL = 300, 2_000, 0.05
 LOOKS = (3, 6, 12)

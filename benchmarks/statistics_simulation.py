@@ -24,7 +24,8 @@ from scipy.optimize import brentq
 from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import ACCURACY, MATTHEWS, f1
 from benchrunner.metrics.correlation import PEARSON
-from benchrunner.statistics import example_interval, paired_test, restart_interval
+from benchrunner.studies.intervals import restart_interval
+from benchrunner_statistics import example_interval, paired_test
 
 ROWS = 300
 RESTARTS = (1, 3, 5)

@@ -23,10 +23,11 @@ import numpy as np
 from statistics_designs import difficulty
 from statistics_simulation import BACKBONE, KINDS, NOISE, ROW, ROWS, STUDIES, Kind, true_score
 
-from benchrunner.statistics.paired_test import Side
-from benchrunner.statistics.ranks import Ranks, ranks
-from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.significance.differences import corrected_differences
+from benchrunner.studies.entries import Ranks
+from benchrunner_statistics.differences import corrected_differences
+from benchrunner_statistics.paired_tests import Side
+from benchrunner_statistics.ranks import ranks
+from benchrunner_statistics.scored_answers import ScoredAnswers
 
 CLUSTERS = np.arange(ROWS) // 10
 """The cluster of each row, where rows come in clusters: 30 of 10."""

@@ -23,7 +23,7 @@ from kernel_speed import HEADS, HIDDEN, LAYERS, WORDS, NoTokenizer, attention, g
 from benchrunner import Recipe
 from benchrunner.engine import flushed_denormals, optimizer, randomness
 from benchrunner.features.kernels import described
-from benchrunner.training.machine import keep_freed_memory
+from benchrunner.training.memory import keep_freed_memory
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_kernels.compiled import checked_kernels

@@ -5,7 +5,6 @@ from benchrunner.console.printing import (
     print_line as print_line,
     print_note as print_note,
     printable as printable,
-    shortened as shortened,
 )
 from benchrunner.data import sources as sources
 from benchrunner.data.delimited import TextTable as TextTable
@@ -39,19 +38,19 @@ from benchrunner.errors import (
     closest_names as closest_names,
 )
 from benchrunner.fits.executor import CommandEstimate as CommandEstimate
-from benchrunner.io import file_faults as file_faults, json_files as json_files
-from benchrunner.io.file_faults import Faults as Faults, quoted as quoted
-from benchrunner.io.files import check_encoding as check_encoding, full_disk as full_disk, read_text as read_text
-from benchrunner.io.json_files import read_json_object as read_json_object
-from benchrunner.leaderboards.file_kind import (
-    Answers as Answers,
-    ExpectedRows as ExpectedRows,
-    FileKind as FileKind,
+from benchrunner.io import json_files as json_files
+from benchrunner.io.files import (
+    check_encoding as check_encoding,
+    full_disk as full_disk,
+    read_text as read_text,
+    remove_leftovers as remove_leftovers,
 )
-from benchrunner.leaderboards.leaderboard import BoardFile as BoardFile, Leaderboard as Leaderboard, Pair as Pair
+from benchrunner.io.json_files import read_json_object as read_json_object
+from benchrunner.io.messages import Faults as Faults, either as either, quoted as quoted, some_names as some_names
+from benchrunner.leaderboards import published as published
+from benchrunner.leaderboards.board import Board as Board
 from benchrunner.leaderboards.published import (
     PublishedColumn as PublishedColumn,
-    PublishedFigure as PublishedFigure,
     PublishedRow as PublishedRow,
 )
 from benchrunner.metrics.classification import (

@@ -130,9 +130,3 @@ def described(error: BaseException) -> str:
 def first_line(error: BaseException) -> str:
     """Give the first line of an error's message, or the error's type where the message is empty."""
     return printable((message_of(error).strip().splitlines() or [type(error).__name__])[0])
-
-
-def last_line(text: BaseException | str) -> str:
-    """Give the last line of a message or traceback that is not empty, without its full stop."""
-    last = (message_of(text).strip() or "no reason is given").splitlines()[-1]
-    return printable(last.strip().rstrip("."))

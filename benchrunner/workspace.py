@@ -9,7 +9,6 @@ from pathlib import Path
 
 from benchrunner.errors import RequestError
 from benchrunner.io.hub_access import HubAccess
-from benchrunner.io.output_places import check_is_text
 from benchrunner.process.platform_facts import home_folder
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -68,10 +67,6 @@ class Workspace:
     settings: Settings = Settings()
     hub: HubAccess = field(default_factory=HubAccess, compare=False, repr=False)
     """Whether the hub can be reached, which is found out when the hub is asked first."""
-
-    def __post_init__(self) -> None:
-        check_is_text(self.runs)
-        check_is_text(self.cache)
 
     @classmethod
     def of_demo(cls, folder: Path) -> Workspace:

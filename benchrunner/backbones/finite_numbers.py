@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from benchrunner.errors import Diverged
-from benchrunner.io.file_faults import first_names
+from benchrunner.io.messages import some_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,7 @@ def not_finite(tensors: Iterable[tuple[str, torch.Tensor]]) -> list[str]:
 def check_weights(tensors: Iterable[tuple[str, torch.Tensor]], owner: str) -> None:
     """Raise `Diverged` if a weight is not finite. `owner` says whose weights these are, for the message."""
     if names := not_finite(tensors):
-        raise Diverged(f"{owner} hold values that are not finite numbers: {first_names(names)}")
+        raise Diverged(f"{owner} hold values that are not finite numbers: {some_names(names, 3)}")
 
 
 def check_outputs(outputs: np.ndarray, origin: str) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchrunner.command_line.output import DONE, FAILED
-from benchrunner.console.printing import print_note, value_text
+from benchrunner.console.printing import print_note
 from benchrunner.errors import PluginError
+from benchrunner.io.messages import quoted
 from benchrunner.plugin_code import passes, reason
 from benchrunner.plugins.registry import Plugins
 
@@ -33,7 +34,7 @@ def exit_code_of(arguments: argparse.Namespace) -> int:
     if code is None:
         return DONE
     if not isinstance(code, int) or not 0 <= code <= 255:
-        raise PluginError(f"{_name(arguments)} returned {value_text(code)}, where an exit code such as 0 is expected.")
+        raise PluginError(f"{_name(arguments)} returned {quoted(code)}, where an exit code such as 0 is expected.")
     return int(code)
 
 
@@ -46,7 +47,7 @@ def estimate_of(arguments: argparse.Namespace) -> Any:
 
     value = _called(estimate, arguments)
     if not isinstance(value, CommandEstimate | None):
-        raise PluginError(f"The estimate of {_name(arguments)} is {value_text(value)}, not a CommandEstimate.")
+        raise PluginError(f"The estimate of {_name(arguments)} is {quoted(value)}, not a CommandEstimate.")
     return value
 
 

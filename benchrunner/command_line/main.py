@@ -115,13 +115,12 @@ def _print_set_aside(part: SetAside) -> None:
 
 def _described(error: OSError) -> str:
     """Say which file or folder could not be used, and why."""
-    from benchrunner.io.file_faults import shown
     from benchrunner.io.files import full_disk
 
     path = error.filename2 or error.filename  # of two paths, the second is the place that was written to
     reason = str(error.strerror or error)
     if error.errno == errno.ENAMETOOLONG:
-        return f"{shown(path)}: no file system has names so long. Choose a shorter name."
+        reason = "no file system has names so long. Choose a shorter name."
     if full_disk(error):
         remedy = "Raise the limit of files (ulimit -f)" if error.errno == errno.EFBIG else "Make room"
         reason += f". {remedy}, then repeat the command: finished fits are kept and not run again."

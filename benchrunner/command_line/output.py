@@ -78,10 +78,10 @@ def print_result(
     each score in place of the table. `notes_by` is the option or command that shows the notes which five lines below a
     table hold back; without it, all notes are printed. `then` stands before the study's name.
     """
+    from benchrunner.studies.comparison.facts import lines_below
     from benchrunner.studies.comparison.formats import as_table, as_text
     from benchrunner.studies.comparison.json_values import as_json
     from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, WIDTH
-    from benchrunner.studies.comparison.remarks import lines_below
     from benchrunner.studies.comparison.table import Shown
 
     published, shown = published or NOTHING_PUBLISHED, shown or Shown()

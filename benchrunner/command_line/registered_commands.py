@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchrunner.command_line.parser import Parser
-from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError
+from benchrunner.io.messages import quoted
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
 
@@ -52,15 +52,15 @@ def add_commands(commands: argparse._SubParsersAction[Any], plugins: Plugins) ->
 def _check(name: Any, parser: Any, known: Mapping[str, Any]) -> None:
     """Raise a `PluginError` if a command cannot be used."""
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
-        raise PluginError(f"{value_text(name)} is not a name of a command: it must be of letters, digits and hyphens")
+        raise PluginError(f"{quoted(name)} is not a name of a command: it must be of letters, digits and hyphens")
     if name in known:
         owner = known[name].get_default("plugin_of_command")
         raise PluginError(f"there is a command '{name}' already, from the plugin '{owner}'")
     if not isinstance(parser, Parser):
-        raise PluginError(f"the command '{name}' is no parser but {value_text(parser)}: add it with add_parser")
+        raise PluginError(f"the command '{name}' is no parser but {quoted(parser)}: add it with add_parser")
     if parser.get_default("run") is None and not parser.module:
         raise PluginError(f"the command '{name}' has no set_defaults(run=...)")
     for default in ("run", "estimate"):
         value = parser.get_default(default)
         if value is not None and not callable(value):
-            raise PluginError(f"the command '{name}' has {value_text(value)} as its {default}, not a function")
+            raise PluginError(f"the command '{name}' has {quoted(value)} as its {default}, not a function")

@@ -56,8 +56,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
+    from benchrunner.studies.contrasts import compared_with
     from benchrunner.studies.kept.kept_results import read_study
-    from benchrunner.studies.significance.contrasts import compared_with
 
     study_commands.check_output(arguments)
     runner = options.runner(arguments)
@@ -108,7 +108,7 @@ def _refuse(names: Iterable[str], why: str, arguments: argparse.Namespace) -> No
 
 def _kept(arguments: argparse.Namespace, runner: Runner) -> KeptStudy | None:
     """Find the kept study that --study names; None for a study file, which comes first if both have the name."""
-    from benchrunner.plugins.offers import meant
+    from benchrunner.plugins.offered_values import meant
     from benchrunner.studies.kept.kept_study import find_study
     from benchrunner.studies.study_options import StudyOptions
 

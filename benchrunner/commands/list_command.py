@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_columns, print_json, print_table
@@ -16,10 +15,7 @@ from benchrunner.plugins.entry_points import note_on_choice
 from benchrunner.plugins.listing import KINDS, Listed, list_names, list_offers
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from benchrunner.leaderboards.leaderboard import Leaderboard
-    from benchrunner.leaderboards.published import PublishedRow
+    from benchrunner.leaderboards.board import Board
     from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.plugins.registry import Plugins
 
@@ -44,14 +40,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print what the plugins offer: all kinds in short, one kind, one value, or what a word is found in."""
     kind, name, plugins = arguments.kind, arguments.name, arguments.plugins
-    if name and kind in ("leaderboards", "recipes"):
+    shows_one: dict[str, Callable[[Any], None]] = {"leaderboards": _show_board, "recipes": _show_recipe}
+    if name and kind in shows_one:
         value = getattr(plugins, kind).find(name)
         name = value.name
         if not arguments.json:
-            if kind == "recipes":
-                _show_recipe(value)
-            else:
-                _show_board(value)
+            shows_one[kind](value)
             return DONE
     words = [word for word in (kind, name) if word is not None and word not in KINDS]
     if kind is None and not arguments.json:
@@ -80,18 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _families(plugins: Plugins) -> dict[str, list[str]]:
-    """Group the names of tasks by family: first those with the most published figures on test splits."""
-    figures_of = Counter[str]()
-    for board in plugins.leaderboards.values():
-        for figure in board.figures:
-            if figure.measures.kind == "test":
-                family, _, _ = (figure.measures.task or figure.measures.suite).partition("/")
-                figures_of[family] += 1
+    """Group the names of tasks by family."""
     families = dict[str, list[str]]()
     for name in plugins.tasks:
         family, _, rest = name.partition("/")
         families.setdefault(family, []).append(rest)
-    return dict(sorted(families.items(), key=lambda family: -figures_of[family[0]]))
+    return families
 
 
 def _found(offers: Mapping[str, Sequence[Listed]], words: str) -> dict[str, list[Listed]]:
@@ -144,61 +132,26 @@ def _fields(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
-def _show_board(board: Leaderboard) -> None:
-    """Print all published results of one leaderboard, a table for each source."""
+def _show_board(board: Board) -> None:
+    """Print all published results of one leaderboard."""
     print_line(f"{board.title} ({board.url})")
-    rows_of: dict[tuple[str, ...], list[PublishedRow]] = {}
-    for row in board.published:
-        rows_of.setdefault((row.source, row.version, row.other_data), []).append(row)
-    for (source, version, _), rows in rows_of.items():
-        title = f"{source}, version {version}" if version else source
-        filled = set[str]().union(*(row.cells for row in rows))
-        columns = [name for name in board.columns if name in filled]
+    for title, table, notes in board.tables():
         print_line()
-        print_table(_table(board, rows, columns), _notes(board, rows, columns), title=title)
-
-
-def _table(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[str]) -> Table:
-    """Lay out systems as rows; below the name of each column stands dev or test."""
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    from benchrunner.leaderboards.published import figure_text
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("system")
-    for name in columns:
-        table.add_column(f"{escape(name)}\n{board.columns[name].kind}", justify="right")
-    for row in rows:
-        cells = [figure_text(row.cells[name]) if name in row.cells else "-" for name in columns]
-        table.add_row(escape(row.name), *cells)
-    return table
-
-
-def _notes(board: Leaderboard, rows: Sequence[PublishedRow], columns: Sequence[str]) -> list[str]:
-    """Name the metric of each column, and what else must be known to read the figures of one source."""
-    columns_of: dict[str, list[str]] = {}
-    for name in columns:
-        measures = board.columns[name]
-        metric = f"{measures.metric} (over the tasks of {measures.suite})" if measures.suite else measures.metric
-        columns_of.setdefault(metric, []).append(name)
-    notes = [f"{metric}: {', '.join(names)}" for metric, names in columns_of.items()]
-    notes += [f"{row.name}: {row.notes}" for row in rows if row.notes]
-    if rows[0].other_data:
-        notes.append(f"never shown beside ours: {rows[0].other_data}")
-    return notes
+        print_table(table, notes, title=title)
 
 
 def _lines(listed: Listed) -> Iterator[tuple[str, str]]:
     """Yield the line of a value, and a line for each parameter of a method."""
-    about = listed.about
-    if listed.method not in ("", "finetune"):
-        about += f" [answered by '{listed.method}' unless told otherwise]"
-    if listed.url:
-        about += f" ({listed.url})"
-    if listed.recipe is not None:
-        about += f" ({listed.recipe.source})"
+    about, facts = listed.about, listed.facts
+    method = facts.get("method", "finetune")
+    if method != "finetune":
+        about += f" [answered by '{method}' unless told otherwise]"
+    for key in ("url", "source"):
+        if key in facts:
+            about += f" ({facts[key]})"
     yield listed.name, about
-    for parameter in listed.parameters:
-        yield f"  --set {parameter.name}", f"{parameter.about} (default {parameter.default}; {parameter.values})"
+    for parameter in facts.get("parameters", ()):
+        yield (
+            f"  --set {parameter['name']}",
+            f"{parameter['about']} (default {parameter['default']}; {parameter['values']})",
+        )

@@ -17,8 +17,6 @@ LINE_WIDTH = 2_000
 """The most characters of a printed line: a screen of text. The middle of a longer line is left out."""
 TEXT_LINES = 200
 """The most lines of a printed text. The middle of a longer text is left out."""
-_MOST_DIGITS = 15
-"""Number of digits of a number that is written out in a message."""
 _KEPT = frozenset("\n\t\u00a0\u3000\u200c\u200d")
 """Characters that are printed although Python does not call them printable: line feeds, tabs, wide blanks, and the
 joiners that Persian, Indian scripts and emoji need."""
@@ -41,19 +39,6 @@ def printable(text: str, width: int = LINE_WIDTH) -> str:
 def escaped(text: str) -> str:
     r"""Escape characters that a terminal would obey or hide as `\x1b` or `\u202e`, and keep the length of the text."""
     return text if text.isprintable() else "".join(map(_escaped_character, text))
-
-
-def value_text(value: object, width: int = 200) -> str:
-    """Return the `repr` of a plugin's value for a message, in one short line."""
-    return printable(" ".join(repr(value)[: 2 * width].split()), width)
-
-
-def shortened(number: float) -> str:
-    """Write a number with thousands separators. A very large number is written as a power of ten."""
-    if not isinstance(number, int) or abs(number) < 10**_MOST_DIGITS:
-        return f"{number:,}"
-    power = int(abs(number).bit_length() * 0.30102999566398120)  # log10(2); str() refuses 4,300 digits
-    return f"about {'-' if number < 0 else ''}10^{power}"
 
 
 def print_line(text: object = "") -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from benchrunner.data.rows import Rows, arrow_table
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError
-from benchrunner.io.file_faults import shown, some_names
 from benchrunner.io.files import check_encoding, read_text
+from benchrunner.io.messages import quoted, some_names
 from benchrunner.workspace import Workspace
 
 
@@ -55,7 +55,7 @@ class TextTable(FileSource):
             if records.counter is not None and fields[records.counter] != str(len(lines)):
                 raise DataError(
                     f"{path}:{line}: column '{self.counted}' must count the rows from 0: "
-                    f"expected {len(lines)}, found {shown(fields[records.counter])}. Is the file reordered or cut?"
+                    f"expected {len(lines)}, found {quoted(fields[records.counter])}. Is the file reordered or cut?"
                 )
             lines.append(line)
         if self.labels and self.label_column in columns:

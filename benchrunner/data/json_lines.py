@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.data.rows import Rows, arrow_array
 from benchrunner.data.sources import FileSource, respelled
 from benchrunner.errors import DataError, described
-from benchrunner.io.file_faults import quoted, some_names
 from benchrunner.io.files import check_encoding, read_text
 from benchrunner.io.json_files import parse_json_text
+from benchrunner.io.messages import quoted, some_names
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import DataError
-from benchrunner.io.file_faults import shown, some_names
+from benchrunner.io.messages import quoted, some_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +52,7 @@ class Rows:
         texts: list[str] = self.table.column(column).to_pylist()
         for row, text in enumerate(texts):
             if not isinstance(text, str):
-                raise DataError(f"{self.where(row)}: column '{column}' must be text, found {shown(text)}.")
+                raise DataError(f"{self.where(row)}: column '{column}' must be text, found {quoted(text)}.")
         return texts
 
     def text_column(self, name: str) -> pa.Array | pa.ChunkedArray:
@@ -69,11 +69,11 @@ class Rows:
         lists: list[list[str]] = self.table.column(column).to_pylist()
         for row, texts in enumerate(lists):
             if not isinstance(texts, list) or not texts or len(texts) != (count or len(texts)):
-                raise DataError(f"{self.where(row)}: column '{column}' must {expected}, found {shown(texts)}.")
+                raise DataError(f"{self.where(row)}: column '{column}' must {expected}, found {quoted(texts)}.")
             for text in texts:
                 if not isinstance(text, str):
                     holds = f"must hold {count or 'nothing but'} texts"
-                    raise DataError(f"{self.where(row)}: column '{column}' {holds}, found {shown(text)}.")
+                    raise DataError(f"{self.where(row)}: column '{column}' {holds}, found {quoted(text)}.")
         return lists
 
     def labels(self, column: str, parse: Callable[[Any], Any], *, required: bool) -> list[Any] | None:
@@ -89,7 +89,7 @@ class Rows:
             try:
                 parsed.append(parse(label))
             except ValueError as expected:
-                raise DataError(f"{self.where(row)}: {column} {shown(label)} is not {expected}.") from None
+                raise DataError(f"{self.where(row)}: {column} {quoted(label)} is not {expected}.") from None
         return parsed
 
     def without(self, bad: Mapping[int, str]) -> Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NoReturn, final
+from typing import final
 
 import numpy as np
 import torch
@@ -24,72 +24,15 @@ ATTENTION_COSTS = (24, 400)
 """Costs of attention in pairs of tokens of twelve heads: the cost of each token, and the fixed cost of a bucket."""
 
 
-class NotStatic(RuntimeError):
-    """Code reads a value of a batch of fixed shape that is not in a tensor, such as the length of a sequence.
-
-    A CUDA graph would use the value of the batch that was recorded for all later batches.
-    """
-
-
-@final
-@dataclass(frozen=True)
-class StaticShape:
-    """Shape of a batch: it depends on the sum of the lengths of its sequences, but not on each length."""
-
-    tokens: int
-    """Number of tokens with the filling."""
-    sequences: int
-    """Number of sequences without the filling."""
-    longest: int
-    """Most tokens of a sequence."""
-
-    @classmethod
-    def of(cls, tokens: int, sequences: int, longest: int) -> StaticShape:
-        """Return the shape for a batch of so many real tokens: filling adds at most an eighth of them, or 63 tokens."""
-        multiple = _multiple(tokens)
-        return cls(tokens + -tokens % multiple, sequences, longest)
-
-    @property
-    def filling_sequences(self) -> int:
-        """Number of sequences that hold all filling that a batch of this shape may have."""
-        return -(-_multiple(self.tokens) // self.longest)
-
-    def borders_of(self, starts: np.ndarray) -> np.ndarray:
-        """Extend the borders of the sequences by those of the filling, which is cut into sequences of `longest`.
-
-        Sequences that are not needed are empty. The result is int32 (sequences + filling sequences + 1,).
-        """
-        number = np.arange(1, self.filling_sequences + 1)
-        ends = np.minimum(starts[-1] + self.longest * number, self.tokens)
-        return np.concatenate([starts, ends]).astype(np.int32)
-
-
 @final
 @dataclass(frozen=True)
 class StaticBorders:
-    """What attention reads of a batch of fixed shape."""
+    """Borders of the sequences in a batch of fixed shape."""
 
     starts: Tensor
     """int32: sequence i is tokens starts[i] to starts[i + 1]; the last sequences are filling."""
     longest: int
     """Most tokens of a sequence in any batch of the shape."""
-
-
-@final
-class Untold(Sequence[Block]):
-    """Placeholder for the blocks of a batch of fixed shape: reading them raises `NotStatic`."""
-
-    def __getitem__(self, index: object) -> NoReturn:
-        raise NotStatic("the model or the problem reads the lengths of sequences outside of tensors")
-
-    def __len__(self) -> NoReturn:
-        raise NotStatic("the model or the problem reads the number of lengths outside of tensors")
-
-
-def _multiple(tokens: int) -> int:
-    """Return the multiple to which a batch of so many tokens is filled up: a power of two, at least 64."""
-    exponent = max(tokens, 1).bit_length() - 4
-    return max(64, 1 << max(0, exponent))
 
 
 @dataclass(frozen=True)
@@ -238,19 +181,18 @@ def collate(
     *,
     dropout: Dropout | None = None,
     multiple: int = 1,
-    shape: StaticShape | None = None,
     kernels: Kernels | None = None,
 ) -> FlatBatch:
     """Build the batch of the given units.
 
-    Filling tokens make the number of tokens a multiple of `multiple`, or that of `shape`. Layers compute states of the
-    filling; nothing reads these states.
+    Filling tokens make the number of tokens a multiple of `multiple`. Layers compute states of the filling; nothing
+    reads these states.
     """
     sequences, restore = _shortest_first(features, units)
     lengths = _lengths(features, sequences)
     places = ranges(features.starts[sequences], lengths)
     starts = borders(lengths).astype(np.int32)
-    size = len(places) + -len(places) % multiple if shape is None else shape.tokens
+    size = len(places) + -len(places) % multiple
 
     def filled(
         values: np.ndarray,
@@ -272,8 +214,6 @@ def collate(
     for name, values in features.token_targets.items():
         targets[name] = filled(values[places], IGNORED, values.dtype)
     uploaded = arrays | {f"target {name}": values for name, values in targets.items()}
-    if shape is not None:
-        uploaded["borders"] = shape.borders_of(starts)
     tensors = on_device(uploaded, device)
     return FlatBatch(
         tokens=tensors["tokens"],
@@ -281,11 +221,10 @@ def collate(
         positions=tensors["positions"],
         starts=tensors["starts"],
         restore=tensors["restore"],
-        blocks=tuple(blocks_of(lengths)) if shape is None else Untold(),
+        blocks=tuple(blocks_of(lengths)),
         targets={name: tensors[f"target {name}"] for name in targets},
-        feature_positions=filled(places, 0) if shape is None else np.empty(0, dtype=np.int64),
+        feature_positions=filled(places, 0),
         dropout=dropout or NoDropout(),
-        static=None if shape is None else StaticBorders(tensors["borders"], shape.longest),
         kernels=kernels if device.type == "cpu" else None,
     )
 

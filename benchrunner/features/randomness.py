@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import SupportsIndex, final
+from typing import Protocol, SupportsIndex, final
 
 import numpy as np
 import torch
@@ -193,40 +193,14 @@ class _Drop(torch.autograd.Function):
         return (gradient * mask).mul_(ctx.scale), None, None
 
 
-class Generators:
-    """The generators of passes of fixed shape, by the name of their streams.
+class Generators(Protocol):
+    """The generators of passes of fixed shape, by the name of their streams."""
 
-    While a graph is recorded, no generator can be made, seeded or asked for its place. Kernels in the graph read seed
-    and place from tensors that belong to the generators. Before each replay, `seed` therefore gives the generators the
-    seeds of the pass, from which the graph draws what the pass would draw without it.
-    """
-
-    def __init__(self) -> None:
-        self.named: dict[str, torch.Generator] = {}
-        self.recorded = False
-        """Whether the generators are those of a graph, and only the graph draws from them."""
-
-    def for_a_graph(self) -> Generators:
-        """Make generators for the same streams, for one graph. A graph that fails may leave its generators useless."""
-        generators = Generators()
-        generators.named = {name: torch.Generator(source.device) for name, source in self.named.items()}
-        generators.recorded = True
-        return generators
+    recorded: bool
+    """Whether the generators are those of a CUDA graph, and only the graph draws from them."""
 
     def of(self, device: torch.device, name: str, dropout: Dropout) -> torch.Generator:
         """Give the generator of a stream, with the seed of a pass unless a graph is recorded."""
-        if self.recorded:
-            if name not in self.named:
-                raise RuntimeError(f"A CUDA graph cannot draw random numbers that were not drawn before it: '{name}'.")
-            return self.named[name]
-        if name not in self.named:
-            self.named[name] = torch.Generator(device)
-        return self.named[name].manual_seed(dropout.stream_seed(name))
-
-    def seed(self, dropout: Dropout) -> None:
-        """Give all generators the seeds of a pass."""
-        for name, generator in self.named.items():
-            generator.manual_seed(dropout.stream_seed(name))
 
 
 @final

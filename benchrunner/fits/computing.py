@@ -46,9 +46,9 @@ class Computing(Declared):
     )
 
     @property
-    def has_team(self) -> bool:
-        """Whether several devices compute the steps of a fit, which a plugin does."""
-        return self.devices > 1
+    def on_cpu_alone(self) -> bool:
+        """Whether one process computes a fit, and on a CPU. Otherwise a plugin may compute the steps: see `Team`."""
+        return self.device == "cpu" and self.devices == 1
 
     def resolved(self) -> Computing:
         """Return these settings with the device that `auto` means; raise a `RequestError` if torch cannot use it."""
@@ -63,13 +63,16 @@ class Computing(Declared):
 
     def check_devices(self, jobs: int = 1) -> None:
         """Raise a `RequestError` if this machine has too few devices for so many fits at the same time."""
-        if not self.has_team:
+        if self.devices == 1:
             return
         present, what = 1, f"device of the kind {self.device}"
         if self.device == "cpu":
             present, what = available_cores(), "core(s) for this process, whose number OMP_NUM_THREADS may set"
         elif self.device.startswith("cuda"):
-            present, what = _gpus_from(self.device), f"GPU(s) from {self.device} on"
+            import torch
+
+            present = torch.cuda.device_count() - (torch.device(self.device).index or 0)
+            what = f"GPU(s) from {self.device} on"
         if jobs * self.devices > present:
             with_jobs = f" with --jobs {jobs}" if jobs > 1 else ""
             raise RequestError(
@@ -99,13 +102,6 @@ def _usable_device(name: str) -> str:
     if place.type == "cuda":
         _check_gpu(name, place)
     return name
-
-
-def _gpus_from(name: str) -> int:
-    """Count the GPUs from a named one on."""
-    import torch
-
-    return torch.cuda.device_count() - (torch.device(name).index or 0)
 
 
 def _check_gpu(name: str, place: torch.device) -> None:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, final
 
 from benchrunner.errors import BenchrunnerError, DataError
-from benchrunner.io.file_faults import shown, some_names
 from benchrunner.io.json_form import (
     Mistake as Mistake,
     as_json as as_json,
@@ -29,6 +28,7 @@ from benchrunner.io.json_form import (
     key_of as key_of,
     keys_of,
 )
+from benchrunner.io.messages import quoted, some_names
 
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
@@ -229,7 +229,7 @@ def _entries(kinds: Sequence[Any], readers: Sequence[Reader], is_fixed: bool, va
     if not isinstance(value, list | tuple):
         raise _unlike(Sequence[kinds[0]], value)  # type: ignore[valid-type]
     if is_fixed and len(value) != len(readers):
-        raise Mistake(f"expected {len(readers)} entries, found {len(value)}: {shown(value)}.")
+        raise Mistake(f"expected {len(readers)} entries, found {len(value)}: {quoted(value)}.")
     entries = []
     for place, entry in enumerate(value):
         place_of_kind = place if is_fixed else 0
@@ -338,4 +338,4 @@ def _words(kind: Any) -> str:
 
 def _unlike(kind: Any, value: Any) -> Mistake:
     found = _WORDS.get(type(value), type(value).__name__)
-    return Mistake(f"expected {_words(kind)}, found {found}: {shown(value)}.")
+    return Mistake(f"expected {_words(kind)}, found {found}: {quoted(value)}.")

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DataError, PluginError, message_of
-from benchrunner.io.file_faults import quoted
 from benchrunner.io.json_form import as_json
+from benchrunner.io.messages import quoted
 from benchrunner.io.output_places import check_place, followed
 from benchrunner.process.platform_facts import current_umask, flush_to_disk
 
@@ -137,40 +137,19 @@ def json_content(value: Any) -> bytes:
     return json.dumps(as_json(value), indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def read_regular_file(path: Path | str, limit: int = sys.maxsize) -> bytes:
-    """Read a regular file whole; raise a `DataError` for a folder, a pipe, a device or more than `limit` bytes.
-
-    A pipe may never end, and a device may have no end, so neither is opened. Raises `OSError` as `open` does.
-    """
-    status = os.stat(path)  # noqa: PTH116 - thousands of small files are read, and objects of files take longer
-    if not stat.S_ISREG(status.st_mode):
-        raise DataError(f"{path}: not a regular file, but {_kind(status.st_mode)}.")
-    if status.st_size <= limit:
-        content = _content(path, status.st_size, limit)
-        if len(content) <= limit:
-            return content
+def read_bytes(path: Path | str, limit: int = sys.maxsize) -> bytes:
+    """Read a file whole; raise a `DataError` if it has more than `limit` bytes. Raises `OSError` as `open` does."""
+    refuse_pipe(path)
+    with open(path, "rb") as file:  # noqa: PTH123 - thousands of small files are read, and objects of paths take longer
+        if os.fstat(file.fileno()).st_size <= limit:
+            return file.read()
     raise DataError(f"{path}: larger than {limit:,} bytes, which is the most that is read of such a file.")
 
 
-def _content(path: Path | str, size: int, limit: int) -> bytes:
-    """Read a file of about `size` bytes to its end, or at least one byte beyond the limit."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        content = os.read(descriptor, size + 1)
-        if len(content) == size:
-            return content
-        parts = bytearray(content)  # the file changes meanwhile, or is larger than one call reads
-        while len(parts) <= limit and (part := os.read(descriptor, _READ_BYTES)):
-            parts += part
-        return bytes(parts)
-    finally:
-        os.close(descriptor)
-
-
-def _kind(mode: int) -> str:
-    if stat.S_ISDIR(mode):
-        return "a folder"
-    return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+def refuse_pipe(path: Path | str) -> None:
+    """Raise a `DataError` for a pipe, which may never end."""
+    if stat.S_ISFIFO(os.stat(path).st_mode):  # noqa: PTH116 - thousands of small files are read
+        raise DataError(f"{path}: not a regular file, but a pipe.")
 
 
 def read_text(path: Path, advice: str = "convert the file and try again.", *, encoding: str = "utf-8") -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import BenchrunnerError, DataError, RequestError
-from benchrunner.io.file_faults import quoted
-from benchrunner.io.files import decode_text, read_regular_file
+from benchrunner.io.files import decode_text, read_bytes
+from benchrunner.io.messages import quoted
 
 JSON_LIMIT = 1 << 25
 """Largest size in bytes of a file that benchrunner or a checkpoint describes itself with. Parsed values take up to
@@ -27,7 +27,7 @@ def read_json(path: Path, *, error: type[RequestError] = DataError, advice: str 
     objects with the same key twice, of which other readers would silently keep only one value.
     """
     try:
-        return parse_json(read_regular_file(path, limit), path)
+        return parse_json(read_bytes(path, limit), path)
     except OSError as fault:
         reason = f"{path}: cannot be read: {fault.strerror}."
     except DataError as fault:
@@ -120,7 +120,7 @@ _DOTS = 1_000
 def read_toml(path: Path, error: type[BenchrunnerError]) -> dict[str, Any]:
     """Read a TOML file; raise an `error` that names the file if it cannot be read, and the line if it is not valid."""
     try:
-        text = decode_text(read_regular_file(path, _LIMIT), path, "is it a TOML file?")
+        text = decode_text(read_bytes(path, _LIMIT), path, "is it a TOML file?")
         if any(line.count(".") > _DOTS for line in text.split("\n")):  # tomllib takes hours for a key of 100,000 parts
             raise DataError(f"{path}: not valid TOML: a line has more than {_DOTS:,} dots.")
         data = tomllib.loads(text.replace("\r\n", "\n"))

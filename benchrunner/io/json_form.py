@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.io.file_faults import shown, some_names
+from benchrunner.io.messages import quoted, some_names
 
 
 @final
@@ -88,7 +88,7 @@ def as_json(value: Any, *, defaults: bool = True) -> Any:
     if hasattr(value, "as_json"):
         return as_json(value.as_json(), defaults=defaults)
     if not dataclasses.is_dataclass(value):
-        raise Mistake(f"JSON has no {type(value).__name__}, found {shown(value)}.")
+        raise Mistake(f"JSON has no {type(value).__name__}, found {quoted(value)}.")
     return fields_json(value, defaults=defaults)
 
 

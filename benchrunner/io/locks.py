@@ -28,7 +28,7 @@ _ATTEMPT_SECONDS = 0.2
 
 @contextlib.contextmanager
 def held(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Lock a folder for this process; create the folder first if it is missing.
+    """Lock a folder for this process, and create it if it is missing.
 
     `waiting` is called once if another process holds the lock. A folder that this process cannot write to is not
     locked: a finished fit is read from it, which needs no lock.

@@ -36,14 +36,3 @@ def check_place(path: Path, *, is_file: bool) -> None:
     parent = next(folder for folder in path.absolute().parents if folder.exists())
     if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
         raise RequestError(f"{path} cannot be written: {parent} is not a folder that can be written to.")
-
-
-def check_is_text(path: Path | str) -> None:
-    """Raise a `RequestError` for a folder of models whose path is not UTF-8: safetensors cannot read its files."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        raise RequestError(
-            f"{path}: this path is not UTF-8, and the libraries that read models refuse such paths. Choose a folder "
-            "with another name, or rename the folder."
-        ) from None

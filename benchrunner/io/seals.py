@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DamagedFile, DataError
-from benchrunner.io.files import json_content, read_regular_file, write_atomically
+from benchrunner.io.files import json_content, read_bytes, refuse_pipe, write_atomically
 from benchrunner.io.json_files import JSON_LIMIT, parse_json
 
 _KEY = b',\n  "checksum": "'
@@ -31,11 +30,12 @@ def checksum(content: bytes) -> str:
 
 
 def file_checksum(path: Path) -> str:
-    """Return the checksum of a file's content; raise a `DataError` if it is no regular file."""
+    """Return the checksum of a file's content."""
     import xxhash
 
+    refuse_pipe(path)
     digest, block = xxhash.xxh3_128(), bytearray(_BLOCK)
-    with _opened(path) as file:
+    with path.open("rb", buffering=0) as file:
         while count := file.readinto(block):
             digest.update(memoryview(block)[:count])
     return digest.hexdigest()
@@ -46,7 +46,7 @@ def file_sample(path: Path) -> str:
     import xxhash
 
     digest = xxhash.xxh3_128()
-    with _opened(path) as file:
+    with path.open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         digest.update(str(size).encode())
         for number in range(_SAMPLES):
@@ -74,10 +74,9 @@ def check_files(folder: Path, checksums: Mapping[str, str], remedy: str, *, alon
             raise _damaged(f"{folder / name}: this file was added later, and might be read.", remedy)
 
 
-def check_is_folder(path: Path) -> None:
-    """Raise a `DamagedFile` if something else stands where a folder belongs."""
-    if path.exists() and not path.is_dir():
-        raise DamagedFile(f"{path}: this is a file where a folder belongs. Remove {path} and repeat the command.")
+def made_again(place: Path) -> str:
+    """Say what to do about a damaged file: what is at the place is made again."""
+    return f"Remove {place} and repeat the command that made it."
 
 
 def check_file(path: Path, expected: str, remedy: str) -> None:
@@ -91,7 +90,7 @@ def check_file(path: Path, expected: str, remedy: str) -> None:
 def checked_content(path: Path, expected: str | None, remedy: str) -> bytes:
     """Read a file whole; raise a `DamagedFile` with the remedy if it has not the expected checksum."""
     with _told(path, remedy):
-        content = read_regular_file(path)
+        content = read_bytes(path)
     if checksum(content) != expected:
         raise _damaged(f"{path}: {_CHANGED}", remedy)
     return content
@@ -111,7 +110,7 @@ def sealed(value: Any) -> bytes:
 def read_sealed(path: Path | str, remedy: str) -> dict[str, Any]:
     """Read what `write_sealed` wrote; raise a `DamagedFile` with the remedy if the file is damaged or edited."""
     with _told(path, remedy):
-        content = read_regular_file(path, JSON_LIMIT)
+        content = read_bytes(path, JSON_LIMIT)
         value = parse_json(content, path)
     body, _, end = content.rpartition(_KEY)
     if end != checksum(body).encode() + _END:
@@ -171,9 +170,3 @@ def _names(folder: Path) -> list[str]:
         if not is_hidden and not path.is_dir():
             names.append(name.as_posix())
     return names
-
-
-def _opened(path: Path) -> Any:
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise DataError(f"{path}: not a regular file.")
-    return path.open("rb", buffering=0)

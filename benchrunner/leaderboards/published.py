@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, final, get_args
 
-from benchrunner.errors import PluginError, closest_names
+from benchrunner.errors import PluginError
 from benchrunner.io.json_form import key_of
 from benchrunner.tasks.task import Task
 
@@ -53,27 +53,6 @@ class PublishedColumn:
     def stands_beside(self, task: Task, split: str, metric: str) -> bool:
         """Return whether the column measures this metric of the task and stands beside this dev split."""
         return (self.task, self.metric) == (task.name, metric) and self.dev_split(task) == split
-
-    def check_average(self, place: str, averages: Collection[str]) -> None:
-        """Raise a `PluginError` if the column's suite, which has these averages, lacks the average of the column."""
-        check_known(f"{place}.average", f"average of {self.suite}", self.metric, averages)
-
-    def check_task(self, place: str, task: Task) -> None:
-        """Raise a `PluginError` if the column's task lacks its metric or one of its splits."""
-        dev = list(task.named("dev"))
-        metrics = [metric.name for metric in task.metrics]
-        splits = [split for split, value in task.splits.items() if value.role == self.kind]
-        check_known(f"{place}.metric", f"metric of {task.name}", self.metric, metrics)
-        if self.split:
-            check_known(f"{place}.split", f"{self.kind} split of {task.name}", self.split, splits)
-        if self.beside:
-            shown = [*dev, *task.named("test")]
-            check_known(f"{place}.beside", f"dev or test split of {task.name}", self.beside, shown)
-            return
-        is_clear = self.kind == "dev" and self.split
-        if len(dev) > 1 and not is_clear:
-            names = ", ".join(dev)
-            raise PluginError(f"{place}.beside: is missing; {task.name} has the dev splits {names}.")
 
 
 @final
@@ -163,11 +142,3 @@ def check_rows(columns: Collection[str], rows: Collection[PublishedRow]) -> None
             if key in given:
                 raise PluginError(f"{row.name} has two figures in the column '{column}' from {row.source}.")
             given.add(key)
-
-
-def check_known(place: str, kind: str, name: str, known: Collection[str]) -> None:
-    """Raise a `PluginError` that names the place, with its key, if there is no such name."""
-    if name not in known:
-        close = closest_names(name, known)
-        hint = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(sorted(known)) or 'none'}."
-        raise PluginError(f"{place}: there is no {kind} '{name}'. {hint}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.leaderboards.board import Board
 from benchrunner.leaderboards.published import ALL, NONE, PublishedFigure
 from benchrunner.tasks.task import Task
 
@@ -43,7 +43,7 @@ class PublishedChoice:
 
 
 def choose_published(
-    boards: Iterable[Leaderboard], names: Sequence[str] | None = None, *, backbones: Collection[str] = ()
+    boards: Iterable[Board], names: Sequence[str] | None = None, *, backbones: Collection[str] = ()
 ) -> PublishedChoice:
     """Choose published figures of leaderboards by the names of their systems; upper and lower case are the same.
 

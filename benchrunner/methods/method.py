@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError, RequestError, closest_names
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.progress import Event
+from benchrunner.io.messages import quoted
 from benchrunner.parameters.parameter import Parameter, Value
 from benchrunner.parameters.recipes import RECIPE_FIELDS, SPECIAL, STEP_FIELDS, Recipe, is_parameter
 
@@ -45,10 +45,10 @@ class BackboneReference:
 
 
 class Team(Protocol):
-    """Several processes that compute the steps of one training together. A plugin offers it: see `offer_team`."""
+    """Computes the steps of a training on several devices, or in fixed shapes. A plugin offers it: see `offer_team`."""
 
     def run(self, job: Job, training: Training) -> None:
-        """Do what `training.run` does, with `training.compute` shared by all processes."""
+        """Do what `training.run` does, with another `training.compute`, or with `training.fixed_shapes`."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Job:
     """What computes some operators on a CPU in place of torch; None: torch computes all."""
 
     team: Team | None = None
-    """What computes training steps on several devices; None: this process does it alone."""
+    """What computes training steps on several devices or on a GPU; None: this process does it alone, by operators."""
 
     @cached_property
     def own_layers(self) -> dict[str, nn.Module]:
@@ -177,7 +177,7 @@ class Method(ABC):
         declared: object = self.parameters
         if not isinstance(declared, tuple) or not all(isinstance(own, Parameter) for own in declared):
             raise PluginError(
-                f"the method '{self.name}' needs a tuple of Parameter as its parameters, not {value_text(declared)}"
+                f"the method '{self.name}' needs a tuple of Parameter as its parameters, not {quoted(declared)}"
             )
         names = set[str]()
         for parameter in self.parameters:

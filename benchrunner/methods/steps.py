@@ -108,10 +108,9 @@ def train(
 
     `rates` has factors of the learning rate by the name of a weight: see `Training.rates`. `fixed_shapes` says that
     CUDA graphs may compute the model on one device, if the job asks for them: the model then reads only tensors of a
-    batch, and a batch raises `NotStatic` if other values are read.
+    batch, and batches of fixed shape raise a `NotStatic` if other values are read.
     """
     own = {name: layers.to(job.computing.device) for name, layers in job.own_layers.items()}
-    has_graphs = fixed_shapes and job.team is None
     training = Training(
         model=_with_own_layers(job, model),
         modules={**modules, **own},
@@ -119,7 +118,7 @@ def train(
         problem=job.problem,
         recipe=job.fit.recipe,
         seed=job.fit.seed,
-        computing=job.computing if has_graphs else dataclasses.replace(job.computing, cuda_graphs=False),
+        computing=job.computing if fixed_shapes else dataclasses.replace(job.computing, cuda_graphs=False),
         checkpoint=Checkpoint(
             job.checkpoint,
             of=job.fit.id,

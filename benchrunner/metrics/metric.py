@@ -8,9 +8,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, SupportsFloat, final
 
-from benchrunner.console.printing import value_text
 from benchrunner.errors import Undefined
 from benchrunner.io.json_form import WHEN_GIVEN
+from benchrunner.io.messages import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,7 +164,7 @@ def _number(value: Any, metric: str, function: Callable[..., Any]) -> float:
         return float(value)
     code = getattr(function, "__code__", None)
     place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
-    raise TypeError(f"the metric '{metric}' gave {value_text(value)}, not a number{place}")
+    raise TypeError(f"the metric '{metric}' gave {quoted(value)}, not a number{place}")
 
 
 @final

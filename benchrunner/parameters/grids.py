@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from benchrunner.console.printing import shortened
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe, check_fields
 
@@ -35,7 +34,7 @@ class Grid:
                 raise RequestError(f"The grid's list for '{name}' is empty.")
         if self.size > MOST_POINTS:
             raise RequestError(
-                f"The grid has {shortened(self.size)} combinations of {', '.join(self.choices)}; at most "
+                f"The grid has {self.size:,} combinations of {', '.join(self.choices)}; at most "
                 f"{MOST_POINTS:,} are possible. Give fewer values."
             )
 

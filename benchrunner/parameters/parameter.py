@@ -11,8 +11,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, ClassVar, TypeVar, final
 
-from benchrunner.console.printing import shortened, value_text
 from benchrunner.errors import PluginError, RequestError, closest_names
+from benchrunner.io.messages import quoted
 
 Value = bool | int | float | str
 """A value of a method's parameter, or of a field of a recipe."""
@@ -89,7 +89,7 @@ class Parameter:
         if self.kind is NoneType:
             object.__setattr__(self, "kind", type(self.default))
         if fault := self._fault():
-            raise PluginError(f"The parameter {value_text(self.name)} cannot be used: {fault}.")
+            raise PluginError(f"The parameter {quoted(self.name)} cannot be used: {fault}.")
 
     def _fault(self) -> str:
         """Return why the declaration cannot be used, such as a default that is out of range; empty if it can."""
@@ -139,7 +139,7 @@ class Parameter:
         if not self.separator:
             return self._part(value, name)
         if not isinstance(value, tuple):
-            raise RequestError(f"{name} must be a tuple, each part {self.values_text}, not {value_text(value)}.")
+            raise RequestError(f"{name} must be a tuple, each part {self.values_text}, not {quoted(value)}.")
         return tuple(self._part(part, name) for part in value)
 
     def _part(self, value: Any, name: str) -> Any:
@@ -149,7 +149,7 @@ class Parameter:
         is_kind = isinstance(value, Path) if self.kind is Path else type(value) is self.kind
         if is_kind and self._is_allowed(value):
             return value
-        shown = shortened(value) if type(value) is int else value_text(value)
+        shown = f"{value:,}" if type(value) is int else quoted(value)
         close = closest_names(value, map(str, self.choices)) if isinstance(value, str) else []
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
         raise RequestError(f"{name} must be {self.values_text}, not {shown}.{hint}")

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from benchrunner.console.printing import value_text
 from benchrunner.errors import RequestError, closest_names
+from benchrunner.io.messages import quoted
 from benchrunner.parameters.declared import Declared, parameter, parameters_of
 from benchrunner.parameters.parameter import NAME, NamedValues, Value
 
@@ -257,12 +257,12 @@ class Recipe(Declared):
     def _settle_parameters(self) -> None:
         """Make the parameters a value that never changes; the methods say which names and values are possible."""
         if not isinstance(self.parameters, Mapping):
-            raise RequestError(f"A recipe's parameters are a mapping, so they cannot be {value_text(self.parameters)}.")
+            raise RequestError(f"A recipe's parameters are a mapping, so they cannot be {quoted(self.parameters)}.")
         for name, value in self.parameters.items():
             if not isinstance(name, str) or not is_parameter(name):
-                raise RequestError(f"A parameter's name is METHOD.NAME, such as lora.rank, not {value_text(name)}.")
+                raise RequestError(f"A parameter's name is METHOD.NAME, such as lora.rank, not {quoted(name)}.")
             if not isinstance(value, bool | int | float | str):
-                raise RequestError(f"The parameter {name} cannot be {value_text(value)}.")
+                raise RequestError(f"The parameter {name} cannot be {quoted(value)}.")
         object.__setattr__(self, "parameters", NamedValues(self.parameters))
 
     def changed(self, **values: Any) -> Recipe:

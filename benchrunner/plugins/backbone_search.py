@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.console.printing import value_text
 from benchrunner.errors import CheckpointError, PluginError, RequestError, closest_names
-from benchrunner.io.file_faults import either
-from benchrunner.plugin_code import PluginFailure, guarded
+from benchrunner.io.messages import either, quoted
+from benchrunner.plugin_code import guarded
 from benchrunner.plugins.distributions import Plugin
-from benchrunner.plugins.offers import Offer, Offers, unknown_name
+from benchrunner.plugins.offered_values import Offer, Offers, unknown_name
 from benchrunner.workspace import Workspace
+
+Found = tuple[Backbone, BackboneFamily]
+"""A backbone, and the family that loads it."""
 
 
 @final
 @dataclass(frozen=True)
 class BackboneSearch:
-    """Finds backbones among the offers of plugins: first the listed ones, then those that the families know."""
+    """Finds backbones: combinations, finished fits, those that plugins list, then those that the families know."""
 
     listed: Offers[Backbone]
     families: Sequence[Offer[BackboneFamily]]
+    find_fit: Callable[[str, Workspace], Found | None] = lambda reference, workspace: None
+    """Finds the finished fit that a reference means."""
 
     @property
     def plugins(self) -> set[str]:
@@ -63,8 +67,14 @@ class BackboneSearch:
             )
         return names
 
-    def find(self, reference: str, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
-        """Return the backbone that a name, path, hub id or `PLUGIN:REFERENCE` means, and the family that loads it."""
+    def find(self, reference: str, workspace: Workspace) -> Found:
+        """Return the backbone that a reference means: `PREFIX:A,B`, a fit, a name, path, hub id or `PLUGIN:NAME`."""
+        if combining := self.combining(reference):
+            parts = [self.find(name, workspace) for name in self.part_names(reference)]
+            backbones, families = zip(*parts, strict=True)
+            return combining.combined(reference, backbones), combining.with_parts(families)
+        if fit := self.find_fit(reference, workspace):
+            return fit
         plugin, name = self.split(reference)
         if name and name[0] in "./~" and not _is_path(name):
             raise RequestError(f"There is no folder {name}, which was named as a backbone.")
@@ -73,44 +83,27 @@ class BackboneSearch:
             offer = listed.offer(name)
             if offer is not None and offer.family is not None:
                 return offer.value, offer.family
-        refusals = []
+        refusal = None
         for family in self.families if name else []:
             if plugin in (None, family.plugin.name):
                 try:
                     backbone = ask(family.value, family.plugin, name, workspace)
-                except RequestError as refusal:  # another family may know the reference
-                    refusals.append(refusal)
+                except RequestError as error:  # another family may know the reference
+                    refusal = refusal or error
                 else:
                     if backbone is not None:
                         return backbone, family.value
-        raise self._not_found(plugin, name, listed, refusals)
-
-    def convert(self, source: Path, target: Path) -> None:
-        """Let the first family that knows a trainer's checkpoint folder write it in its published layout."""
-        refusals = []
-        for family in self.families:
-            try:
-                with guarded(f"Reading {source} with the plugin '{family.plugin.name}'"):
-                    if family.value.convert(source, target):
-                        return
-            except (RequestError, PluginFailure) as refusal:  # another family may know the folder
-                refusals.append(refusal)
-        if refusals:
-            raise refusals[0]
-        raise CheckpointError(
-            f"{source} is neither a finished fit (it has no fit.json) nor a trainer's checkpoint that a plugin knows. "
-            "Export takes a fit's id or folder, or a checkpoint folder as a trainer left it."
-        )
+        raise self._not_found(plugin, name, listed, refusal)
 
     def _not_found(
-        self, plugin: str | None, name: str, listed: Offers[Backbone], refusals: Sequence[RequestError]
+        self, plugin: str | None, name: str, listed: Offers[Backbone], refusal: RequestError | None
     ) -> RequestError:
-        """Make the error for a backbone that no family knows; families may have refused it with errors of their own."""
-        if refusals:
+        """Make the error for a backbone that no family knows; `refusal` is the error of the first that refused it."""
+        if refusal is not None:
             close = [] if _is_path(name) else closest_names(name, listed)
             if not close:
-                return refusals[0]
-            return type(refusals[0])(f"{str(refusals[0]).removesuffix('.')}. Did you mean {' or '.join(close)}?")
+                return refusal
+            return type(refusal)(f"{str(refusal).removesuffix('.')}. Did you mean {' or '.join(close)}?")
         if _is_path(name):
             return CheckpointError(f"{name} cannot be loaded: a folder with config.json and weights is expected.")
         prefix, colon, rest = name.partition(":")
@@ -127,7 +120,7 @@ def ask(family: BackboneFamily, plugin: Plugin, reference: str, workspace: Works
         with guarded():
             backbone = family.find(reference, workspace)
             if backbone is not None and not isinstance(backbone, Backbone):
-                raise PluginError(f"its family gave {value_text(backbone)}, not a Backbone")
+                raise PluginError(f"its family gave {quoted(backbone)}, not a Backbone")
     except PluginError as error:  # a family may fail in any way
         raise CheckpointError(f"The plugin '{plugin.name}' failed on {reference}: {error}.") from error
     return backbone

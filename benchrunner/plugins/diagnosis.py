@@ -63,14 +63,13 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
     import torch
 
     gpus = [f"cuda:{number} ({torch.cuda.get_device_name(number)})" for number in range(torch.cuda.device_count())]
-    apple = ["mps"] * torch.backends.mps.is_available()
     versions = {}
     for name in DISTRIBUTIONS:
         versions[name] = next((found.version for found in metadata.distributions(name=name)), "not installed")
     return Diagnosis(
         python=platform.python_version(),
         versions=versions,
-        devices=(f"cpu ({torch.get_num_threads()} threads)", *gpus, *apple),
+        devices=(f"cpu ({torch.get_num_threads()} threads)", *gpus, *["mps"] * torch.backends.mps.is_available()),
         plugins=tuple(plugins.loaded),
         set_aside=tuple(plugins.set_aside),
         contests=tuple(plugins.contests),

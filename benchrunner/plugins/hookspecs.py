@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.fit import Fit, Record
     from benchrunner.fits.search import Search
-    from benchrunner.leaderboards.leaderboard import Leaderboard
+    from benchrunner.leaderboards.board import Board
     from benchrunner.methods.method import Method, Team
     from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.tasks.task import Task
@@ -137,11 +137,11 @@ def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
 
 
 @hookspec
-def register_leaderboards() -> Iterable[Leaderboard]:  # type: ignore[empty-body]
+def register_leaderboards() -> Iterable[Board]:  # type: ignore[empty-body]
     """Offer leaderboards. `benchrunner_submit.read_leaderboard(path)` reads a leaderboard from a .toml file.
 
-    from benchrunner import BoardFile, Leaderboard, hookimpl
-    from benchrunner_submit import Labels, Table
+    from benchrunner import hookimpl
+    from benchrunner_submit import BoardFile, Labels, Leaderboard, Table
 
     @hookimpl
     def register_leaderboards():
@@ -258,7 +258,7 @@ def offer_kernels() -> Kernels | None:
 
 @hookspec(firstresult=True)
 def offer_team() -> Team | None:
-    """Offer what computes the training steps of a fit on several devices, for `--devices-per-fit`.
+    """Offer what computes the training steps of a fit on several devices, or on a GPU in fixed shapes.
 
     from benchrunner import hookimpl
 
@@ -359,6 +359,22 @@ def plan_study(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None
         for cell in study.cells:
             points = cell.fitting.grid.size * len(cell.fitting.seeds)
             print_line(f"{cell.system} on {cell.task.name}: {points} fits at most")
+    """
+
+
+@hookspec(firstresult=True)
+def compare_systems(result: Any) -> Any:
+    """Return the `entries.Statistics` of a `Result`, with intervals and tests; None leaves them to other plugins.
+
+    from benchrunner import hookimpl
+    from benchrunner.results import entries, intervals
+
+    @hookimpl
+    def compare_systems(result):
+        ranges = {}
+        for place, figure in result.figures.items():
+            ranges[place] = intervals.Interval(min(figure.values), max(figure.values))
+        return entries.Statistics(ranges)
     """
 
 

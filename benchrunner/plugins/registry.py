@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName, described, message_of
 from benchrunner.plugin_code import foreign_places, guarded, reason
-from benchrunner.plugins.code_behind import code_behind, library
 from benchrunner.plugins.distributions import DISTRIBUTION, Plugin, top_package
 from benchrunner.plugins.loading import Loading
-from benchrunner.plugins.offers import Offer, Offers, unknown_name
-from benchrunner.plugins.staging import (
+from benchrunner.plugins.offered_values import Offer, Offers, unknown_name
+from benchrunner.plugins.registration import (
     BACKBONE,
     EXECUTOR,
     KINDS,
@@ -32,13 +31,14 @@ from benchrunner.plugins.staging import (
     register,
     stage,
 )
+from benchrunner.plugins.suppliers import code_behind, library, parts_of
 
 if TYPE_CHECKING:
     from benchrunner.backbones.backbone import Backbone, BackboneFamily
     from benchrunner.features.kernels import Kernels
     from benchrunner.fits.executor import Executor
     from benchrunner.fits.search import Search
-    from benchrunner.leaderboards.leaderboard import Leaderboard
+    from benchrunner.leaderboards.board import Board
     from benchrunner.methods.method import Method, Team
     from benchrunner.parameters.grids import NamedRecipe
     from benchrunner.plugins.backbone_search import BackboneSearch
@@ -96,8 +96,8 @@ class Plugins:
         return self._of(RECIPE)
 
     @property
-    def leaderboards(self) -> Offers[Leaderboard]:
-        """The leaderboards whose columns name what the tasks of the plugins have."""
+    def leaderboards(self) -> Offers[Any]:
+        """The leaderboards, each a `Board`, whose columns name what the tasks of the plugins have."""
         return self._of(LEADERBOARD)
 
     @property
@@ -151,7 +151,7 @@ class Plugins:
     @property
     def studies(self) -> dict[str, Path]:
         """Study files in the folders `studies` of the plugins' packages, by `plugin/file`."""
-        studies = dict[str, Path]()
+        studies = {}
         for package, plugin in self.packages.items():
             if plugin in self.loaded:
                 for folder in getattr(sys.modules.get(package), "__path__", ()):
@@ -226,8 +226,7 @@ class Plugins:
         parts = [own]
         with Loading() as loading:
             for plugin in self.loaded:
-                where = f"{kind.hook}: "
-                with self.setting_aside(plugin.name, where), loading.plugin(plugin.name):
+                with self.setting_aside(plugin.name, f"{kind.hook}: "), loading.plugin(plugin.name):
                     staged = stage(plugin, self.hook, kind)
                     for offer in staged.offers:
                         if offer.name in core_names:
@@ -236,7 +235,7 @@ class Plugins:
                             )
                     parts.append(staged)
                     for fault in staged.faults:
-                        self.fail(plugin.name, fault, where)
+                        self.fail(plugin.name, fault, f"{kind.hook}: ")
         return parts
 
     def _read(self, kind: Kind, name: str) -> Offer[Any] | None:
@@ -261,7 +260,7 @@ class Plugins:
                 return offers.offer(value.name)
         return None
 
-    def _is_usable(self, board: Offer[Leaderboard]) -> bool:
+    def _is_usable(self, board: Offer[Board]) -> bool:
         """Return whether a leaderboard names what the tasks of all plugins have, or set it aside."""
         place = board.value.origin or f"leaderboard {board.name}"
         with self.setting_aside(board.plugin.name, f"{place}: "):
@@ -277,7 +276,7 @@ class Plugins:
         value = getattr(value, "whole", value)
         for kind in KINDS:
             if kind.has(value):
-                for offer in (*self._of(kind).by_name.values(), *self._families):
+                for offer in (*self._of(kind).every, *self._families):
                     if offer.value is value:
                         return offer.plugin
         return self.packages.get(top_package(type(value).__module__), self.core)
@@ -287,23 +286,15 @@ class Plugins:
 
         A library that is no plugin is one of them if such a value comes from it.
         """
-        parts: list[object] = [task.problem]
-        for split in task.splits.values():
-            for source in split.sources:
-                parts += [source, getattr(source, "source", None)]
-        for metric in task.metrics:
-            parts += vars(metric).values()
-            if metric.row_sums:
-                parts += vars(metric.row_sums).values()
         suppliers = {self.supplier(task): None}
-        for package in sorted(code_behind(parts, self.packages) - {DISTRIBUTION}):
+        for package in sorted(code_behind(parts_of(task), self.packages) - {DISTRIBUTION}):
             if plugin := self.packages.get(package) or self._library(package):
                 suppliers[plugin] = None
         return list(suppliers)
 
     def tasks_of(self, names: Iterable[str]) -> list[Task]:
         """Return tasks by name, short name or name of their suite; each once, in the order of the names."""
-        tasks: dict[str, Task] = {}
+        tasks = {}
         for name in names:
             known = self.tasks.names
             members = sorted(full for full in known if _suite(full) == name)

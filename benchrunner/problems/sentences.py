@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.rows import ROWS_AT_ONCE, arrow_array
 from benchrunner.errors import DataError, PluginError
-from benchrunner.io.file_faults import some_names
+from benchrunner.io.messages import some_names
 from benchrunner.problems.probabilities import label_numbers, majority_scores
 from benchrunner.problems.problem import LABEL_FIELDS, HeadShape, OneOf, Problem, Settings
 

@@ -73,7 +73,7 @@ def automatic_shares(fits: Sequence[Fit], runner: FitRunner) -> CoreShares | Non
     cores = available_cores()
     trained = [fit for fit in fits if fit.backbone]
     can_share = cores > 1 and len(trained) > 1 and runner.has_installed_plugins
-    if not can_share or runner.computing.has_team or runner.computing.resolved().device != "cpu":
+    if not can_share or not runner.computing.resolved().on_cpu_alone:
         return None
     costs = {fit.id: runner.cost(fit) for fit in trained}
     largest = max(cost.memory for cost in costs.values())

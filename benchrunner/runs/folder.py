@@ -20,10 +20,10 @@ from benchrunner.io.files import remove, remove_whole, write_folder_atomically
 from benchrunner.io.locks import held, held_if_free, is_held, is_read_only
 from benchrunner.io.seals import (
     check_files,
-    check_is_folder,
     checked_content,
     checksum,
     find_sealed,
+    made_again,
     sealed,
     write_sealed,
 )
@@ -63,9 +63,10 @@ class _Tuned:
 
 
 class RunFolder:
-    """The folder of one fit: fit.json, family.json, record.json, log.jsonl, model/, outputs/ and predictions/<id>/.
+    """The folder of one fit.
 
-    While the fit runs, checkpoint/ is there as well; until a longer fit has gone on from it, state/ is.
+    It has fit.json, family.json, record.json, log.jsonl, model/, outputs/ and predictions/<id>/. While the fit runs,
+    checkpoint/ is there as well; until a longer fit has gone on from it, state/ is.
     """
 
     def __init__(self, runs: Path, fit: str) -> None:
@@ -94,7 +95,7 @@ class RunFolder:
     def fit(self) -> Fit:
         """Read the fit; raise a `RequestError` if the file is missing or belongs to another fit."""
         path = self.path / "fit.json"
-        fit = _read(Fit, path, self._remedy)
+        fit = _read(Fit, path)
         if fit is None:
             raise RequestError(
                 f"{path}: there is no such file, which says what the run is. Without it the run cannot be read: "
@@ -110,9 +111,9 @@ class RunFolder:
     def family(self) -> Family:
         """Read which backbone family made the fit."""
         path = self.path / "family.json"
-        family = _read(Family, path, self._remedy)
+        family = _read(Family, path)
         if family is None:
-            raise DamagedFile(f"{path}: there is no such file. {self._remedy}")
+            raise DamagedFile(f"{path}: there is no such file. {made_again(self.path)}")
         return family
 
     def keep_fit(self, fit: Fit) -> None:
@@ -146,7 +147,7 @@ class RunFolder:
     def record(self) -> Record | None:
         """Read the fit's record; None if the fit is not finished."""
         path = self.path / "record.json"
-        return _of(self.path.name, path, _read(Record, path, self._remedy), self._remedy)
+        return _of(self.path.name, path, _read(Record, path))
 
     def finished_record(self) -> Record | None:
         """Read the fit's record; None if the fit must run, because it is not finished or has failed."""
@@ -155,12 +156,7 @@ class RunFolder:
 
     def check_model(self, record: Record) -> None:
         """Raise a `DamagedFile` if the files of the model are not those that the fit left."""
-        remedy = f"Remove the folder {self.model}; 'benchrunner predict {self.path.name}' then fits it again."
-        check_files(self.model, record.checksums, remedy, alone=True)
-
-    @property
-    def _remedy(self) -> str:
-        return f"Remove the folder {self.path} and repeat the command that made it."
+        check_files(self.model, record.checksums, made_again(self.model), alone=True)
 
     def prediction(self, prediction: str) -> Path:
         """Return the folder of a prediction."""
@@ -169,10 +165,7 @@ class RunFolder:
     def prediction_record(self, prediction: str) -> Record | None:
         """Read a prediction's record; None if there is none."""
         path = self.prediction(prediction) / "record.json"
-        for folder in (path.parent.parent, path.parent):
-            check_is_folder(folder)
-        remedy = _prediction_remedy(path.parent)
-        return _of(prediction, path, _read(Record, path, remedy), remedy)
+        return _of(prediction, path, _read(Record, path))
 
     def predictions(self, task: str = "", split: str = "") -> Iterator[tuple[Prediction, float, Path]]:
         """Yield every finished prediction of a split, with its date in seconds since 1970 and its folder.
@@ -190,13 +183,12 @@ class RunFolder:
 
     def outputs(self, outputs: str) -> Path:
         """Return the file of raw outputs with this id."""
-        check_is_folder(self.path / "outputs")
         return self.path / "outputs" / f"{outputs}.npy"
 
     def tuned(self, key: str) -> dict[str, Any]:
         """Read the settings that were tuned under this key; an empty key accepts any. Empty if there are none."""
         path = self.path / "tuned.json"
-        kept = _read(_Tuned, path, f"Remove {path} and repeat the command: the settings are tuned again.")
+        kept = _read(_Tuned, path, path)
         return dict(kept.settings) if kept is not None and key in ("", kept.key) else {}
 
     def keep_tuned(self, key: str, settings: Mapping[str, Any]) -> None:
@@ -260,21 +252,23 @@ def _linked(source: Path, target: Path) -> None:
             shutil.copyfile(file, target / file.name)
 
 
-def _read(kind: type[T], path: Path, remedy: str) -> T | None:
-    """Read a sealed JSON file; None if it is missing, a `DamagedFile` with the remedy if it is damaged or edited."""
+def _read(kind: type[T], path: Path, place: Path | None = None) -> T | None:
+    """Read a sealed JSON file; None if it is missing.
+
+    If it is damaged or edited, raise a `DamagedFile` that says to remove the place, by default the file's folder.
+    """
+    remedy = made_again(place or path.parent)
     data = find_sealed(path, remedy)
     return None if data is None else from_json(kind, data, path, DamagedFile, remedy)
 
 
-def _of(name: str, path: Path, record: Record | None, remedy: str) -> Record | None:
+def _of(name: str, path: Path, record: Record | None) -> Record | None:
     """Return a record; raise a `DamagedFile` if it belongs to another fit or prediction than its folder."""
     if record is not None and record.id != name:
-        raise DamagedFile(f"{path}: this is the record of {record.id}, and the folder is that of {name}. {remedy}")
+        raise DamagedFile(
+            f"{path}: this is the record of {record.id}, and the folder is that of {name}. {made_again(path.parent)}"
+        )
     return record
-
-
-def _prediction_remedy(folder: Path) -> str:
-    return f"Remove the folder {folder} and repeat the command: the prediction is computed again."
 
 
 def answer_lines(answers: Sequence[Any]) -> list[str]:
@@ -300,12 +294,14 @@ def write_prediction(folder: Path, prediction: Prediction, record: Record, lines
 
 def read_prediction(folder: Path) -> Prediction:
     """Read what a prediction answers; raise a `RequestError` if the file is missing, damaged or of another folder."""
-    path, remedy = folder / "prediction.json", _prediction_remedy(folder)
-    prediction = _read(Prediction, path, remedy)
+    path = folder / "prediction.json"
+    prediction = _read(Prediction, path)
     if prediction is None:
-        raise DamagedFile(f"{path}: there is no such file. {remedy}")
+        raise DamagedFile(f"{path}: there is no such file. {made_again(folder)}")
     if prediction.id != folder.name:
-        raise DamagedFile(f"{path}: this is the prediction {prediction.id}, and its folder has another name. {remedy}")
+        raise DamagedFile(
+            f"{path}: this is the prediction {prediction.id}, and its folder has another name. {made_again(folder)}"
+        )
     return prediction
 
 
@@ -315,7 +311,7 @@ def read_answers(folder: Path, record: Record) -> list[Any]:
     `record` is the record of the prediction.
     """
     path = folder / ANSWERS
-    content = checked_content(path, record.checksums.get(ANSWERS), _prediction_remedy(folder))
+    content = checked_content(path, record.checksums.get(ANSWERS), made_again(folder))
     return parse_answers(content.decode().removesuffix("\n").split("\n"))  # answers may hold U+2028
 
 

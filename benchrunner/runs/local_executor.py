@@ -6,11 +6,12 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
-from benchrunner.console.printing import print_note, value_text
+from benchrunner.console.printing import print_note
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.fits.executor import Executor, FitRunner
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import quiet_report
+from benchrunner.io.messages import quoted
 from benchrunner.parameters.parameter import Parameter
 from benchrunner.plugin_code import guarded
 from benchrunner.runs.core_shares import CoreShares, automatic_shares, torch_threads
@@ -113,7 +114,7 @@ def executed(executor: Executor, fits: Sequence[Fit], runner: Runner) -> Iterato
             case (Fit() as fit, Record() as record):
                 pass
             case _:
-                raise PluginError(f"{what} yielded {value_text(pair)}, not a fit and its record.")
+                raise PluginError(f"{what} yielded {quoted(pair)}, not a fit and its record.")
         if fit.id not in asked or record.id != fit.id:
             raise PluginError(f"{what} yielded the record {record.id} for the fit {fit.id}, which was not asked for.")
         asked.remove(fit.id)

@@ -10,16 +10,16 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
 from benchrunner.fits.executor import FitCost
 from benchrunner.fits.fit import Fit
-from benchrunner.io.file_faults import either
 from benchrunner.io.files import write_json
 from benchrunner.io.identity import description_of, identity
 from benchrunner.io.json_form import as_json
+from benchrunner.io.messages import either
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugin_code import guarded
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.references import find_backbone
+from benchrunner.runs.finished_fits import find_backbone
 from benchrunner.tasks.folds import rows_in_folds
 from benchrunner.tasks.row_sample import limited_rows
 from benchrunner.tasks.task import Task
@@ -138,14 +138,21 @@ class Planner:
                 f"'{method.name}' trains them. Choose --method {either(possible)}."
             )
 
-    def cost(self, fit: Fit) -> FitCost:
-        """Estimate what a fit costs, from the size of its backbone and of the rows that it learns from."""
+    def cost(self, fit: Fit, shorter: Fit | None = None) -> FitCost:
+        """Estimate what a fit costs, from the size of its backbone and of the rows that it learns from.
+
+        `shorter` is the fit from whose state it goes on.
+        """
         task, method = self.plugins.tasks.find(fit.task), self.plugins.methods.find(fit.method)
         if not method.needs_backbone:
             return FitCost(flops=0.0, memory=PROCESS_BYTES)
         weights, recipe = self._weight_count(fit.backbone) or BASE_WEIGHTS, fit.recipe
         rows = self.training_rows(task, recipe, fit.seed).table
-        passes = recipe.passes(rows.num_rows) if method.trains_in_steps else 1
+        passes = recipe.passes(rows.num_rows) if method.trains_in_steps else 1.0
+        if shorter:
+            passes -= shorter.recipe.passes(rows.num_rows)
+        if task.folds:
+            passes *= task.folds.passes
         tokens = min(recipe.micro_tokens, recipe.batch_size * recipe.max_length)
         return FitCost(
             flops=6.0 * weights * passes * rows.nbytes / TEXT_BYTES,  # forward and backward pass

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.backbones.finite_numbers import check_outputs
-from benchrunner.console.printing import value_text
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import Diverged, FitError, RequestError
 from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import from_json
-from benchrunner.io.files import read_regular_file, write_atomically, write_folder_atomically
+from benchrunner.io.files import read_bytes, write_atomically, write_folder_atomically
 from benchrunner.io.identity import identity
 from benchrunner.io.json_files import JSON_LIMIT
-from benchrunner.io.seals import check_seal, read_sealed, seal_files
+from benchrunner.io.messages import quoted
+from benchrunner.io.seals import check_seal, made_again, read_sealed, seal_files
 from benchrunner.metrics import Metric, Score
 from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.problems.problem import Problem, are_equal
@@ -99,7 +99,7 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
     with _plugin_errors(folder, runner):
         answers = task.problem.decode(np.array(outputs), rows.table, deepcopy(prediction.settings))
         if not hasattr(answers, "__len__") or len(answers) != len(rows):
-            given = f"{len(answers):,} answers" if hasattr(answers, "__len__") else value_text(answers)
+            given = f"{len(answers):,} answers" if hasattr(answers, "__len__") else quoted(answers)
             raise FitError(f"The problem of {task.name} decoded {given}, where {len(rows):,} rows want an answer each.")
         lines = answer_lines(answers)
         extra_figures = {}
@@ -249,7 +249,7 @@ def kept_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
         local = runner.plugins.executors.find("local")
         list(local.run([fit], replace(runner.fit_runner, rows=rows)))  # a worker process keeps the outputs
     if file.exists() and seal.exists():
-        check_seal(seal, of, f"Remove {file} and repeat the command: the outputs are computed again.")
+        check_seal(seal, of, made_again(file))
         return np.load(file, mmap_mode="r", allow_pickle=False)
     with _noted_divergence(fit, folder):
         outputs = _computed_outputs(fit, rows, runner)
@@ -328,7 +328,7 @@ def _outputs_of_block(method: Method, job: Job, table: pa.Table, origin: str) ->
     outputs = method.predict(job, table)
     expected = job.problem.output_count(table)
     if not hasattr(outputs, "__len__"):
-        raise FitError(f"The method '{method.name}' predicted {value_text(outputs)}, not an array of outputs.")
+        raise FitError(f"The method '{method.name}' predicted {quoted(outputs)}, not an array of outputs.")
     if len(outputs) != expected:
         raise FitError(f"{method.name} gave {len(outputs)} outputs, where {expected} were expected for {origin}")
     return outputs
@@ -369,7 +369,7 @@ def majority_fits(runs: Path) -> Iterator[Fit]:
     """Yield the fits of the majority answer in a runs folder; damaged folders are left out."""
     for path in sorted(runs.glob("*/fit.json")):
         try:
-            if f'"{MAJORITY}"'.encode() not in read_regular_file(path, JSON_LIMIT):
+            if f'"{MAJORITY}"'.encode() not in read_bytes(path, JSON_LIMIT):
                 continue
             fit = from_json(Fit, read_sealed(path, ""), path)
         except (OSError, RequestError):

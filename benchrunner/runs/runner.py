@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.console.printing import print_note, printable, value_text
+from benchrunner.console.printing import print_note, printable
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, Diverged, FitError, RequestError, described
 from benchrunner.fits.computing import Computing
@@ -28,13 +28,14 @@ from benchrunner.io.decoding import from_json
 from benchrunner.io.files import full_disk, remove_leftovers, remove_whole
 from benchrunner.io.json_form import as_json
 from benchrunner.io.locks import held_if_free, is_read_only
+from benchrunner.io.messages import quoted
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job, Method, Outcome, Team
 from benchrunner.plugin_code import PluginFailure, guarded
 from benchrunner.plugins.registry import Plugins
+from benchrunner.runs.finished_fits import FinishedFit, find_backbone, maker, reference_to, saved
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.planner import Planner
-from benchrunner.runs.references import FinishedFit, find_backbone, maker, reference_to, saved
 from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import Workspace
 
@@ -116,7 +117,7 @@ class Runner:
     @cached_property
     def resolved(self) -> Computing:
         """How fits are computed, on a device that torch has."""
-        if self.computing.has_team and self.plugins.team is None:
+        if self.computing.devices > 1 and self.plugins.team is None:
             raise RequestError("--devices-per-fit comes with the plugin 'devices'.")
         return self.computing.resolved()
 
@@ -136,9 +137,9 @@ class Runner:
         """Return the precision that a name means; `auto` is bf16 on devices that compute it themselves, else fp32."""
         if name != "auto":
             return name
-        from benchrunner.training.machine import resolved_precision
+        from benchrunner.training.precision import usual_precision
 
-        return resolved_precision(name, self.resolved.device)
+        return usual_precision(self.resolved.device)
 
     def in_workspace(self, workspace: Workspace) -> Runner:
         """Return a runner like this one in another workspace; this runner itself if it is in this workspace."""
@@ -179,11 +180,6 @@ class Runner:
         if not folder.model.exists() and not self.workspace.settings.needs_workers:  # workers fit again themselves
             self.run(fit, weights=True)
         return fit
-
-    def forget(self, fit: Fit) -> None:
-        """Remove a fit's folder, with its record and its predictions."""
-        with self.locked(fit) as folder:
-            remove_whole(folder.path)
 
     def forget_weights(self, fit: Fit) -> None:
         """Remove a fit's model; its record and predictions stay."""
@@ -244,7 +240,7 @@ class Runner:
             with guarded():
                 outcome = method.fit(job)
                 if not isinstance(outcome, Outcome):
-                    raise FitError(f"The method '{method.name}' returned {value_text(outcome)}, not an Outcome.")
+                    raise FitError(f"The method '{method.name}' returned {quoted(outcome)}, not an Outcome.")
                 outcome = from_json(Outcome, as_json(outcome), f"The outcome of the method '{method.name}'", FitError)
         except (BenchrunnerError, OSError) as failure:  # a plugin's method may fail in any way; the study goes on
             return self._failed(fit, folder, failure, seconds=time.monotonic() - started)
@@ -361,7 +357,7 @@ class Runner:
             reference=None if train is None or backbone is None else reference_to(fit, method, self.plugins),
             parameters=method.parameter_values(fit.recipe),
             kernels=kernels,
-            team=self.plugins.team if computing.has_team else None,
+            team=None if computing.on_cpu_alone else self.plugins.team,
         )
 
 

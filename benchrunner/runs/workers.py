@@ -33,7 +33,7 @@ from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.loading import end_beside_threads
 from benchrunner.process.interrupts import HeldBack, accepted, start_connected
 from benchrunner.runs.core_shares import CoreShares
-from benchrunner.runs.orders import FitAnswer, FitOrder
+from benchrunner.runs.fit_orders import FitAnswer, FitOrder
 from benchrunner.runs.runner import Report, Runner
 
 GRACE_SECONDS = 6.0
@@ -129,7 +129,7 @@ class Workers:
                 fit, worker.fit = worker.fit, None
                 if answer.error is None and not interrupt.asked:
                     self._hand_out(waiting)
-            record = answer.record_in(runner.workspace.runs)
+            record = answer.checked()
             assert fit is not None
             yield fit, record
 

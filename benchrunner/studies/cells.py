@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import Any, Protocol, final
 
 from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
@@ -15,10 +15,8 @@ from benchrunner.parameters.grids import Grid, NamedRecipe
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.intervals import Interval, restart_interval
 from benchrunner.tasks.task import Task, Term
-
-if TYPE_CHECKING:
-    from benchrunner.statistics import Interval
 
 CellKey = tuple[str, tuple[str, ...]]
 """Names of a cell's system and columns."""
@@ -254,8 +252,6 @@ class Figure:
     @property
     def over_restarts(self) -> Interval | None:
         """Interval of the mean over other restarts, for these examples; None if there are too few."""
-        from benchrunner.statistics import restart_interval  # loads numpy, which the command line does without
-
         return None if self.mean.value is None else restart_interval(self.values, limits=self.limits)
 
     def shown(self, value: float | None) -> float | None:

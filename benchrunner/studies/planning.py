@@ -16,7 +16,7 @@ from benchrunner.methods.method import Method
 from benchrunner.parameters.grids import Grid
 from benchrunner.parameters.parameter import Parameter
 from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
-from benchrunner.plugins.offers import meant
+from benchrunner.plugins.offered_values import meant
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import (
@@ -178,16 +178,6 @@ def linked(cells: Sequence[Cell]) -> dict[str, Fit]:
                 fits[after] = replace(fits[after], shorter=before)
                 fits[before] = replace(fits[before], leaves_state=True)
     return fits
-
-
-def fit_work(fit: Fit, runner: Runner, shorter: Fit | None) -> float:
-    """Estimate a fit's share of a study's work: rows read while learning, next to nothing if nothing is learned.
-
-    `shorter` is the fit that it goes on from.
-    """
-    method = runner.plugins.methods.find(fit.method)
-    task = runner.plugins.tasks.find(fit.task)
-    return rows_read(task, method, fit.recipe, runner, shorter.recipe if shorter else None) or 0.001
 
 
 def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner, shorter: Recipe | None = None) -> int:

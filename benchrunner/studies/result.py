@@ -14,17 +14,14 @@ from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import AnsweredRows
 from benchrunner.studies.cells import CellResult, Figure, different_fits
+from benchrunner.studies.entries import NO_TERM, Entry, Statistics
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds, ReadOnce
-from benchrunner.studies.significance.study_statistics import StudyStatistics, study_statistics
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.tasks.task import Task, Term
 
 if TYPE_CHECKING:
     import pandas
-
-NO_TERM = Term("", "", "")
-"""Stands for the metric of a figure that is no score of single fits."""
 
 
 @final
@@ -64,7 +61,7 @@ class Result:
     """What the systems cost, where a plugin measured it."""
     html: Callable[[Result], str | None] | None = field(default=None, repr=False, compare=False)
     """Writes the table that a notebook shows."""
-    given_statistics: StudyStatistics | None = field(default=None, repr=False, compare=False)
+    given_statistics: Statistics | None = field(default=None, repr=False, compare=False)
     """Statistics that are known already; None means that they are computed on first use."""
 
     def of(self, system: str, task: str) -> CellResult:
@@ -122,9 +119,42 @@ class Result:
         return cell.figures.get(column.term(cell.cell.task)) or Figure.absent("no fit finished")
 
     @cached_property
-    def statistics(self) -> StudyStatistics:
-        """Intervals of the figures, and tests between systems; computed on first use."""
-        return self.given_statistics or study_statistics(self.study, self.cell_at)
+    def statistics(self) -> Statistics:
+        """Intervals of the figures, and tests between systems, by the plugin that compares; computed on first use."""
+        statistics = self.given_statistics
+        for runner in (self.runner, *(cell.runner for cell in self.cells)):
+            if statistics is None and runner is not None:
+                statistics = runner.plugins.hook.compare_systems(result=self)
+        return statistics or Statistics()
+
+    @cached_property
+    def entries(self) -> Mapping[Place, Entry]:
+        """Every figure of `figures` with what is known of it."""
+        entries = {}
+        for place, figure in self.figures.items():
+            entries[place] = self._entry(place, figure, self.cell_at.get(place))
+        return entries
+
+    def entries_of(self, cell: CellResult) -> Iterator[Entry]:
+        """Yield the scores of a cell, also those that no column shows."""
+        columns = self.columns_of(cell)
+        for term, figure in cell.figures.items():
+            yield self._entry((cell.cell.system, columns.get(term, "")), figure, cell, term)
+
+    def _entry(self, place: Place, figure: Figure, cell: CellResult | None = None, term: Term = NO_TERM) -> Entry:
+        statistics = self.statistics
+        return Entry(
+            *place,
+            figure,
+            cell,
+            term,
+            self.baseline.get(term),
+            statistics.intervals.get(place),
+            statistics.ranks.get(place[1], {}).get(place[0]),
+            statistics.trials.get(place),
+            statistics.standings.get(place, ""),
+            statistics.of_places.get(place, {}),
+        )
 
     @cached_property
     def computing(self) -> Computing | None:
@@ -239,47 +269,18 @@ class Result:
         Scores are fractions. `sd` is their standard deviation over the restarts, `low` and `high` end the interval over
         examples, `values` has the score of each restart in the order of the seeds, and `mark` what the tests say.
         """
-        shown = set()
+        left = dict(self.figures)
         for cell in self.cells:
-            columns = self.columns_of(cell)
-            for term, figure in cell.figures.items():
-                place = (cell.cell.system, columns.get(term, ""))
+            for entry in self.entries_of(cell):
+                place = (entry.system, entry.column)
                 if place not in self.others:
-                    shown.add(place)
-                    yield self._score(place, figure, cell, term)
-        for place, figure in self.figures.items():
-            if place not in shown:
-                yield self._score(place, figure)
+                    left.pop(place, None)
+                    yield entry.row()
+        for place, figure in left.items():
+            yield self._entry(place, figure).row()
         for cost in self.costs:
-            row = self._score((cost.system, cost.quantity), Figure.absent(cost.note))
+            row = Entry(cost.system, cost.quantity, Figure.absent(cost.note)).row()
             yield row | {"score": cost.value, "low": cost.low, "high": cost.high, "unit": cost.unit}
-
-    def _score(
-        self, place: Place, figure: Figure, cell: CellResult | None = None, term: Term = NO_TERM
-    ) -> dict[str, Any]:
-        over_examples, over_restarts = self.statistics.intervals.get(place), figure.over_restarts
-        majority = self.baseline.get(term)
-        return {
-            "system": place[0],
-            "backbone": cell.cell.backbone if cell else "",
-            "column": place[1],
-            **vars(term),
-            "score": figure.mean.value,
-            "sd": figure.deviation,
-            "low": over_examples.low if over_examples else None,
-            "high": over_examples.high if over_examples else None,
-            "restarts": len(figure.values),
-            "mark": self.statistics.mark(place),
-            "warnings": "; ".join(cell.warnings) if cell else "",
-            "best_on_dev": figure.best.value,
-            "restarts_low": over_restarts.low if over_restarts else None,
-            "restarts_high": over_restarts.high if over_restarts else None,
-            "values": list(figure.values),
-            "majority": majority.value if majority else None,
-            "lr": cell.chosen.lr if cell and cell.chosen else None,
-            "run": cell.selected.id if cell and cell.selected else None,
-            "unit": "",
-        }
 
     def rows(self, task: str | None = None, split: str | None = None) -> pandas.DataFrame:
         """Return the rows of a dev split with their texts, gold, and the answers of every system and restart.

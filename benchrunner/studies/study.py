@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner.console.printing import shortened
 from benchrunner.errors import RequestError
 from benchrunner.io.json_form import WHEN_GIVEN, key_of
 from benchrunner.leaderboards.published import PublishedRow, check_rows
@@ -184,7 +183,7 @@ class Study:
         fits = sum(cell.fitting.grid.size * len(cell.fitting.seeds) for cell in self.cells)
         if fits > MOST_FITS:
             raise RequestError(
-                f"A study has at most {MOST_FITS:,} fits, and this one has {shortened(fits)}: use fewer backbones, "
+                f"A study has at most {MOST_FITS:,} fits, and this one has {fits:,}: use fewer backbones, "
                 "methods, tasks, grid points or restarts."
             )
         if len({cell.fitting.looks for cell in self.cells}) > 1:

@@ -13,7 +13,7 @@ from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import in_notebook, watched
 from benchrunner.metrics import Score
 from benchrunner.plugin_code import guarded
-from benchrunner.runs.answering import Ensemble, answer_together
+from benchrunner.runs.ensembles import Ensemble, answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
@@ -21,7 +21,7 @@ from benchrunner.studies.cells import Cell, CellResult, Figure, different_fits, 
 from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
 from benchrunner.studies.kept.kept_results import read_study
 from benchrunner.studies.kept.noted_predictions import NotedPredictions
-from benchrunner.studies.planning import check_data, finished_cells, fit_work, linked, naming, planned, search_of
+from benchrunner.studies.planning import check_data, finished_cells, linked, naming, planned, search_of
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Place, Study, System
@@ -181,7 +181,7 @@ class _Run:
         weights = []
         for fit in different_fits([*cells, *foreseen]) if self._show else ():
             if fit.id not in records:
-                weights.append((fit, fit_work(fit, runner, links.get(links[fit.id].shorter))))
+                weights.append((fit, runner.planner.cost(fit, links.get(links[fit.id].shorter)).flops or 1.0))
         with watched(runner.observers, weights, show=self._show) as watch:
             for fit, record in executed(self._executor, fits, runner) if fits else ():  # none: other cells had them
                 watch.finished(fit)

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from benchrunner.console.printing import value_text
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
 from benchrunner.errors import BadRows, DataError, PluginError, RequestError
-from benchrunner.io.file_faults import some_names
 from benchrunner.io.identity import description_of
+from benchrunner.io.messages import quoted, some_names
 from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import guarded
@@ -41,13 +40,13 @@ class Split:
 
     def __post_init__(self) -> None:
         if self.role not in get_args(Role):
-            raise PluginError(f"A split's role is one of {', '.join(get_args(Role))}, not {value_text(self.role)}.")
+            raise PluginError(f"A split's role is one of {', '.join(get_args(Role))}, not {quoted(self.role)}.")
         if not _is_tuple_of(Source, self.sources):
             raise PluginError(
-                f"The sources of a split are a tuple, such as (TextTable(...),), not {value_text(self.sources)}."
+                f"The sources of a split are a tuple, such as (TextTable(...),), not {quoted(self.sources)}."
             )
         if self.rows is not None and not isinstance(self.rows, int):
-            raise PluginError(f"The rows of a split are their official number or None, not {value_text(self.rows)}.")
+            raise PluginError(f"The rows of a split are their official number or None, not {quoted(self.rows)}.")
 
 
 @dataclass(frozen=True)
@@ -160,8 +159,8 @@ class Task:
     """The suite with whose tasks this task is reported and averaged."""
     scorer: Scorer | None = None
     """Reads prediction files in the layout of the official scorer, besides the core's own layouts."""
-    demo_files: Callable[[int, Path], None] | None = None
-    """Takes (seed, folder) and writes a small data set of this task in its real file layout."""
+    demo_files: Callable[[Path], None] | None = None
+    """Writes a small data set of this task in its real file layout below a folder, always with the same bytes."""
     select_on: tuple[str, ...] = ()
     """Names of the dev splits that select: the grid point and the restart with the highest mean of the headline metric
     over these splits win, and thresholds are tuned on the rows of all of them. Empty means every dev split."""
@@ -195,15 +194,15 @@ class Task:
     def _check_types(self) -> None:
         """Raise a `PluginError` if a field has another type than it should; tuples are often forgotten."""
         if not isinstance(self.problem, Problem):
-            raise PluginError(f"{self.name}: the problem is {value_text(self.problem)}, not a Problem.")
+            raise PluginError(f"{self.name}: the problem is {quoted(self.problem)}, not a Problem.")
         if not isinstance(self.splits, Mapping) or not all(isinstance(split, Split) for split in self.splits.values()):
-            raise PluginError(f"{self.name}: splits is a mapping of names to Split, not {value_text(self.splits)}.")
+            raise PluginError(f"{self.name}: splits is a mapping of names to Split, not {quoted(self.splits)}.")
         if not _is_tuple_of(Metric, self.metrics):
-            raise PluginError(f"{self.name}: metrics is a tuple, such as (ACCURACY,), not {value_text(self.metrics)}.")
+            raise PluginError(f"{self.name}: metrics is a tuple, such as (ACCURACY,), not {quoted(self.metrics)}.")
         if not isinstance(self.recipe, Recipe):
-            raise PluginError(f"{self.name}: the recipe is {value_text(self.recipe)}, not a Recipe.")
+            raise PluginError(f"{self.name}: the recipe is {quoted(self.recipe)}, not a Recipe.")
         if not isinstance(self.clusters, str):
-            raise PluginError(f"{self.name}: clusters is the name of a column, not {value_text(self.clusters)}.")
+            raise PluginError(f"{self.name}: clusters is the name of a column, not {quoted(self.clusters)}.")
 
     def _check_selection(self) -> None:
         if isinstance(self.select_on, str):
@@ -260,7 +259,7 @@ class Task:
                 with guarded(what):
                     rows = source.read(workspace)
                     if not isinstance(rows, Rows):
-                        raise PluginError(f"{what} returned {value_text(rows)}, not Rows.")
+                        raise PluginError(f"{what} returned {quoted(rows)}, not Rows.")
             except DataNotFound as reason:
                 reasons.append(f"  - {reason}")
                 continue
@@ -368,7 +367,7 @@ class Task:
 
         table = self.problem.check(rows, labelled=labelled)
         if not isinstance(table, pa.Table) or len(table) != len(rows):
-            shown = f"a table of {len(table):,} rows" if isinstance(table, pa.Table) else value_text(table)
+            shown = f"a table of {len(table):,} rows" if isinstance(table, pa.Table) else quoted(table)
             raise PluginError(
                 f"The problem of {self.name} checked {len(rows):,} rows and returned {shown}, where a table of as many "
                 "rows was expected."

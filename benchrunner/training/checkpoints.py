@@ -103,8 +103,6 @@ class Checkpoint:
         """Read facts and tensors, whose checksum must be that of the file."""
         from safetensors import safe_open
 
-        if not self._file.is_file():  # reading a pipe would wait for ever
-            raise ValueError("it is not a regular file")
         with safe_open(self._file, framework="pt") as file:
             metadata: dict[str, str] = file.metadata() or {}
             tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

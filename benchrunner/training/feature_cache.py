@@ -1,25 +1,21 @@
-"""Cache of encoded rows, of arrays and of file hashes on disk."""
+"""Cache of encoded rows and of file hashes on disk."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import fingerprint
 from benchrunner.errors import DamagedFile, first_line
-from benchrunner.fits.progress import Event
-from benchrunner.io.files import remove, remove_leftovers, temporary_folder, write_folder_atomically
+from benchrunner.io.files import write_folder_atomically
 from benchrunner.io.identity import identity
-from benchrunner.io.locks import held
 from benchrunner.io.seals import check_seal, file_checksum, file_sample, find_sealed, seal_files, write_sealed
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
     from benchrunner.backbones.encoder import Encoder
@@ -50,7 +46,10 @@ def files_read_whole() -> Iterator[None]:
 
 
 class Cache:
-    """Folder of values that can be computed again. A key is a hash of everything that its value depends on."""
+    """Folder of encoded rows and of hashes of files.
+
+    A key is a hash of everything that its value depends on.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -89,42 +88,11 @@ class Cache:
                 return _open(folder)
             except (DamagedFile, OSError, ValueError) as error:
                 note(f"cached features are damaged, so the rows are encoded again ({first_line(error)})")
-        if folder.exists() and not folder.is_dir():
-            remove(folder)
         features = problem.encode(table, encoder, recipe, training=training)
         write_folder_atomically(folder, lambda part: _save(features, part, key))
         with contextlib.suppress(DamagedFile, OSError, ValueError):  # another process may be replacing the folder
             return _open(folder)
         return features
-
-    def arrays(
-        self,
-        place: str,
-        names: Sequence[str],
-        write: Callable[[Path, Sequence[str]], None],
-        report: Callable[[Event], None],
-    ) -> list[np.ndarray]:
-        """Open arrays memory-mapped that belong together, such as the layers of an encoder for one data set.
-
-        `place` is their folder in the cache: its name holds a hash of everything that the arrays depend on. `write` is
-        called with a temporary folder and the names of arrays that are missing or damaged, and writes each of them
-        there as `NAME.npy`. `report` shows what the user should know. A process waits for another one that writes here.
-        """
-        folder = self.folder / place
-        arrays = _open_arrays(folder, names)
-        remove_leftovers(folder)
-        if len(arrays) < len(names):
-            if folder.exists() and not folder.is_dir():
-                remove(folder)
-            waiting = Event("waiting", text="another process computes the same arrays")
-            with held(folder, lambda: report(waiting)):
-                missing = [name for name in names if name not in arrays]
-                arrays |= _open_arrays(folder, missing, lambda reason: report(Event("note", text=reason)))
-                missing = [name for name in names if name not in arrays]
-                if missing:
-                    _write_arrays(folder, missing, write)
-                    arrays |= _open_arrays(folder, missing)
-        return [arrays[name] for name in names]
 
     def file_hash(self, path: Path) -> str:
         """Give the sha256 of a file, computed again if the file changed.
@@ -145,8 +113,6 @@ class Cache:
                 return str(kept["sha256"])
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if not memory.is_file():  # a folder cannot be replaced, and writing into a pipe would wait for ever
-            remove(memory)
         write_sealed(memory, {"of": key, "sha256": digest, "checksum_of_file": file_checksum(path)})
         return digest
 
@@ -163,51 +129,5 @@ def _open(folder: Path) -> Features:
     """Open cached features; raise a `DamagedFile`, an `OSError` or a `ValueError` if they are damaged."""
     from benchrunner.features.arrays import Features
 
-    with contextlib.suppress(DamagedFile):  # another process may be replacing the folder: look twice
-        check_seal(folder / _SEAL, folder.name, "")
-        return Features.open(folder)
     check_seal(folder / _SEAL, folder.name, "")
     return Features.open(folder)
-
-
-def _open_arrays(
-    folder: Path,
-    names: Sequence[str],
-    damaged: Callable[[str], None] = lambda reason: None,
-) -> dict[str, np.ndarray]:
-    """Open the arrays that are cached and as they were written; call `damaged` for an array that is not.
-
-    The seal of an array names the array and its folder, so that exchanged files are noticed.
-    """
-    import numpy as np
-
-    arrays = {}
-    for name in names:
-        file, seal = folder / f"{name}.npy", folder / f"{name}.json"
-        if file.exists() or seal.exists():
-            try:
-                check_seal(seal, f"{folder.name}/{file.name}", "")
-                arrays[name] = np.load(file, mmap_mode="r", allow_pickle=False)
-            except (DamagedFile, OSError, ValueError) as error:
-                damaged(f"cached arrays are damaged and computed again ({first_line(error)})")
-    return arrays
-
-
-def _write_arrays(
-    folder: Path,
-    names: Sequence[str],
-    write: Callable[[Path, Sequence[str]], None],
-) -> None:
-    """Let `write` fill a temporary folder, and move its arrays with their seals to their place in the cache."""
-    part = temporary_folder(folder / "arrays")
-    try:
-        write(part, names)
-        for name in names:
-            file, seal = part / f"{name}.npy", part / f"{name}.json"
-            seal_files(seal, f"{folder.name}/{file.name}", [file])
-            for path in (file, seal):
-                if (folder / path.name).is_dir():
-                    remove(folder / path.name)
-                path.replace(folder / path.name)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)

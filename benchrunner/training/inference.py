@@ -14,8 +14,8 @@ from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges
 from benchrunner.features.flat_batch import FlatBatch, collate, rounding
 from benchrunner.features.kernels import Kernels
-from benchrunner.training.gradients import precise
 from benchrunner.training.memory import computed_in_parts
+from benchrunner.training.precision import precise
 
 Level = Literal["sequence", "token"]
 

@@ -17,7 +17,7 @@ from benchrunner.backbones.encoder import Encoder
 from benchrunner.backbones.finite_numbers import check_outputs, check_weights
 from benchrunner.errors import DamagedFile, Diverged
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, NotStatic, collate, micro_batches, rounding
+from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
 from benchrunner.features.kernels import Kernels
 from benchrunner.features.randomness import Dropout
 from benchrunner.fits.computing import Computing
@@ -26,19 +26,13 @@ from benchrunner.problems.problem import Problem
 from benchrunner.process.interrupts import HeldBack
 from benchrunner.training import step_log
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.gradients import Captured, CudaGraph, Eager, Graph, Steps, Work, precise
+from benchrunner.training.denormals import Denormals, flushed_denormals
+from benchrunner.training.gradients import Eager, NotStatic, Steps, Work
 from benchrunner.training.half_weights import HalfWeights
-from benchrunner.training.machine import (
-    Denormals,
-    emulates_bf16,
-    emulation_note,
-    flushed_denormals,
-    keep_freed_memory,
-)
-from benchrunner.training.memory import halved, out_of_memory
+from benchrunner.training.memory import halved, keep_freed_memory, out_of_memory
 from benchrunner.training.optimizer import Optimizer
+from benchrunner.training.precision import emulates_bf16, emulation_note, precise
 from benchrunner.training.schedule import Schedule
-from benchrunner.training.speed import Speed
 
 LOG_STEPS = 10
 """Steps between two lines of the log, and between two reads of the losses from an accelerator."""
@@ -77,6 +71,8 @@ class Training:
     runs out. Part of the numerics, since dropout is drawn for each micro-batch."""
     compute: Callable[[int], Tensor] = field(init=False)
     """Computes the gradients of a step and returns its mean loss. A `Team` sets it; otherwise it is `gradients`."""
+    fixed_shapes: Callable[[], Steps] | None = field(init=False, default=None)
+    """Makes what computes steps in fixed shapes, such as by CUDA graphs. A `Team` sets it; else steps are `Eager`."""
     diverged: int | None = field(init=False, default=None)
     """The step, counted from 1, whose loss was not a finite number, or after which the model no longer was one."""
     first: int = field(init=False, default=0)
@@ -121,7 +117,9 @@ class Training:
         self._fault = ""
         self.notes: list[str] = []
         """Remarks for the record."""
-        self._speed = Speed(self.features.batch_counts("sentences"))
+        self._examples = self.features.batch_counts("sentences")
+        self._lap = (0, 0.0)
+        """The first step since the last figures, and when it began."""
 
     def _halves_of(self, encoders: Sequence[Encoder]) -> HalfWeights | None:
         if self.shared or self.kernels is None or "adamw" not in self.kernels.operators:
@@ -134,9 +132,9 @@ class Training:
         On Ctrl-C, finish the current step, save a checkpoint, and raise `KeyboardInterrupt`.
         """
         for note in () if self.kernels is None else self.kernels.notes:
-            self._remark(note)
+            self.remark(note)
         if self.recipe.precision == "bf16" and emulates_bf16(self.device):
-            self._remark(emulation_note(self.device))
+            self.remark(emulation_note(self.device))
         started = time.perf_counter()
         with HeldBack() as interrupt, self.prepared():
             try:
@@ -175,13 +173,13 @@ class Training:
     @property
     def timings(self) -> dict[str, float]:
         """Time and speed of `run`, for the record."""
-        rows = self._sum_over_steps(self.features.batch_counts("sentences"), self.first)
+        rows = self._sum_over_steps(self._examples, self.first)
         return {"train_seconds": self.seconds, "examples_per_second": rows / self.seconds}
 
-    def _sum_over_steps(self, values: np.ndarray, first: int = 0) -> int:
-        """Add up values of the units, (units,), over the batches of all steps from `first` on."""
+    def _sum_over_steps(self, values: np.ndarray, first: int = 0, stop: int | None = None) -> int:
+        """Add up values of the units, (units,), over the batches of the steps from `first` on, and before `stop`."""
         total = 0
-        for step in range(first, self.schedule.steps):
+        for step in range(first, self.schedule.steps if stop is None else stop):
             units = self.schedule.batch(step)
             total += int(values[units].sum())
         return total
@@ -212,7 +210,7 @@ class Training:
     def _steps(self, interrupt: HeldBack) -> None:
         self.first = self._resume()
         saved = time.monotonic()
-        self._speed.start()
+        self._lap = (self.first, time.perf_counter())
         for step in range(self.first, self.schedule.steps):
             loss = self._learn(step)
             self._pending.append((step, loss))
@@ -268,10 +266,14 @@ class Training:
 
     def _figures(self, step: int) -> dict[str, float]:
         """Give the figures of the last step whose loss was read from the device."""
+        first, began = self._lap
+        now = time.perf_counter()
+        self._lap = (step + 1, now)
+        examples = self._sum_over_steps(self._examples, first, step + 1)
         return {
             "loss": self._loss,
             "lr": self.schedule.lr(step),
-            "examples_per_second": self._speed.lap(),
+            "examples_per_second": examples / max(now - began, 1e-9),
         }
 
     def _resume(self) -> int:
@@ -283,7 +285,7 @@ class Training:
             found = self.checkpoint.load(self.optimizer, self.schedule.steps)
         except DamagedFile as error:
             found = None
-            self._remark(str(error))
+            self.remark(str(error))
         step, self.budgets = found or (0, self.budgets)
         if self.halves is not None:
             self.halves.refresh()
@@ -292,30 +294,21 @@ class Training:
         return step
 
     def _first_way(self) -> Steps:
-        """Choose how gradients are computed. After memory ran out, no graphs are used, also not by later processes."""
-        graph = self._graphs()
-        if graph is None or self.budgets != {0: self.recipe.micro_tokens}:
+        """Choose how gradients are computed. After memory ran out, it is by `Eager`, also in later processes."""
+        if self.fixed_shapes is None or self.budgets != {0: self.recipe.micro_tokens}:
             return Eager(self.means)
-        return Captured(self.means, graph, self._remark)
-
-    def _graphs(self) -> Callable[[], Graph] | None:
-        """Return the function that makes a CUDA graph; None if steps are computed without graphs."""
-        asked = self.computing.cuda_graphs and not self.computing.recompute
-        if not asked or self.device.type != "cuda":
-            return None
-        pool = torch.cuda.graph_pool_handle()
-        return lambda: CudaGraph(pool)
+        return self.fixed_shapes()
 
     def _go_on_with(self, way: Steps, step: int) -> None:
         """Compute gradients by `way` from the step number `step` on."""
         self._way = way
-        fixed = isinstance(way, Captured)
+        fixed = not isinstance(way, Eager)
         history = {first: earlier for first, earlier in self.captured.items() if first < step}
         if not history or list(history.values())[-1] != fixed:
             history[step] = fixed
         self.checkpoint.captured = history
 
-    def _remark(self, text: str) -> None:
+    def remark(self, text: str) -> None:
         """Tell the user at once, and keep the remark for the record."""
         self.notes.append(text)
         self.note(text)
@@ -336,14 +329,11 @@ class Training:
                     raise
             # Not inside `except`: there, the traceback of the error keeps the tensors of the failed part in memory.
             self.optimizer.clear()
-            if isinstance(self._way, Captured):
+            if not isinstance(self._way, Eager):
                 self._go_on_with(Eager(self.means), step)
-                self._remark(
-                    f"no CUDA graphs from step {step + 1} on, where memory ran out: their memory is given back"
-                )
+                self.remark(f"no CUDA graphs from step {step + 1} on, where memory ran out: their memory is given back")
             self.budgets[step] = halved(units, self._unit_tokens, self.micro_tokens, self.device)
         self.optimizer.step(step, self.schedule.lr(step))
-        self._speed.count(units)
         return loss
 
     def parts(self, step: int) -> list[np.ndarray]:

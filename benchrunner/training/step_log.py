@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner.io.files import read_regular_file, write_atomically
+from benchrunner.io.files import read_bytes, write_atomically
 
 Line = Mapping[str, Any]
 """The number of a step, counted from 1, and its figures."""
@@ -25,7 +25,7 @@ def read(path: Path) -> list[Line]:
     lines = list[Line]()
     if not path.exists():
         return lines
-    content = read_regular_file(path).decode(errors="replace")
+    content = read_bytes(path).decode(errors="replace")
     for text in content.split("\n"):
         try:
             line = json.loads(text)

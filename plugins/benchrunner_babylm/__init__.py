@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from benchrunner import hookimpl
 
 if TYPE_CHECKING:
-    from benchrunner import Leaderboard, Task
+    from benchrunner import Task
 
-__all__ = ["register_leaderboards", "register_tasks"]
+__all__ = ["register_tasks"]
 
 
 @hookimpl
@@ -19,11 +19,3 @@ def register_tasks() -> Iterator[Task]:
 
     yield from table.tasks()
     yield from multilingual.tasks()
-
-
-@hookimpl
-def register_leaderboards() -> Iterator[Leaderboard]:
-    from benchrunner_babylm import board, multilingual
-
-    yield board.board()
-    yield multilingual.board()

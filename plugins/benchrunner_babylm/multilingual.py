@@ -1,4 +1,4 @@
-"""The fine-tuning tasks of the multilingual track of 2026: 22 tasks in English, Dutch and Chinese, and published rows.
+"""The fine-tuning tasks of the multilingual track of 2026: 22 tasks in English, Dutch and Chinese.
 
 The facts are those of https://github.com/babylm-org/babylm-eval at 45fe2c1, folder `multilingual`: `finetune/data`
 (files and labels), `finetune/finetune_classification.py` (texts, metric) and `scripts/finetune_model.sh` (tasks and
@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from shutil import unpack_archive
 
 from benchrunner import (
     ACCURACY,
     Average,
     Classify,
     JsonTable,
-    Leaderboard,
-    PublishedColumn,
-    PublishedRow,
     Recipe,
     Role,
     Split,
@@ -26,7 +25,6 @@ from benchrunner import (
     Task,
     Term,
 )
-from benchrunner_babylm import demo
 
 SUITE = "babylm-multilingual"
 LANGUAGES: Mapping[str, str] = {"en": "English", "nl": "Dutch", "zh": "Chinese"}
@@ -65,7 +63,7 @@ class Row:
     def tasks(self, suite: Suite) -> Iterator[Task]:
         """Yield the task in each language."""
         for language, rows in self.rows.items():
-            in_files = tuple(self.spelled.get(language, self.labels))
+            archive = Path(__file__).parent / "demo_data" / f"{self.name}-{language}.zip"
             yield Task(
                 name=f"{SUITE}/{self.name}-{language}",
                 about=f"{self.about} ({LANGUAGES[language]})",
@@ -77,7 +75,7 @@ class Row:
                 metrics=(ACCURACY,),
                 recipe=RECIPE,
                 suite=suite,
-                demo_files=partial(demo.write_multilingual, self.name, language, self.keys, in_files),
+                demo_files=partial(unpack_archive, archive),
             )
 
     def _split(self, role: Role, language: str, file: str, rows: int | None) -> Split:
@@ -140,67 +138,3 @@ def tasks() -> Iterator[Task]:
     suite = Suite(SUITE, averages=tuple(_averages()))
     for row in TABLE:
         yield from row.tasks(suite)
-
-
-SOURCE = "https://github.com/babylm-org/babylm-eval at 45fe2c1, multilingual/finetune/results"
-DROPPED = "the script leaves out the last rows of a validation file that fill no batch of 8"
-COLUMNS: Mapping[str, PublishedColumn] = {
-    task.name.partition("/")[2]: PublishedColumn("dev", "accuracy", task=task.name, split="dev") for task in tasks()
-}
-
-# fmt: off
-FIGURES: Mapping[str, Mapping[str, float]] = {
-    "GPT-2 Strict": {
-        "arc-en": 24.8, "belebele-en": 23.3, "bmlama-en": 11.3,
-    },
-    "GPT-2 Strict-Small": {
-        "arc-en": 24.8, "belebele-en": 26.1, "bmlama-en": 10.6, "mnli-en": 45.9, "sib200-en": 42.0,
-        "truthfulqa-en": 19.6, "xnli-en": 43.2,
-    },
-    "GPT-2 nld": {
-        "arc-nl": 24.4, "belebele-nl": 26.7, "bmlama-nl": 13.2, "include-nl": 19.6, "mnli-nl": 49.0,
-        "sib200-nl": 74.5, "truthfulqa-nl": 23.2,
-    },
-    "GPT-2 zho": {
-        "arc-zh": 25.8, "belebele-zh": 21.0, "bmlama-zh": 11.7, "include-zh": 32.1, "mnli-zh": 48.0,
-        "sib200-zh": 21.5, "truthfulqa-zh": 27.7, "xnli-zh": 46.1,
-    },
-    "GPT-2 en+nld equal": {
-        "arc-en": 24.6, "arc-nl": 24.2, "belebele-en": 26.7, "belebele-nl": 29.5, "bmlama-en": 12.8,
-        "bmlama-nl": 11.4, "include-nl": 35.7, "mnli-en": 46.9, "mnli-nl": 51.5, "sib200-en": 79.0,
-        "sib200-nl": 76.0, "truthfulqa-en": 22.3, "truthfulqa-nl": 17.9, "xnli-en": 45.2,
-    },
-    "GPT-2 en+nld+zho equal": {
-        "arc-en": 24.8, "arc-nl": 24.4, "arc-zh": 25.0, "belebele-en": 22.2, "belebele-nl": 30.1,
-        "belebele-zh": 22.7, "bmlama-en": 9.4, "bmlama-nl": 10.7, "bmlama-zh": 9.4, "include-nl": 19.6,
-        "include-zh": 26.8, "mnli-en": 51.6, "mnli-nl": 43.9, "mnli-zh": 45.8, "sib200-en": 21.5,
-        "sib200-nl": 21.5, "sib200-zh": 21.5, "truthfulqa-en": 22.3, "truthfulqa-nl": 23.2, "truthfulqa-zh": 23.2,
-        "xnli-en": 46.7, "xnli-zh": 43.5,
-    },
-    "GPT-2 en+zho equal": {
-        "arc-en": 25.2, "arc-zh": 24.6, "belebele-en": 22.7, "belebele-zh": 22.2, "bmlama-en": 9.9,
-        "bmlama-zh": 9.9, "include-zh": 26.8, "mnli-en": 49.7, "mnli-zh": 46.8, "sib200-en": 21.5,
-        "sib200-zh": 80.5, "truthfulqa-en": 22.3, "truthfulqa-zh": 23.2, "xnli-en": 44.3, "xnli-zh": 46.3,
-    },
-    "GPT-2 nld+zho equal": {
-        "arc-nl": 24.4, "arc-zh": 26.2, "belebele-nl": 21.0, "belebele-zh": 23.3, "bmlama-nl": 10.2,
-        "bmlama-zh": 9.4, "include-nl": 34.8, "include-zh": 19.6, "mnli-nl": 45.6, "mnli-zh": 45.2,
-        "sib200-nl": 21.5, "sib200-zh": 21.5, "truthfulqa-nl": 23.2, "truthfulqa-zh": 25.0, "xnli-zh": 44.0,
-    },
-}
-# fmt: on
-"""Baseline of the challenge -> its accuracies. Those of GPT-BERT are not in the repository."""
-
-
-def board() -> Leaderboard:
-    """Make the leaderboard, which takes no files from here and has the figures of the baselines."""
-    rows = []
-    for system, figures in FIGURES.items():
-        rows.append(PublishedRow(system, SOURCE, figures, notes=f"one seed; {DROPPED}"))
-    return Leaderboard(
-        name=SUITE,
-        title="BabyLM 2026 (Multilingual), fine-tuning tasks",
-        url="https://huggingface.co/spaces/BabyLM-community/BabyLM-Leaderboard-2026",
-        columns=COLUMNS,
-        published=tuple(rows),
-    )

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError
+from benchrunner import Faults, PluginError
+from benchrunner_submit import Answers, ExpectedRows, FileKind
 
 PARSE_ERRORS = (ValueError, RecursionError)
 """What `json` raises for text that is no JSON, numbers of thousands of digits and brackets a thousand deep."""
@@ -21,23 +22,23 @@ class PredictionsFile(FileKind):
     """
 
     unit: ClassVar[str] = "prediction"
-    task: str
+    key: str
     """Name of the task in the file."""
-    labels: int
-    """Number of labels; predictions are whole numbers from 0."""
+    answers: int
+    """Number of possible answers; predictions are whole numbers from 0."""
 
     def __post_init__(self) -> None:
-        if not self.task or self.labels < 2:
-            raise PluginError(f"A file of predictions needs a task and two labels or more, not {self}.")
+        if not self.key or self.answers < 2:
+            raise PluginError(f"A file of predictions needs a key and two possible answers or more, not {self}.")
 
     def write(self, name: str, answers: Answers) -> bytes:
-        known, faults = [str(number) for number in range(self.labels)], Faults(name, self.unit)
+        known, faults = [str(number) for number in range(self.answers)], Faults(name, self.unit)
         for row, answer in enumerate(answers.values):
             if answer not in known:
-                faults.at(self._id(row), answer, f"expected a whole number from 0 to {self.labels - 1}")
+                faults.at(self._id(row), answer, f"expected a whole number from 0 to {self.answers - 1}")
         faults.refuse()
         predictions = [{"id": self._id(row), "pred": int(answer)} for row, answer in enumerate(answers.values)]
-        return (json.dumps({self.task: {"predictions": predictions}}) + "\n").encode()
+        return (json.dumps({self.key: {"predictions": predictions}}) + "\n").encode()
 
     def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
         try:
@@ -45,10 +46,10 @@ class PredictionsFile(FileKind):
         except PARSE_ERRORS:
             faults.say("not JSON that can be read")
             return
-        inner = value.get(self.task) if isinstance(value, dict) and list(value) == [self.task] else None
+        inner = value.get(self.key) if isinstance(value, dict) and list(value) == [self.key] else None
         predictions = inner.get("predictions") if isinstance(inner, dict) and list(inner) == ["predictions"] else None
         if not isinstance(predictions, list):
-            form = f'{{"{self.task}": {{"predictions": [{{"id": "{self._id(0)}", "pred": 0}}, ...]}}}}'
+            form = f'{{"{self.key}": {{"predictions": [{{"id": "{self._id(0)}", "pred": 0}}, ...]}}}}'
             faults.say(f"expected the one object {form}")
             return
         for row, prediction in enumerate(predictions):
@@ -56,7 +57,7 @@ class PredictionsFile(FileKind):
         expected.check_count(len(predictions), "prediction", faults)
 
     def answer_texts(self, content: bytes) -> list[str]:
-        return [str(prediction["pred"]) for prediction in json.loads(content)[self.task]["predictions"]]
+        return [str(prediction["pred"]) for prediction in json.loads(content)[self.key]["predictions"]]
 
     def _check(self, row: int, prediction: Any, faults: Faults) -> None:
         """Add a fault if the prediction of a row is not as it must be."""
@@ -66,8 +67,8 @@ class PredictionsFile(FileKind):
         if prediction["id"] != self._id(row):
             advice = f"the ids must count from {self._id(0)} on, in the order of the validation file"
             faults.at(row, json.dumps(prediction["id"]), advice)
-        if type(prediction["pred"]) is not int or not 0 <= prediction["pred"] < self.labels:
-            faults.at(row, json.dumps(prediction["pred"]), f"expected a whole number from 0 to {self.labels - 1}")
+        if type(prediction["pred"]) is not int or not 0 <= prediction["pred"] < self.answers:
+            faults.at(row, json.dumps(prediction["pred"]), f"expected a whole number from 0 to {self.answers - 1}")
 
     def _id(self, row: int) -> str:
-        return f"{self.task}_{row}"
+        return f"{self.key}_{row}"

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from shutil import unpack_archive
 from typing import Any
 
 from benchrunner import (
@@ -28,7 +30,6 @@ from benchrunner import (
     Term,
     f1,
 )
-from benchrunner_babylm import demo
 
 ROOTS = ("evaluation_data/full_eval/", "full_eval/", "babylm/", "")
 """Folders below the data folder that are searched for the folder `glue_filtered`."""
@@ -106,7 +107,7 @@ class Row:
             metrics=self.metrics,
             recipe=self.recipe,
             suite=suite,
-            demo_files=partial(demo.write, self.name),
+            demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / f"{self.name}.zip"),
             language="en",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner import Commands, hookimpl, named_by_stub
@@ -25,10 +26,9 @@ def register_backbones() -> Iterator[BackboneFamily]:
 
 @hookimpl
 def register_recipes() -> Iterator[NamedRecipe]:
-    from benchrunner_bert.recipes import BERT, MOSBACH
+    from benchrunner_checkpoints import read_recipes
 
-    yield BERT
-    yield MOSBACH
+    yield from read_recipes(Path(__file__).with_name("recipes"))
 
 
 @hookimpl

@@ -25,61 +25,48 @@ VOCABULARY = Path(__file__).with_name("vocabulary.txt")
 
 @final
 @dataclass(frozen=True)
-class FolderBert(Backbone):
-    """A checkpoint in a folder."""
+class BertCheckpoint(Backbone):
+    """A BERT checkpoint.
+
+    One on the hub is downloaded once into the hub's own cache.
+    """
 
     name: str
-    folder: Path
+    place: Path | str
+    """A folder; or a hub id, perhaps with @REVISION."""
     about: str = "a checkpoint in a folder"
     for_demo: bool = False
     twin: str = ""
 
     def revision(self, workspace: Workspace) -> str:
-        return checkpoint_revision(self.folder, workspace, lambda: self.load(workspace, seed=0))
+        folder = self._folder(workspace)
+        return checkpoint_revision(folder, workspace, lambda: self.load(workspace, seed=0))
 
     def layer_count(self, workspace: Workspace) -> int:
-        return Configuration.read(self.folder / "config.json").layers
+        return self._configuration(workspace).layers
 
     def weight_count(self, workspace: Workspace) -> int:
-        return Configuration.read(self.folder / "config.json").weights
+        return self._configuration(workspace).weights
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.checkpoint import read
 
-        return read(self.folder, seed=seed)
-
-
-@final
-@dataclass(frozen=True)
-class HubBert(Backbone):
-    """A checkpoint on the hub, downloaded once into the hub's own cache."""
-
-    name: str
-    repository: str
-    """Hub id, perhaps with @REVISION."""
-    about: str
-
-    def revision(self, workspace: Workspace) -> str:
-        return self._downloaded(workspace).revision(workspace)
-
-    def layer_count(self, workspace: Workspace) -> int:
-        return self._downloaded(workspace).layer_count(workspace)
-
-    def weight_count(self, workspace: Workspace) -> int:
-        return self._downloaded(workspace).weight_count(workspace)
-
-    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
-        downloaded = self._downloaded(workspace)
-        encoder = downloaded.load(workspace, seed=seed)
-        encoder.notes += hub_files.commit_notes(self.repository, downloaded.folder)
+        folder = self._folder(workspace)
+        encoder = read(folder, seed=seed)
+        if isinstance(self.place, str):
+            encoder.notes += hub_files.commit_notes(self.place, folder)
         return encoder
 
-    def _downloaded(self, workspace: Workspace) -> FolderBert:
+    def _configuration(self, workspace: Workspace) -> Configuration:
+        return Configuration.read(self._folder(workspace) / "config.json")
+
+    def _folder(self, workspace: Workspace) -> Path:
         """Download what is missing, all of one commit; files in the cache need no request to the hub."""
         from benchrunner_bert.checkpoint import WEIGHTS
 
-        folder = hub_files.download_checkpoint(self.repository, workspace, files=FILES[1:], weights=WEIGHTS)
-        return FolderBert(self.name, folder)
+        if isinstance(self.place, Path):
+            return self.place
+        return hub_files.download_checkpoint(self.place, workspace, files=FILES[1:], weights=WEIGHTS)
 
 
 @final

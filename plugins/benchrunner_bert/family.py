@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,37 +12,11 @@ from typing import final
 from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import Backbone, BackboneFamily
 from benchrunner_bert import pretrained
-from benchrunner_bert.backbones import FolderBert, HubBert, RandomBert
+from benchrunner_bert.backbones import BertCheckpoint, RandomBert
 from benchrunner_bert.configuration import MODEL_TYPES, SIZES, Configuration
 from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
 from benchrunner_bert.memory import check_memory
 from benchrunner_checkpoints import hub_files
-
-RELEASED = {
-    "bert/base-uncased": ("google-bert/bert-base-uncased", "BASE: 12 layers, 768 wide, 110M parameters"),
-    "bert/base-cased": ("google-bert/bert-base-cased", "BASE with capital letters kept"),
-    "bert/large-uncased": ("google-bert/bert-large-uncased", "LARGE: 24 layers, 1024 wide, 335M parameters"),
-    "bert/large-cased": ("google-bert/bert-large-cased", "LARGE with capital letters kept"),
-    "bert/large-uncased-whole-word-masking": (
-        "google-bert/bert-large-uncased-whole-word-masking",
-        "LARGE, pre-trained with whole words masked",
-    ),
-    "bert/large-cased-whole-word-masking": (
-        "google-bert/bert-large-cased-whole-word-masking",
-        "LARGE with capital letters, pre-trained with whole words masked",
-    ),
-    "bert/base-multilingual-cased": (
-        "google-bert/bert-base-multilingual-cased",
-        "BASE, 104 languages, cased",
-    ),
-    "bert/base-multilingual-uncased": ("google-bert/bert-base-multilingual-uncased", "BASE, 102 languages"),
-    "bert/spanbert-base-cased": ("SpanBERT/spanbert-base-cased", "SpanBERT (Joshi et al. 2020): 12 layers"),
-    "bert/spanbert-large-cased": (
-        "SpanBERT/spanbert-large-cased",
-        "SpanBERT (Joshi et al. 2020): 24 layers, 1024 wide",
-    ),
-}
-"""Our name -> repository on the hub, and a line about the model."""
 
 MINIATURES = tuple((layers, hidden) for layers in (2, 4, 6, 8, 10, 12) for hidden in (128, 256, 512, 768))
 """Layers and hidden size of the 24 released small models (Turc et al., 2019)."""
@@ -50,7 +25,7 @@ RANDOM = "bert/random-"
 """Start of the names of fresh models; the size follows."""
 
 EMBEDDED = [
-    FolderBert(
+    BertCheckpoint(
         "bert/novels",
         Path(__file__).with_name("novels"),
         "a small model that comes with this plugin: 4 layers, 192 wide, pre-trained by us on 91 English novels",
@@ -72,7 +47,7 @@ class BertFamily(BackboneFamily):
         backbones: list[Backbone] = [*EMBEDDED, *_released(), *_miniatures()]
         for model in pretrained.listed(runs):
             if pretrained.model_type(model.folder) != ELMO:
-                backbones.append(FolderBert(f"{pretrained.PREFIX}{model.name}", model.folder, model.about))
+                backbones.append(BertCheckpoint(f"{pretrained.PREFIX}{model.name}", model.folder, model.about))
         backbones += [RandomBert(f"{RANDOM}{size}", size) for size in SIZES]
         return backbones
 
@@ -85,15 +60,15 @@ class BertFamily(BackboneFamily):
         if reference.startswith(pretrained.PREFIX) and not Path(reference).exists():
             model = pretrained.find(reference.removeprefix(pretrained.PREFIX), workspace.runs)
             is_elmo = pretrained.model_type(model.folder) == ELMO
-            return None if is_elmo else FolderBert(reference, model.folder, model.about)
+            return None if is_elmo else BertCheckpoint(reference, model.folder, model.about)
         for backbone in EMBEDDED:
             if reference == backbone.name:
                 return backbone
         name, at, revision = reference.partition("@")
         for released in (*_released(), *_miniatures()):
-            if name in (released.name, released.repository, released.name.replace("/", "-")):
+            if name in (released.name, released.place, released.name.replace("/", "-")):
                 named = reference if at else released.name
-                return replace(released, name=named, repository=f"{released.repository}{at}{revision}")
+                return replace(released, name=named, place=f"{released.place}{at}{revision}")
         return _find_checkpoint(reference, workspace)
 
     def convert(self, source: Path, target: Path) -> bool:
@@ -102,27 +77,28 @@ class BertFamily(BackboneFamily):
         return convert(source, target)
 
 
-def _released() -> Iterator[HubBert]:
-    for name, (repository, about) in RELEASED.items():
-        yield HubBert(name, repository, about)
+def _released() -> Iterator[BertCheckpoint]:
+    released = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+    for name, (repository, about) in released.items():
+        yield BertCheckpoint(name, repository, about)
 
 
-def _miniatures() -> Iterator[HubBert]:
+def _miniatures() -> Iterator[BertCheckpoint]:
     sizes = {size: name for name, size in SIZES.items() if name not in ("base", "large")}
     for layers, hidden in MINIATURES:
         repository = f"google/bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}"
         name = f"bert/{sizes[layers, hidden]}" if (layers, hidden) in sizes else repository
-        yield HubBert(name, repository, f"a released miniature: {layers} layers, {hidden} wide")
+        yield BertCheckpoint(name, repository, f"a released miniature: {layers} layers, {hidden} wide")
 
 
 def _find_checkpoint(reference: str, workspace: Workspace) -> Backbone | None:
     """Find a BERT in a folder, or in a repository on the hub."""
     folder = Path(reference)
     if folder.is_dir():
-        return FolderBert(reference, folder) if _is_bert(folder / "config.json") else None
+        return BertCheckpoint(reference, folder) if _is_bert(folder / "config.json") else None
     if _HUB_ID.fullmatch(reference) and not folder.exists():
         config = hub_files.download_hub_file(reference, "config.json", workspace)
-        return HubBert(reference, reference, "a checkpoint on the hub") if _is_bert(config) else None
+        return BertCheckpoint(reference, reference, "a checkpoint on the hub") if _is_bert(config) else None
     return None
 
 

@@ -10,12 +10,13 @@ from typing import final
 
 from benchrunner import BenchrunnerError, DataNotFound, RequestError
 from benchrunner.engine import first_line
-from benchrunner.results import Result, Runner, statistics
+from benchrunner.results import Result, Runner, pairs
 from benchrunner_calibration.binning import Binning
 from benchrunner_calibration.kept_answers import SystemAnswers, answers_of
 from benchrunner_calibration.measures import COMPARED, Estimate, compared, estimates
 from benchrunner_calibration.reliability import Bin, reliability
 from benchrunner_calibration.temperature import Temperature, temperature_of
+from benchrunner_statistics import agreeing, holm
 
 LEVEL = 0.05
 """Level of the tests: the probability of even one false mark is at most this."""
@@ -51,7 +52,7 @@ class Difference:
     system: str
     other: str
     measure: str
-    comparison: statistics.Comparison
+    comparison: pairs.Comparison
     adjusted_p: float
     """The p-value after Holm's correction for all differences of the study."""
 
@@ -196,25 +197,11 @@ def _differences(answers: Sequence[SystemAnswers], binning: Binning) -> tuple[Di
         compared_pair = compared(first.restarts, second.restarts, first.units, binning, confidence=confidence)
         for measure, comparison in compared_pair.items():
             comparisons[place.task, place.split, place.system, second.name, measure] = comparison
-    adjusted = statistics.holm({key: comparison.p for key, comparison in comparisons.items()})
+    adjusted = holm({key: comparison.p for key, comparison in comparisons.items()})
     differences = []
     for key, comparison in comparisons.items():
-        differences.append(Difference(*key, _agreeing(comparison, is_clear=adjusted[key] < LEVEL), adjusted[key]))
+        differences.append(Difference(*key, agreeing(comparison, is_clear=adjusted[key] < LEVEL), adjusted[key]))
     return tuple(differences)
-
-
-def _agreeing(comparison: statistics.Comparison, *, is_clear: bool) -> statistics.Comparison:
-    """Return a comparison whose interval contains 0 unless the difference is clear, as in the table of `compare`.
-
-    Holm's correction is less strict than the intervals, and single fits have a test of their own: where the two
-    disagree, the interval ends at 0.
-    """
-    low, high = comparison.low, comparison.high
-    if not is_clear:
-        return replace(comparison, low=min(low, 0.0), high=max(high, 0.0))
-    if comparison.difference > 0:
-        return replace(comparison, low=max(low, 0.0))
-    return replace(comparison, high=min(high, 0.0))
 
 
 def _are_of_equal_rows(first: SystemAnswers, second: SystemAnswers) -> bool:

@@ -12,9 +12,10 @@ import numpy as np
 
 from benchrunner import Metric, RowSums, Undefined
 from benchrunner.engine import first_line
-from benchrunner.results import statistics
+from benchrunner.results import intervals, pairs
 from benchrunner_calibration.binning import Binning, chance_error, plain_error, squared_error
 from benchrunner_calibration.label_answers import LabelAnswers
+from benchrunner_statistics import example_interval, paired_test
 
 SQUARED_ERROR, BRIER, LOG_LOSS = "squared_error", "brier", "log_loss"
 COMPARED = (SQUARED_ERROR, BRIER, LOG_LOSS)
@@ -78,7 +79,7 @@ class Estimate:
     """A figure of a system: the mean over its restarts."""
 
     value: float | None
-    interval: statistics.Interval | None = None
+    interval: intervals.Interval | None = None
     """Interval of 95 % over examples, or over clusters of them, for these restarts; None if there is none."""
     deviation: float | None = None
     """Standard deviation between restarts (n - 1); None for fewer than two."""
@@ -87,7 +88,7 @@ class Estimate:
     """Why the value or the interval is absent."""
 
     @classmethod
-    def of(cls, values: Iterable[float], interval: statistics.Interval | None = None, reason: str = "") -> Estimate:
+    def of(cls, values: Iterable[float], interval: intervals.Interval | None = None, reason: str = "") -> Estimate:
         """Return the estimate whose restarts have these values."""
         restarts = tuple(values)
         deviation = means.stdev(restarts) if len(restarts) > 1 else None
@@ -99,7 +100,7 @@ class Estimate:
         if self.value is None:
             return self
         restarts = tuple(map(_root, self.restarts))
-        interval = self.interval and statistics.Interval(_root(self.interval.low), _root(self.interval.high))
+        interval = self.interval and intervals.Interval(_root(self.interval.low), _root(self.interval.high))
         deviation = means.stdev(restarts) if len(restarts) > 1 else None
         return Estimate(_root(self.value), interval, deviation, restarts, self.reason)
 
@@ -121,7 +122,7 @@ class Units:
 
     @property
     def clusters(self) -> list[int] | None:
-        """The cluster of each row, for `benchrunner.results.statistics`; None if rows are independent."""
+        """The cluster of each row, for `benchrunner_statistics`; None if rows are independent."""
         return self.numbers.tolist() if self.are_clusters else None
 
 
@@ -179,7 +180,7 @@ def estimate(metric: Metric, restarts: Sequence[Sequence[Any]], units: Units) ->
     except Undefined as reason:
         return Estimate(None, reason=first_line(reason))
     try:
-        interval = statistics.example_interval(metric, gold, restarts, clusters=units.clusters, folds=units.folds)
+        interval = example_interval(metric, gold, restarts, clusters=units.clusters, folds=units.folds)
     except Undefined as reason:
         return Estimate.of(values, reason=first_line(reason))
     return Estimate.of(values, interval)
@@ -192,7 +193,7 @@ def compared(
     binning: Binning,
     *,
     confidence: float = 0.95,
-) -> Mapping[str, statistics.Comparison]:
+) -> Mapping[str, pairs.Comparison]:
     """Test in which measures of `COMPARED` two systems differ: the figure of `a` less that of `b`.
 
     A measure that has no value for these rows is left out. `confidence` is that of the intervals.
@@ -204,7 +205,7 @@ def compared(
         metric, values = chosen[name].metric, chosen[name].values
         first, second = list(map(values, a)), list(map(values, b))
         try:
-            comparisons[name] = statistics.paired_test(
+            comparisons[name] = paired_test(
                 metric, gold, first, second, clusters=units.clusters, folds=units.folds, confidence=confidence
             )
         except Undefined:

@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from benchrunner.results import statistics
+from benchrunner.results import intervals
 from benchrunner_calibration.binning import Binning
 from benchrunner_calibration.label_answers import LabelAnswers
 from benchrunner_calibration.measures import SHARE, Units, estimate
@@ -25,7 +25,7 @@ class Bin:
     confidence: float
     """Mean confidence."""
     accuracy: float
-    interval: statistics.Interval
+    interval: intervals.Interval
     """Interval of 95 % of the accuracy, for other rows or clusters."""
 
 
@@ -50,5 +50,5 @@ def _bin(confidence: np.ndarray, right: np.ndarray, units: Units) -> Bin:
         len(right),
         float(confidence.mean()),
         float(right.mean()),
-        estimate(SHARE, [right.tolist()], units).interval or statistics.Interval(0.0, 1.0),  # of one unit
+        estimate(SHARE, [right.tolist()], units).interval or intervals.Interval(0.0, 1.0),  # of one unit
     )

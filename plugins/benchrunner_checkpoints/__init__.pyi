@@ -1,6 +1,7 @@
 """The public names of `benchrunner_checkpoints`, each with its module."""
 
 from benchrunner_checkpoints.files import hub_files as hub_files, tensor_files as tensor_files
+from benchrunner_checkpoints.recipe_files import read_recipes as read_recipes
 from benchrunner_checkpoints.recurrence import read_one_way as read_one_way
 from benchrunner_checkpoints.tokens import tokenizer_limits as tokenizer_limits
 from benchrunner_checkpoints.tokens.word_cache import WordCache as WordCache

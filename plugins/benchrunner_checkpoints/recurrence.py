@@ -21,7 +21,7 @@ def read_one_way(
     *,
     backward: bool = False,
 ) -> Tensor:
-    """Let an LSTM layer read sequences that stand one after another in a batch, in one direction, in fp32.
+    """Let an LSTM layer read the sequences of a batch in one direction, in fp32.
 
     Sequence i is `lengths[i]` tokens of the states (T, inputs) from token `starts[i]` on; both are int64 (N,). With
     `backward`, each sequence is read from its last token to its first. The outputs (T, width) of tokens in no sequence

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from shutil import unpack_archive
 from typing import final
 
 from benchrunner import HubTable, PluginError, Recipe, Role, Source, Split, Suite, Task
-from benchrunner_conll import demo
 from benchrunner_conll.column_scorer import ConllEval
 from benchrunner_conll.tag_metrics import metrics
 from benchrunner_kinds import Tag, WordColumns, iob_tags
@@ -50,7 +51,7 @@ class Corpus:
     """Split -> its official number of sentences."""
     recipe: Recipe = RECIPE
     suite: Suite | None = None
-    demo_files: Callable[[int, Path], None] | None = None
+    demo_files: Callable[[Path], None] | None = None
     """Writes a small data set in the layout of the files: (seed, folder)."""
     language: str = ""
     """Language of the sentences, as a code such as `en`."""
@@ -156,7 +157,7 @@ CONLL2003 = Corpus(
     further_sources={"train": _hub("train"), "dev": _hub("validation"), "test": _hub("test")},
     rows={"train": 14_041, "dev": 3_250, "test": 3_453},
     suite=Suite("conll"),
-    demo_files=demo.write,
+    demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / "conll2003.zip"),
     language="en",
     licence="research agreement of Reuters",
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
+from shutil import unpack_archive
 from typing import TYPE_CHECKING
 
 from benchrunner import Metric, Recipe, Role, RowSums, Split, Suite, Task
-from benchrunner_conll2002 import demo
 from benchrunner_kinds import Tag, WordColumns, iob_tags
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def tasks() -> Iterator[Task]:
             metrics=METRICS,
             recipe=Recipe(max_length=128, context=context),
             suite=SUITE,
-            demo_files=partial(demo.write, code),
+            demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / f"{code}.zip"),
             language=short,
         )
 

@@ -50,17 +50,21 @@ ROOM = 1.15
 
 @final
 class DeviceTeam:
-    """Computes the steps of a training on several devices of this machine, each with a process."""
+    """Computes the steps of a training on several devices of this machine, each with a process, or by CUDA graphs."""
 
     def run(self, job: Job, training: steps.Training) -> None:
         """Start a helper for each further device, and train with them."""
         import torch
 
+        if job.computing.devices == 1:
+            from benchrunner_devices.captured import train_with_graphs
+
+            train_with_graphs(training)
+            return
         job.computing.check_devices()
         processes = job.computing.devices
         if text := unshared(training, processes):
-            training.notes.append(text)
-            training.note(text)
+            training.remark(text)
         threads = torch.get_num_threads()
         share = max(1, threads // processes)
         torch.set_num_threads(share)

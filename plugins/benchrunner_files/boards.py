@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner import Leaderboard, PluginError, RequestError
+from benchrunner import PluginError, RequestError
 from benchrunner_files.toml_text import BOARD, TomlText
+from benchrunner_submit import Leaderboard
 
 if TYPE_CHECKING:
     from benchrunner.results import Plugins

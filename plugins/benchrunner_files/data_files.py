@@ -19,6 +19,7 @@ from benchrunner import (
     Workspace,
     closest_names,
     quoted,
+    some_names,
 )
 from benchrunner.engine import Problem
 from benchrunner_files.formats import ParquetTable, check_words, column_names
@@ -144,11 +145,10 @@ class InColumns(Reshaped):
         path = shown_path(Path(getattr(source, "path", "")), self.task_file.path.parent)
         if missing:
             name, column = next(iter(missing.items()))
-            known = ", ".join(map(_shown, names[:20]))
             close = closest_names(column, names)[:1]
-            meant = f" Did you mean {_shown(close[0])}?" if close else ""
+            meant = f" Did you mean {some_names(close[:1])}?" if close else ""
             raise DataError(
-                f"{self._key(name)}: {path} has no column {quoted(column)}.{meant} Its columns are {known}."
+                f"{self._key(name)}: {path} has no column {quoted(column)}.{meant} Its columns are {some_names(names)}."
             )
         for column in shape.read_columns.values():
             if names.count(column) > 1:
@@ -191,10 +191,6 @@ class InColumns(Reshaped):
 def _with_columns(source: Any, columns: Mapping[str, Any]) -> Any:
     """Return a source that reads other columns of its file."""
     return replace(source, columns=columns)
-
-
-def _shown(name: str) -> str:
-    return name if name.isprintable() and len(name) <= 40 else quoted(name, 40)
 
 
 def _table(rows: Rows, columns: Mapping[str, Sequence[Any]]) -> pa.Table:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from shutil import unpack_archive
 
 from benchrunner import (
     ACCURACY,
@@ -104,7 +105,7 @@ class Row:
             method=self.method,
             method_reason=self.reason,
             suite=GLUE,
-            demo_files=partial(_write_demo, self.name),
+            demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / f"{self.name}.zip"),
             select_on=self.select_on,
             clusters=self.clusters,
             language="en",
@@ -130,13 +131,6 @@ class Row:
         return HubTable(
             REPOSITORY, part.configuration or self.name, part.hub, _columns(self.hub_texts or self.texts, label)
         )
-
-
-def _write_demo(task: str, seed: int, folder: Path) -> None:
-    """Write generated data in the layout of a task's files. The texts are loaded when they are asked for."""
-    from benchrunner_glue import demo
-
-    demo.write(task, seed, folder)
 
 
 def _columns(texts: tuple[str, ...], label: str | None) -> dict[str, str]:

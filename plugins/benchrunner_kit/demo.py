@@ -52,7 +52,7 @@ class Demo:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / MARK).write_text("This folder holds the files of 'benchrunner demo'. It may be removed.\n")
         for write in writers:
-            write(0, self.folder / "data")
+            write(self.folder / "data")
 
     def write_submissions(self, tasks: Iterable[Task], options: StudyOptions, runner: Runner) -> Iterator[Submission]:
         """Write a submission of the backbone to every leaderboard whose tasks are all among these."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import torch
 
-from benchrunner import Diverged, FitError
-from benchrunner.engine import Features, FlatBatch, blocks, collate, heads, steps
+from benchrunner import DamagedFile, Diverged, FitError
+from benchrunner.engine import Features, FlatBatch, blocks, collate, first_line, heads, held, seals, steps
+from benchrunner.results import Event
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder, Job
@@ -127,7 +128,59 @@ def _vectors(
                 files[layer] = folder / f"{name}.npy"
         _compute(content, encoder, features, files, job)
 
-    return job.cache.arrays(f"states/{_key(encoder, features, job)}", names, write, job.report)
+    return arrays_in(job.cache.folder / "states" / _key(encoder, features, job), names, write, job.report)
+
+
+def arrays_in(
+    folder: Path,
+    names: Sequence[str],
+    write: Callable[[Path, Sequence[str]], None],
+    report: Callable[[Event], None],
+) -> list[np.ndarray]:
+    """Open arrays memory-mapped that belong together, such as the layers of an encoder for one data set.
+
+    The folder's name holds a hash of everything that the arrays depend on. `write` is called with the names of arrays
+    that are missing or damaged, and writes each of them as `NAME.npy` to the folder. `report` shows what the user
+    should know. A process waits for another one that writes here.
+    """
+    arrays = _opened(folder, names)
+    if len(arrays) < len(names):
+        waiting = Event("waiting", text="another process computes the same arrays")
+        with held(folder, lambda: report(waiting)):
+            arrays = _opened(folder, names, report)
+            missing = [name for name in names if name not in arrays]
+            for name in missing:  # other processes may still read a file that was damaged meanwhile
+                (folder / f"{name}.npy").unlink(missing_ok=True)
+            if missing:
+                write(folder, missing)
+            for name in missing:
+                seals.seal_files(folder / f"{name}.json", _title(folder, name), [folder / f"{name}.npy"])
+            arrays |= _opened(folder, missing)
+    return [arrays[name] for name in names]
+
+
+def _opened(
+    folder: Path,
+    names: Sequence[str],
+    report: Callable[[Event], None] = lambda event: None,
+) -> dict[str, np.ndarray]:
+    """Open the arrays that are as they were written; report those that are not. An array without a seal is half one."""
+    arrays = {}
+    for name in names:
+        seal = folder / f"{name}.json"
+        if seal.exists():
+            try:
+                seals.check_seal(seal, _title(folder, name), "")
+                arrays[name] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            except (DamagedFile, OSError, ValueError) as error:
+                text = f"cached arrays are damaged and computed again ({first_line(error)})"
+                report(Event("note", text=text))
+    return arrays
+
+
+def _title(folder: Path, name: str) -> str:
+    """Return what the seal of an array says that it is, so that exchanged files are noticed."""
+    return f"{folder.name}/{name}.npy"
 
 
 def _key(encoder: Encoder, features: Features, job: Job) -> str:

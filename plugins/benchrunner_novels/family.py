@@ -7,9 +7,9 @@ from typing import final
 
 from benchrunner import Workspace
 from benchrunner.engine import Backbone, BackboneFamily
-from benchrunner_bert import BertFamily, FolderBert
+from benchrunner_bert import BertCheckpoint, BertFamily
 
-MODEL = FolderBert(
+MODEL = BertCheckpoint(
     "bert/novels-10m",
     Path(__file__).with_name("model"),
     "a small model that comes with this plugin: 6 layers, 320 wide, pre-trained by us on 91 English novels",

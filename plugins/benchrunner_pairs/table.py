@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from shutil import unpack_archive
 from typing import Any
 
 from benchrunner import ACCURACY, Recipe, RowsFrom, Split, Task, Workspace
 from benchrunner_kinds import Choose
-from benchrunner_pairs import demo
 from benchrunner_pairs.pair_files import PairFiles, RowsOfObject, blimp_rows, comps_rows, ewok_rows
 from benchrunner_pairs.pair_metrics import MEAN_OF_PARADIGMS, accuracy_in
 
@@ -97,7 +98,7 @@ class Row:
             recipe=Recipe(max_length=512),
             method="likelihood",
             method_reason=NO_TRAINING,
-            demo_files=partial(demo.write, self.name),
+            demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / f"{self.name}.zip"),
             columns=("ending", "paradigm", "phenomenon", "item"),
             clusters=self.clusters,
             language="en",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner import Commands, hookimpl
@@ -19,6 +20,6 @@ def register_commands(cli: Commands) -> None:
 
 @hookimpl
 def register_recipes() -> Iterator[NamedRecipe]:
-    from benchrunner_protocols.recipes import RECIPES
+    from benchrunner_checkpoints import read_recipes
 
-    yield from RECIPES
+    yield from read_recipes(Path(__file__).with_name("recipes"))

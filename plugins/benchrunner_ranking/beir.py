@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
+from shutil import unpack_archive
 
 from benchrunner import Recipe, Role, Split, Suite, Task
-from benchrunner_ranking import demo, metrics
+from benchrunner_ranking import metrics
 from benchrunner_ranking.corpus import BeirQueries, Corpus
 from benchrunner_ranking.retrieve import Retrieve
 
@@ -36,6 +38,7 @@ def beir_task(
     """
     suite, folder = name.split("/")
     corpus = Corpus((folder, f"{suite}/{folder}"))
+    archive = Path(__file__).parent / "demo_data" / f"{folder}.zip"
     splits = dict[str, Split]()
     for role, count in counts.items():
         splits[role] = Split(role, (BeirQueries(corpus, role, has_passages=role == "train"),), count)
@@ -48,7 +51,7 @@ def beir_task(
         recipe=RECIPE,
         method="two-tower",
         suite=SUITE if suite == SUITE.name else None,
-        demo_files=partial(demo.write_corpus, folder, tuple(counts)) if "dev" in counts else None,
+        demo_files=partial(unpack_archive, archive) if archive.is_file() else None,
         columns=("query_id",),
     )
 

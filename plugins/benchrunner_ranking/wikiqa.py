@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from shutil import unpack_archive
 from typing import TYPE_CHECKING, Any
 
 from benchrunner import DataError, Filtered, Recipe, Reshaped, Role, Split, Task, TextTable, quoted
-from benchrunner_ranking import demo, metrics
+from benchrunner_ranking import metrics
 from benchrunner_ranking.rank import Rank
 
 if TYPE_CHECKING:
@@ -74,7 +77,7 @@ WIKIQA = Task(
         metrics.recall(1, detail=True),
     ),
     recipe=Recipe(lr=2e-5, epochs=3, batch_size=8, max_length=128),
-    demo_files=demo.write_wikiqa,
+    demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / "wikiqa.zip"),
     columns=("query_id",),
 )
 """Questions without a right sentence are left out, as in the paper's evaluation (4.1). The recipe is ours."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, final
 
 from benchrunner import FitError, RequestError
-from benchrunner.results import Executor, Fit, FitOrder, FitRunner, Record, interrupts, last_line, send_fits
+from benchrunner.results import Executor, Fit, FitRunner, Record, interrupts
+from benchrunner_clusters import Sender, last_line, send_fits
 from benchrunner_ray.cluster import connected, described, described_nodes, requested, some_node_has
 from benchrunner_ray.settings import RaySettings
 
@@ -43,18 +43,14 @@ class RayExecutor(Executor):
             yield _Tasks(self.settings, runner, mark)
 
 
-class _Tasks:
+class _Tasks(Sender):
     """The tasks of one study, from submission to their records."""
 
     def __init__(self, settings: RaySettings, runner: FitRunner, mark: str) -> None:
-        self._settings, self._runner, self._mark = settings, runner, mark
-        computing = runner.computing.resolved()
-        self._gpus = computing.gpus(settings.gpus)
-        self._cores = max(settings.cpus, computing.devices)
-        self._runs: Path = runner.workspace.runs
+        super().__init__(runner, mark, cpus=settings.cpus, gpus=settings.gpus, files=settings.files)
+        self._settings = settings
         self._running: dict[Any, Fit] = {}  # reference of a task -> its fit
-        self._lost: list[str] = []
-        self._wanted = requested(settings, self._cores, self._gpus)
+        self._wanted = requested(settings, self.cores, self.gpus)
         self._large_enough_at = time.monotonic()  # when a node that is large enough was last seen
 
     def run(self, fits: Sequence[Fit]) -> Iterator[tuple[Fit, Record]]:
@@ -77,10 +73,10 @@ class _Tasks:
                 record = self._record(fit, reference)
                 if record is not None:
                     yield fit, record
-        if self._lost:
+        if self.lost:
             raise FitError(
-                f"{len(self._lost)} of {len(fits)} fits lost their workers {self._settings.retries + 1} times, the "
-                f"first: {self._lost[0]}. The other fits are finished; the same command goes on from here."
+                f"{len(self.lost)} of {len(fits)} fits lost their workers {self._settings.retries + 1} times, the "
+                f"first: {self.lost[0]}. The other fits are finished; the same command goes on from here."
             )
 
     def cancel(self) -> None:
@@ -107,29 +103,25 @@ class _Tasks:
         progress = ray.remote(Progress).options(num_cpus=0, scheduling_strategy=here).remote()
         memory = self._wanted.get("memory")
         task = ray.remote(run_fit).options(
-            num_cpus=self._cores, num_gpus=self._gpus, memory=memory, max_retries=settings.retries
+            num_cpus=self.cores, num_gpus=self.gpus, memory=memory, max_retries=settings.retries
         )
-        device = "cuda:0" if self._gpus else "cpu"
         for fit in fits:
-            order = FitOrder.of(
-                fit, self._runner, device=device, threads=self._cores, files=settings.files, mark=self._mark
-            )
-            self._running[task.remote(order, progress)] = fit
+            self._running[task.remote(self.order(fit), progress)] = fit
         return progress
 
     def _record(self, fit: Fit, reference: Any) -> Record | None:
-        """Return the record of a finished task; None, and a reason in `_lost`, if its workers died."""
+        """Return the record of a finished task; None, and a reason in `lost`, if its workers died."""
         import ray
 
         try:
-            return ray.get(reference).record_in(self._runs)  # type: ignore[no-any-return]
+            return ray.get(reference).record_in(self.runs)  # type: ignore[no-any-return]
         except (ray.exceptions.RayTaskError, ray.exceptions.RaySystemError) as error:  # the task could not be loaded
             raise FitError(
                 f"A worker could not begin the fit {fit.id}: {last_line(error)}. Are benchrunner and the same plugins "
                 "installed on every node?"
             ) from None
         except ray.exceptions.RayError as error:
-            self._lost.append(f"{fit.id} ({type(error).__name__}, perhaps of too little memory)")
+            self.lost.append(f"{fit.id} ({type(error).__name__}, perhaps of too little memory)")
             return None
 
     def _report(self, known: Mapping[str, Fit], progress: Any) -> None:
@@ -139,7 +131,7 @@ class _Tasks:
         with contextlib.suppress(ray.exceptions.RayError):  # progress that cannot be shown stops nothing
             for run, event in ray.get(progress.take.remote(), timeout=POLL_SECONDS).items():
                 if run in known:  # a baseline that a fit needed is not reported
-                    self._runner.report(known[run], event)
+                    self.runner.report(known[run], event)
 
     def _check_nodes(self) -> None:
         """Raise a `FitError` if no node is left on which the remaining fits could run."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import time
 from typing import Any
 
-from benchrunner.results import Event, Fit, FitAnswer, FitOrder
+from benchrunner.results import Event, Fit
+from benchrunner_clusters import RemoteAnswer, RemoteOrder
 
 PROGRESS_SECONDS = 0.5
 """Time between two events of one fit that are sent to the command."""
 
 
-def run_fit(order: FitOrder, progress: Any) -> FitAnswer:
+def run_fit(order: RemoteOrder, progress: Any) -> RemoteAnswer:
     """Run the fit of an order; send its progress to the actor `progress`."""
-    # A command in the background (nohup ... &) ignores SIGINT; its worker must not, because Ray cancels tasks with it.
-    with contextlib.suppress(ValueError):  # not the main thread
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    return order.run(report=_Sender(progress))
+    return order.run(_Sender(progress))
 
 
 class Progress:

@@ -97,10 +97,8 @@ def gather(
         of_cell = records_of(cell, runner)
         records |= of_cell
         costs.append(cost(cell, of_cell))
-    conclusions = comparison.conclusions(result)
-    legend = tuple(comparison.Marks(result).legend())
-    said = {*conclusions, *legend, " ".join(study.about.split())}
-    notes = dict.fromkeys(note for note in comparison.remarks(result, published) if note not in said)
+    facts = list(comparison.facts(result, published))
+    about = " ".join(study.about.split())
     compared = _compared(result)
     name = title or headline(result) or study.title or result.name or compared
     return Report(
@@ -113,10 +111,10 @@ def gather(
         data=tuple(data.values()),
         facts=tuple(_facts(result, records)),
         versions=tuple(_versions(result, records)),
-        conclusions=tuple(conclusions),
-        legend=legend,
+        conclusions=tuple(fact.line for fact in facts if fact.kind == "conclusion"),
+        legend=tuple(fact.line for fact in facts if fact.kind == "mark"),
         command=shlex.join(result.command),
-        notes=tuple(notes),
+        notes=tuple(dict.fromkeys(fact.line for fact in facts if fact.is_note and fact.line != about)),
     )
 
 
@@ -125,16 +123,14 @@ def headline(result: Result) -> str:
 
     Empty if nothing was tested.
     """
-    statistics = result.statistics
-    pairs = statistics.by_pair()
+    pairs = result.statistics.by_pair()
     if not pairs:
         return ""
     kind = result.study.column_kind
-    if statistics.is_ranking:
-        columns = {column for _, column in statistics.ranks}
-        leading = Counter(name for name, column in statistics.ranks if statistics.standing((name, column)))
+    if result.statistics.is_ranking:
+        leading = Counter(name for name, _ in result.statistics.standings)
         for leader, count in leading.most_common(1):
-            return f"{leader} is best, or tied for best, on {count} of {len(columns)} {kind}s"
+            return f"{leader} is best, or tied for best, on {count} of {len(result.statistics.ranks)} {kind}s"
         return f"Nothing is clear between {len(result.study.compared)} {kind_of(result.study)}s"
     gains = {}
     for pair, tests in pairs.items():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
 from benchrunner import BenchrunnerError, Metric, Task, Term
-from benchrunner.results import AnsweredRows, CellResult, Result
+from benchrunner.results import AnsweredRows, CellResult, Result, entries
 from benchrunner_report.disagreement import Disagreement
 from benchrunner_report.drawings.matrix import Matrix
 from benchrunner_report.fit_figures import Curve, GridPoint, grid_points, mean_curve
@@ -51,29 +51,9 @@ class Section:
         """Names of the systems."""
         return tuple(cell.cell.system for cell in self.cells)
 
-    def restarts(self, system: str) -> list[float]:
-        """Return the scores of a system's restarts, as tables show them."""
-        return self.scaled(self.result.figures[system, self.column].values)
-
-    def mean(self, system: str) -> float | None:
-        """Return the mean of a system, as tables show it; None if it has none."""
-        mean = self.result.figures[system, self.column].mean.value
-        return None if mean is None else mean * self.scale
-
-    def interval(self, system: str) -> tuple[float, float] | None:
-        """Return the ends of the interval of a system's mean over other examples, as tables show them."""
-        interval = self.result.statistics.intervals.get((system, self.column))
-        if interval is None:
-            return None
-        return interval.low * self.scale, interval.high * self.scale
-
-    def trials(self, system: str) -> list[float]:
-        """Return the best score to expect of a system after 1, 2, ... trials, as tables show it."""
-        return self.scaled(self.result.statistics.trials.get((system, self.column), ()))
-
-    def scaled(self, values: Iterable[float]) -> list[float]:
-        """Return values as tables show them."""
-        return [value * self.scale for value in values]
+    def entry(self, system: str) -> entries.Entry:
+        """Return the figure of a system, with its interval."""
+        return self.result.entries[system, self.column]
 
     @property
     def scale(self) -> float:

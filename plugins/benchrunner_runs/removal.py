@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from benchrunner import RequestError
-from benchrunner.results import find_run, kept_studies, predicting, remove_leftovers
+from benchrunner import RequestError, remove_leftovers
+from benchrunner.results import find_run, kept_studies, predicting
 from benchrunner_runs.sizes import sizes_of
 
 KEEP = ("selected", "none")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import PluginError, RequestError, UnknownName
+from benchrunner import PluginError, RequestError, UnknownName, some_names
 from benchrunner_runs.sizes import Sizes, sizes_of
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]
         except (OSError, RequestError) as error:
             notes.append(f"{path} is damaged and left out ({error})")
     if foreign:
-        shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
-        notes.append(f"no runs, and left out: {shown}")
+        notes.append(f"no runs, and left out: {some_names(foreign, 3)}")
     return sorted_runs(summaries, "date"), notes
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner import FitError, RequestError, json_files
-from benchrunner.results import Event, Executor, Fit, FitAnswer, FitOrder, FitRunner, Record, last_line, send_fits
+from benchrunner.results import Event, Executor, Fit, FitRunner, Record
+from benchrunner_clusters import RemoteAnswer, Sender, last_line, send_fits
 from benchrunner_slurm.settings import SlurmSettings
 
 if TYPE_CHECKING:
@@ -45,19 +46,15 @@ class SlurmExecutor(Executor):
         return send_fits(fits, runner, lambda mark: contextlib.nullcontext(_Jobs(self.settings, runner, mark)))
 
 
-class _Jobs:
+class _Jobs(Sender):
     """The jobs of one study, from submission to their records."""
 
     def __init__(self, settings: SlurmSettings, runner: FitRunner, mark: str) -> None:
-        self._settings, self._runner, self._mark = settings, runner, mark
-        self._runs = runner.workspace.runs.absolute()
-        self._logs = (settings.logs or self._runs / ".slurm").absolute()
-        computing = runner.computing.resolved()
-        self._gpus = int(computing.gpus(settings.gpus))
-        self._cores = max(settings.cpus, computing.devices)
+        super().__init__(runner, mark, cpus=settings.cpus, gpus=settings.gpus)
+        self._settings = settings
+        self._logs = (settings.logs or self.runs / ".slurm").absolute()
         self._executor = self._made()
-        self._running: list[tuple[Fit, Job[FitAnswer]]] = []
-        self._lost: list[str] = []
+        self._running: list[tuple[Fit, Job[RemoteAnswer]]] = []
 
     def run(self, fits: Sequence[Fit]) -> Iterator[tuple[Fit, Record]]:
         """Submit jobs and yield fits with their records. A job that is lost is an error once all others have ended."""
@@ -73,9 +70,9 @@ class _Jobs:
             if not finished:
                 self._report()
                 time.sleep(self._settings.poll_seconds)
-        if self._lost:
+        if self.lost:
             raise FitError(
-                f"{len(self._lost)} of {len(fits)} jobs ended without a record, the first: {self._lost[0]} "
+                f"{len(self.lost)} of {len(fits)} jobs ended without a record, the first: {self.lost[0]} "
                 "The other fits are finished; the same command goes on from here."
             )
 
@@ -103,8 +100,8 @@ class _Jobs:
         options: dict[str, Any] = {
             "name": "benchrunner",
             "timeout_min": settings.minutes,
-            "cpus_per_task": self._cores,
-            "gpus_per_node": self._gpus,
+            "cpus_per_task": self.cores,
+            "gpus_per_node": int(self.gpus),
             "mem_gb": settings.memory_gb,
             "slurm_partition": settings.partition,
             "slurm_account": settings.account,
@@ -126,36 +123,34 @@ class _Jobs:
         while waiting and (not local or len(self._running) < self._settings.at_once):
             size = self._settings.at_once - len(self._running) if local else ARRAY_SIZE
             fits = [waiting.popleft() for _ in range(min(size, len(waiting)))]
-            device = "cuda:0" if self._gpus else "cpu"
-            orders = [
-                FitOrder.of(fit, self._runner, device=device, threads=self._cores, mark=self._mark) for fit in fits
-            ]
             run_fit = RunFit()  # type: ignore[no-untyped-call]
             try:
                 with _sigint_reaches_children():
-                    jobs = self._executor.map_array(run_fit, orders, [self._progress(fit) for fit in fits])
+                    jobs = self._executor.map_array(
+                        run_fit, map(self.order, fits), [self._progress(fit) for fit in fits]
+                    )
             except (RuntimeError, ValueError, subprocess.SubprocessError, OSError) as error:
                 raise RequestError(f"SLURM does not take the jobs: {last_line(error)}") from None
             self._running += zip(fits, jobs, strict=True)
 
-    def _record(self, fit: Fit, job: Job[FitAnswer]) -> Record | None:
-        """Return the record of a job that has ended; None, and a reason in `_lost`, if the job left no record."""
+    def _record(self, fit: Fit, job: Job[RemoteAnswer]) -> Record | None:
+        """Return the record of a job that has ended; None, and a reason in `lost`, if the job left no record."""
         from submitit.core.utils import FailedJobError
 
         error = job.exception()
         if error is None:
-            return job.result().record_in(self._runs)
+            return job.result().record_in(self.runs)
         if isinstance(error, FailedJobError):  # the function itself could not be loaded or run
             trace = str(error).partition("with trace:")[2].partition("\nYou can check")[0].strip("-\n ")
             raise FitError(
                 f"The job {job.job_id} could not run the fit {fit.id}: {last_line(trace)}. Are benchrunner and the "
                 f"same plugins installed on the compute nodes? The whole log: {job.paths.stderr}."
             )
-        self._lost.append(f"job {job.job_id} ({job.state.lower()}), see {job.paths.stderr}.")
+        self.lost.append(f"job {job.job_id} ({job.state.lower()}), see {job.paths.stderr}.")
         return None
 
     def _progress(self, fit: Fit) -> Path:
-        return self._logs / f"{self._mark.strip('.')}-{fit.id}.json"
+        return self._logs / f"{self.mark.strip('.')}-{fit.id}.json"
 
     def _report(self) -> None:
         """Report the last progress that each job has written."""
@@ -164,7 +159,7 @@ class _Jobs:
                 progress = json_files.read_json(self._progress(fit))
                 event = Event(progress["kind"], progress["done"], progress["total"], progress["text"])
                 if progress["fit"] == fit.id:
-                    self._runner.report(fit, event)
+                    self.runner.report(fit, event)
 
 
 @contextlib.contextmanager

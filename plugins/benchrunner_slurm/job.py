@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
 import time
 from pathlib import Path
@@ -11,7 +10,8 @@ from pathlib import Path
 from submitit.helpers import Checkpointable
 
 from benchrunner.engine import write_json
-from benchrunner.results import Event, Fit, FitAnswer, FitOrder
+from benchrunner.results import Event, Fit
+from benchrunner_clusters import RemoteAnswer, RemoteOrder
 
 PROGRESS_SECONDS = 5.0
 """Time between two writes of a job's progress."""
@@ -20,12 +20,10 @@ PROGRESS_SECONDS = 5.0
 class RunFit(Checkpointable):
     """Runs one fit. A job that was preempted or ran out of time is queued again, and the fit goes on."""
 
-    def __call__(self, order: FitOrder, progress: Path) -> FitAnswer:
+    def __call__(self, order: RemoteOrder, progress: Path) -> RemoteAnswer:
         """Run the fit of the order; write its progress to a file, which the command reads."""
-        # A command in the background (nohup ... &) ignores SIGINT; a job of it must not, because SIGINT cancels it.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            return order.run(report=_ProgressFile(progress))
+            return order.run(_ProgressFile(progress))
         except KeyboardInterrupt:  # cancelled; the training has written its checkpoint
             sys.exit(130)
         finally:

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from benchrunner import Recipe
-from benchrunner.engine import Dropout, Encoder, Features, FlatBatch, collate, flushed_denormals, optimizer, rounding
+from benchrunner.engine import Dropout, Encoder, Features, FlatBatch, collate, flat_batch, flushed_denormals, optimizer
 from benchrunner_speed.peak_memory import peak_bytes
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Bench:
         return Features.of(self._encoder.assemble([text] * sequences, None, length))
 
     def _collated(self, sequences: int, length: int) -> FlatBatch:
-        multiple = rounding(self._precision, sequences * length)
+        multiple = flat_batch.rounding(self._precision, sequences * length)
         features = self._features(sequences, length)
         return collate(features, np.arange(sequences), self._device, multiple=multiple)
 
@@ -132,7 +132,7 @@ class Bench:
         self._optimizer = learned  # made late, so that a process that only predicts holds no gradients
         self._encoder.train()
         features = self._features(sequences, length)
-        multiple = rounding(self._precision, sequences * length)
+        multiple = flat_batch.rounding(self._precision, sequences * length)
         dropout = Dropout(0, self._steps, 0)
         batch = collate(features, np.arange(sequences), self._device, dropout=dropout, multiple=multiple)
         learned.clear()

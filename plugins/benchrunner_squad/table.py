@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from shutil import unpack_archive
 
 from benchrunner import HubTable, Recipe, Reshaped, Role, Split, Suite, Task
 from benchrunner_kinds import Span
-from benchrunner_squad import demo
 from benchrunner_squad.comparing import ANSWERED, ANSWERED_OR_NONE
 from benchrunner_squad.questions import SquadFile, from_hub
 from benchrunner_squad.scorers import AnsweredOrNoneScorer, AnsweredScorer
@@ -41,7 +41,9 @@ def tasks() -> Iterator[Task]:
         recipe=RECIPE,
         suite=SQUAD,
         scorer=AnsweredScorer(),
-        demo_files=_demo_files,
+        demo_files=partial(
+            unpack_archive, Path(__file__).parent / "demo_data" / "squad-1.1.zip"
+        ),  # with TriviaQA, for its studies
         clusters="article",
         language="en",
         licence="CC BY-SA 4.0",
@@ -59,7 +61,7 @@ def tasks() -> Iterator[Task]:
         recipe=RECIPE.changed(batch_size=48, epochs=2),
         suite=SQUAD,
         scorer=AnsweredOrNoneScorer(),
-        demo_files=partial(demo.write, "v2.0"),
+        demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / "squad-2.0.zip"),
         clusters="article",
         language="en",
         licence="CC BY-SA 4.0",
@@ -67,12 +69,6 @@ def tasks() -> Iterator[Task]:
     for name, domain in (("wiki", "wikipedia"), ("web", "web")):
         yield _trivia_task(f"triviaqa/{name}", domain, TRIVIAQA, 400)
         yield _trivia_task(f"triviaqa-800/{name}-800", domain, TRIVIAQA_800, 800)
-
-
-def _demo_files(seed: int, folder: Path) -> None:
-    """Write small files of SQuAD 1.1, and of TriviaQA, which studies fine-tune on before SQuAD 1.1."""
-    demo.write("v1.1", seed, folder)
-    demo.write_trivia(seed, folder)
 
 
 def _squad(role: Role, version: str, hub: tuple[str, str, str], rows: int) -> Split:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast, final
 
-from benchrunner import PluginError, PublishedRow, RequestError, UnknownName, shortened
+from benchrunner import PluginError, PublishedRow, RequestError, UnknownName
 from benchrunner.engine import Parameter
 from benchrunner.results import Study, contrasts, study as parts
 from benchrunner_studies.checks import as_request, check_arms, check_names, check_study, choose
@@ -218,7 +218,7 @@ def _combinations(table: SystemTable, values: Values, place: str) -> Iterator[Va
             raise RequestError(f"{where}: nothing to choose from.")
     systems = math.prod(map(len, choices))
     if systems > MOST_SYSTEMS:
-        made = f"this makes {shortened(systems)} systems; a study has at most {MOST_SYSTEMS:,}."
+        made = f"this makes {systems:,} systems; a study has at most {MOST_SYSTEMS:,}."
         raise RequestError(f"{place}: each: {made}")
     for chosen in itertools.product(*choices):
         system_values = values

@@ -42,7 +42,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from benchrunner import RequestError, file_faults, json_files
+from benchrunner import RequestError, json_files, quoted, some_names
 from benchrunner.engine import decoding
 from benchrunner.results import study as parts
 
@@ -63,7 +63,7 @@ class Options(dict[str, str]):
             elif isinstance(value, str):
                 options[name] = value
             else:
-                raise decoding.Mistake(f"expected text, found {file_faults.shown(value)}.", name)
+                raise decoding.Mistake(f"expected text, found {quoted(value)}.", name)
         return options
 
 
@@ -166,5 +166,5 @@ def places(path: Path, key: str, entries: Iterable[T]) -> Iterator[tuple[str, T]
     """Yield each entry of a list of tables with its place in the file; the first field is its name."""
     for number, entry in enumerate(entries, start=1):
         name, *_ = vars(entry).values()
-        place = f"[[{key}]] {number} ({file_faults.some_names([name])})"
+        place = f"[[{key}]] {number} ({some_names([name])})"
         yield f"{path}: {place}", entry

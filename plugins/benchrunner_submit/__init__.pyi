@@ -1,7 +1,13 @@
 """The public names of `benchrunner_submit`, each with its module."""
 
+from benchrunner_submit.board_file import BoardFile as BoardFile, Pair as Pair
 from benchrunner_submit.board_toml import read_leaderboard as read_leaderboard
 from benchrunner_submit.file_kinds.columns_file import Columns as Columns
+from benchrunner_submit.file_kinds.file_kind import (
+    Answers as Answers,
+    ExpectedRows as ExpectedRows,
+    FileKind as FileKind,
+)
 from benchrunner_submit.file_kinds.json_file import JsonLines as JsonLines, JsonMap as JsonMap
 from benchrunner_submit.file_kinds.spellings import (
     JsonValues as JsonValues,
@@ -13,6 +19,7 @@ from benchrunner_submit.file_kinds.spellings import (
 )
 from benchrunner_submit.file_kinds.text_files import Lines as Lines, Table as Table
 from benchrunner_submit.file_scores import FileScores as FileScores, score_file as score_file
+from benchrunner_submit.leaderboard import Leaderboard as Leaderboard
 from benchrunner_submit.own_questions.user_files import answer_file as answer_file
 from benchrunner_submit.plugin_values import plugin_class as plugin_class, plugin_value as plugin_value
 from benchrunner_submit.prediction_files import (

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchrunner import FileKind, Leaderboard, PluginError, json_files
+from benchrunner import PluginError, json_files
 from benchrunner.engine import decoding
 from benchrunner_submit.file_kinds.columns_file import Columns
+from benchrunner_submit.file_kinds.file_kind import FileKind
 from benchrunner_submit.file_kinds.json_file import JsonLines, JsonMap
-from benchrunner_submit.file_kinds.spellings import LabelList, Labels, Number, Spelling, Text
+from benchrunner_submit.file_kinds.spellings import JsonValues, LabelList, Labels, Number, Spelling, Text
 from benchrunner_submit.file_kinds.text_files import Lines, Table as TableFile
+from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.plugin_values import plugin_class
 
 KINDS: Mapping[str, type[FileKind]] = {
@@ -31,16 +34,21 @@ def read_leaderboard(path: Path, table: Mapping[str, Any] | None = None) -> Lead
 
     `table` is the part of the file that describes the leaderboard; None is the whole file.
     """
-    special = {FileKind: _kind, Spelling: _spelling, Labels: lambda table: table.made(Labels)}
+    own_kind = cache(lambda name: plugin_class(name, FileKind, "kind"))  # type: ignore[type-abstract]
+    special = {
+        FileKind: lambda table: _kind(table, own_kind),
+        Spelling: _spelling,
+        Labels: lambda table: table.made(Labels),
+    }
     if table is None:
         table = json_files.read_toml(path, PluginError)
     return decoding.decoded(Leaderboard, table, path, PluginError, special, origin=str(path))
 
 
-def _kind(table: decoding.Table) -> FileKind:
+def _kind(table: decoding.Table, own_kind: Callable[[str], type[FileKind]]) -> FileKind:
     name = table.value("kind", str)
     if ":" in name:
-        return _made(table, plugin_class(name, FileKind, "kind"))  # type: ignore[type-abstract]
+        return _made(table, own_kind(name))
     if name not in KINDS:
         known = f"{', '.join(KINDS)}, and module:Class for a kind of a plugin's own"
         raise decoding.Mistake(f"there is no kind of file '{name}'; the kinds are {known}.", "kind")
@@ -71,5 +79,7 @@ def _spelling(table: decoding.Table) -> Spelling:
         return number
     if not given:
         return Text()
-    is_list = "list" in table and table.value("list", bool)
-    return table.made(LabelList) if is_list else table.made(Labels)
+    if "list" in table and table.value("list", bool):
+        return table.made(LabelList)
+    are_texts = all(isinstance(value, str) for value in table.value("labels", Mapping[str, Any]).values())
+    return table.made(Labels) if are_texts or not may_be_text else table.made(JsonValues)

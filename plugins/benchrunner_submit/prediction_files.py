@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner import DataError, Leaderboard, RequestError, Rows, Score, Task, Workspace, quoted, read_text
+from benchrunner import DataError, RequestError, Rows, Score, Task, Workspace, quoted, read_text
 from benchrunner.engine import Problem
+from benchrunner_submit.leaderboard import Leaderboard
 
 _HEADER = ["index", "prediction"]
 

@@ -11,8 +11,8 @@ from benchrunner import RequestError, print_line
 from benchrunner.results import command_line
 
 if TYPE_CHECKING:
-    from benchrunner import Leaderboard
     from benchrunner.results import Result, comparison
+    from benchrunner_submit.leaderboard import Leaderboard
     from benchrunner_submit.submissions.submission import Submission
 
 

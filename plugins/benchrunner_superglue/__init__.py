@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from benchrunner import hookimpl
 
 if TYPE_CHECKING:
-    from benchrunner import Leaderboard, Task
+    from benchrunner import Task
 
-__all__ = ["register_leaderboards", "register_tasks"]
+__all__ = ["register_tasks"]
 
 
 @hookimpl
@@ -18,10 +18,3 @@ def register_tasks() -> Iterator[Task]:
     from benchrunner_superglue.table import tasks
 
     yield from tasks()
-
-
-@hookimpl
-def register_leaderboards() -> Iterator[Leaderboard]:
-    from benchrunner_superglue.board import board
-
-    yield board()

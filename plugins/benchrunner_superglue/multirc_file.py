@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from benchrunner import Answers, ExpectedRows, Faults, FileKind
+from benchrunner import Faults
+from benchrunner_submit import Answers, ExpectedRows, FileKind
 
 NUMBERS = {"false": 0, "true": 1}
 """The task's label -> the file's value."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
+from shutil import unpack_archive
 from typing import TYPE_CHECKING, Any
 
 from benchrunner import (
@@ -25,7 +27,7 @@ from benchrunner import (
 )
 from benchrunner.engine import Problem
 from benchrunner_kinds import Candidates, Choose, ClassifyWords
-from benchrunner_superglue import demo, reading
+from benchrunner_superglue import reading
 from benchrunner_superglue.metrics import GENDER_PARITY, MULTIRC_EXACT, MULTIRC_F1, RECORD_EXACT, RECORD_F1
 
 ROOTS = ("", "SuperGLUE/", "superglue/", "super_glue/")
@@ -103,7 +105,7 @@ class Row:
             metrics=self.metrics,
             recipe=RECIPE,
             suite=suite,
-            demo_files=partial(demo.write, self.name),
+            demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / f"{self.name}.zip"),
             columns=self.kept,
             clusters=self.clusters,
             language="en",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+from shutil import unpack_archive
 from typing import TYPE_CHECKING
 
 from benchrunner import ACCURACY, HubTable, Recipe, Reshaped, Role, Split, Task, TextTable
 from benchrunner_kinds import Choose
-from benchrunner_swag import demo
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +65,7 @@ SWAG = Task(
     },
     metrics=(ACCURACY,),
     recipe=Recipe(batch_size=16, epochs=3, lr=2e-5, max_length=128),  # Devlin et al. 2019, 4.4
-    demo_files=demo.write,
+    demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / "swag.zip"),
     language="en",
     licence="MIT",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner import hookimpl
@@ -21,6 +22,6 @@ def register_backbones() -> Iterator[BackboneFamily]:
 
 @hookimpl
 def register_recipes() -> Iterator[NamedRecipe]:
-    from benchrunner_transformers.recipes import RECIPES
+    from benchrunner_checkpoints import read_recipes
 
-    yield from RECIPES
+    yield from read_recipes(Path(__file__).with_name("recipes"))

@@ -15,7 +15,7 @@ from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import Backbone, BackboneFamily, write_atomically
 from benchrunner_checkpoints import hub_files
 from benchrunner_transformers.checkpoint.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
-from benchrunner_transformers.names import RELEASED, Reference
+from benchrunner_transformers.names import Reference, released_models
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -44,44 +44,13 @@ _LIBRARIES = ("benchrunner", "safetensors", "tokenizers", "torch", "transformers
 
 @final
 @dataclass(frozen=True)
-class FolderModel(Backbone):
-    """A model in a folder."""
-
-    name: str
-    reference: Reference
-    about: str = "a model in a folder"
-
-    def folder(self, workspace: Workspace) -> Path:
-        """Return the folder of the checkpoint."""
-        return Path(self.reference.model)
-
-    def home(self, folder: Path) -> str:
-        """Return what `--trust-code` names to trust the code beside the checkpoint."""
-        return self.reference.model
-
-    def revision(self, workspace: Workspace) -> str:
-        return _revision(Path(self.reference.model), self.reference, workspace)
-
-    def layer_count(self, workspace: Workspace) -> int:
-        return _layer_count(Path(self.reference.model), self.reference)
-
-    def weight_count(self, workspace: Workspace) -> int:
-        return _weight_count(Path(self.reference.model))
-
-    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
-        from benchrunner_transformers.loading import load
-
-        return load(Path(self.reference.model), seed=seed, encoder_only=self.reference.encoder_only)
-
-
-@final
-@dataclass(frozen=True)
-class HubModel(Backbone):
-    """A model on the hub, downloaded once into the hub's own cache."""
+class LibraryModel(Backbone):
+    """A model in a folder or on the hub, from where it is downloaded once into the hub's own cache."""
 
     name: str
     reference: Reference
     about: str
+    on_hub: bool = False
 
     def revision(self, workspace: Workspace) -> str:
         return _revision(self.folder(workspace), self.reference, workspace)
@@ -97,18 +66,24 @@ class HubModel(Backbone):
 
         folder = self.folder(workspace)
         encoder = load(folder, seed=seed, encoder_only=self.reference.encoder_only)
-        encoder.notes += hub_files.commit_notes(self.reference.model, folder)
+        encoder.notes += self.notes(folder)
         return encoder
+
+    def notes(self, folder: Path) -> tuple[str, ...]:
+        """Say which commit of a branch or tag was read."""
+        return hub_files.commit_notes(self.reference.model, folder) if self.on_hub else ()
 
     def home(self, folder: Path) -> str:
         """Return what `--trust-code` names to trust the code beside the checkpoint."""
-        return f"{self.reference.model.partition('@')[0]}@{folder.name}"
+        return f"{self.reference.model.partition('@')[0]}@{folder.name}" if self.on_hub else self.reference.model
 
     def folder(self, workspace: Workspace) -> Path:
-        """Return the folder of one commit in the hub's cache, with all files that loading reads."""
+        """Return the folder; that of a model on the hub is of one commit, with all files that loading reads."""
         from benchrunner_transformers.checkpoint.tokenizer_files import versioned_files
 
         repository = self.reference.model
+        if not self.on_hub:
+            return Path(repository)
         folder = hub_files.download_checkpoint(repository, workspace, files=TOKENIZER_FILES, weights=WEIGHTS)
         options = folder / "tokenizer_config.json"
         named = read_json_object(options, error=CheckpointError) if options.is_file() else {}
@@ -124,7 +99,7 @@ class OwnCodeModel(Backbone):
     """A model that its own code computes, which the user trusts. Only `load` runs the code."""
 
     name: str
-    model: FolderModel | HubModel
+    model: LibraryModel
     about: str = "a model with code of its own"
 
     def revision(self, workspace: Workspace) -> str:
@@ -148,8 +123,7 @@ class OwnCodeModel(Backbone):
         folder, code = self._trusted(workspace)
         encoder = load_with_code(folder, code, workspace, seed=seed)
         encoder.notes += (f"the model is computed by its own code, {code.digest[:12]}",)
-        if isinstance(self.model, HubModel):
-            encoder.notes += hub_files.commit_notes(self.model.reference.model, folder)
+        encoder.notes += self.model.notes(folder)
         return encoder
 
     def _trusted(self, workspace: Workspace) -> tuple[Path, OwnCode]:
@@ -255,21 +229,24 @@ class TransformersFamily(BackboneFamily):
     """
 
     def listed(self) -> list[Backbone]:
-        return [HubModel(name, Reference.parse(name), about) for name, about in RELEASED.items()]
+        models = released_models().items()
+        return [LibraryModel(name, Reference.parse(name), about, on_hub=True) for name, about in models]
 
     def find(self, reference: str, workspace: Workspace) -> Backbone | None:
         parsed = Reference.parse(reference)
-        if Path(parsed.model).is_dir():
-            return _readable(FolderModel(reference, parsed), Path(parsed.model) / "config.json", workspace)
+        folder = Path(parsed.model)
+        if folder.is_dir():
+            model = LibraryModel(reference, parsed, "a model in a folder")
+            return _readable(model, folder / "config.json", workspace)
         if (released := parsed.released()) is not None:
-            return HubModel(reference, *released)
-        if _HUB_ID.fullmatch(parsed.model) and not Path(parsed.model).exists():
+            return LibraryModel(reference, *released, on_hub=True)
+        if _HUB_ID.fullmatch(parsed.model) and not folder.exists():
             config = hub_files.download_hub_file(parsed.model, "config.json", workspace)
-            return _readable(HubModel(reference, parsed, "a model on the hub"), config, workspace)
+            return _readable(LibraryModel(reference, parsed, "a model on the hub", on_hub=True), config, workspace)
         return None
 
 
-def _readable(model: FolderModel | HubModel, config: Path, workspace: Workspace) -> Backbone | None:
+def _readable(model: LibraryModel, config: Path, workspace: Workspace) -> Backbone | None:
     """Return the backbone of a model, or None if there is no config.json.
 
     Its own code computes it if the user trusts the code; otherwise the library must have the architecture.

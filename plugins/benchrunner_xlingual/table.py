@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from shutil import unpack_archive
 
 from benchrunner import ACCURACY, Classify, HubTable, Recipe, Reshaped, Role, Source, Suite, Task, TextTable
 from benchrunner_kinds import Tag, WordColumns, iob_tags
@@ -93,13 +94,8 @@ def _sib200(role: Role, language: str) -> tuple[Source, ...]:
     )
 
 
-def _write_demo(benchmark: str, seed: int, folder: Path) -> None:
-    """Write generated data in the layout of a benchmark's files. The texts are loaded when they are asked for."""
-    from benchrunner_xlingual import demo
-
-    demo.write(benchmark, seed, folder)
-
-
+DEMO = Path(__file__).with_name("demo_data")
+"""Archives of small data sets in the layout of the files."""
 RECIPE = Recipe(batch_size=32, epochs=5, lr=2e-5, max_length=128)
 """The recipe of XTREME's baselines for base models (Hu et al. 2020, scripts/train_xnli.sh and train_pawsx.sh)."""
 
@@ -114,7 +110,7 @@ XNLI = Transfer(
     recipe=RECIPE,
     rows=dict.fromkeys(XNLI_LANGUAGES, (392_702, 2_490, 5_010)),
     clusters="a",
-    demo_files=partial(_write_demo, "xnli"),
+    demo_files=partial(unpack_archive, DEMO / "xnli.zip"),
     licence="CC BY-NC 4.0",
 )
 """Conneau et al. 2018. Three hypotheses share each premise, so premises are clusters."""
@@ -129,7 +125,7 @@ PAWSX = Transfer(
     train_language="en",
     recipe=RECIPE,
     rows=dict.fromkeys(PAWSX_LANGUAGES, (49_401, 2_000, 2_000)),
-    demo_files=partial(_write_demo, "pawsx"),
+    demo_files=partial(unpack_archive, DEMO / "pawsx.zip"),
 )
 """Yang et al. 2019."""
 
@@ -144,7 +140,7 @@ WIKIANN = Transfer(
     recipe=RECIPE.changed(epochs=10, context="sentence"),
     rows=dict.fromkeys(XNLI_LANGUAGES, (20_000, 10_000, 10_000))
     | {"hi": (5_000, 1_000, 1_000), "sw": (1_000, 1_000, 1_000), "ur": (20_000, 1_000, 1_000)},
-    demo_files=partial(_write_demo, "wikiann"),
+    demo_files=partial(unpack_archive, DEMO / "wikiann.zip"),
 )
 """Pan et al. 2017, in the splits of Rahimi et al. 2019. The recipe is that of XTREME's scripts/train_panx.sh."""
 
@@ -158,7 +154,7 @@ SIB200 = Transfer(
     train_language="eng_Latn",
     recipe=Recipe(batch_size=32, epochs=20, lr=1e-5, max_length=164),
     rows=dict.fromkeys(SIB200_LANGUAGES, (701, 99, 204)),
-    demo_files=partial(_write_demo, "sib200"),
+    demo_files=partial(unpack_archive, DEMO / "sib200.zip"),
     licence="CC BY-SA 4.0",
 )
 """Adelani et al. 2024; the recipe is that of their code/xlmr_zero.sh (16 rows, two steps accumulated)."""

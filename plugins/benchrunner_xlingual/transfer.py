@@ -38,8 +38,8 @@ class Transfer:
     """Language -> its official numbers of rows."""
     clusters: str = ""
     """Column whose equal values mark rows that belong together."""
-    demo_files: Callable[[int, Path], None] | None = None
-    """Writes a small data set in the layout of the files: (seed, folder)."""
+    demo_files: Callable[[Path], None] | None = None
+    """Writes a small data set in the layout of the files, below a folder."""
     licence: str = ""
     """Licence of the data, in a few words."""
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from benchrunner.backbones.encoder import recompute
 from benchrunner.results import Computing, Runner
-from benchrunner.runs.orders import FitOrder
+from benchrunner.runs.fit_orders import FitOrder
 from inline import QUICK, runner
 
 

@@ -13,10 +13,9 @@ import pytest
 
 from benchrunner import Workspace
 from benchrunner.plugins.listing import KINDS
-from benchrunner.results import discover
+from benchrunner.results import Plugins, discover
 from command_line import Shell
 from inline import AUDIT, mood, own, pairs, plugin, plugins as inline_plugins
-from published_moods import MEAN, published_board
 
 HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -338,10 +337,11 @@ def test_list_tasks_is_a_line_for_each_family(shell: Shell) -> None:
     assert shell("list", "tasks", "mine/mood")[1].splitlines()[1:] == ["  mine/mood  Is the text glad or sad?"]
 
 
-def test_list_tasks_begins_with_families_of_published_results(shell: Shell) -> None:
-    tasks = [*(replace(pairs(name), suite=None) for name in ("able/pairs", "bold/pairs")), mood(suite=MEAN)]
-    shell.plugins = inline_plugins(register_tasks=tasks, register_leaderboards=[published_board()])
-    assert [line.split()[0] for line in shell.done("list", "tasks").splitlines()[:3]] == ["mine", "able", "bold"]
+def test_list_tasks_reads_no_leaderboard(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(Plugins, "leaderboards")
+    tasks = [replace(pairs(name), suite=None) for name in ("bold/pairs", "able/pairs")]
+    shell.plugins = inline_plugins(register_tasks=[*tasks, mood()])
+    assert [line.split()[0] for line in shell.done("list", "tasks").splitlines()[:3]] == ["able", "bold", "mine"]
 
 
 def test_list_searches_names_and_texts_for_a_word(shell: Shell) -> None:

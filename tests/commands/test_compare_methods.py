@@ -8,8 +8,8 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.results import Computing, Runner, StudyOptions, read_study, run_study
 from benchrunner.runs.predicting import predict
-from benchrunner.statistics import paired_test
-from benchrunner.statistics.corrections import directional
+from benchrunner_statistics import paired_test
+from benchrunner_statistics.corrections import directional
 from command_line import Shell
 
 QUIET = ("--quiet", "--device", "cpu", "--max-length", "16")

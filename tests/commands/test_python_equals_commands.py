@@ -24,7 +24,7 @@ from benchrunner.results import (
     list_offers,
     run_study,
 )
-from benchrunner.studies.comparison.codes import coded
+from benchrunner.studies.codes import coded
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner_runs.exporting import export

@@ -16,8 +16,8 @@ from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.parameters.parameter import NamedValues
 from benchrunner.results import Grid, Runner, StudyOptions, compared, run_study
+from benchrunner.runs.finished_fits import FinishedFit
 from benchrunner.runs.folder import RunFolder
-from benchrunner.runs.references import FinishedFit
 from benchrunner_kit.testing.tiny_encoder import TinyBackbone
 from command_line import Shell
 from inline import mood, plugins

@@ -12,15 +12,9 @@ import benchrunner
 from benchrunner.command_line.main import main
 from benchrunner.command_line.output import print_columns, print_json, print_table
 from benchrunner.console import printing
-from benchrunner.console.printing import (
-    LINE_WIDTH,
-    TEXT_LINES,
-    new_console,
-    print_data,
-    printable,
-    value_text,
-)
+from benchrunner.console.printing import LINE_WIDTH, TEXT_LINES, new_console, print_data, printable
 from benchrunner.errors import described, first_line
+from benchrunner.io.messages import quoted
 from inline import mood, plugins
 
 HOSTILE = {
@@ -88,7 +82,7 @@ class Wordy:
 
 
 def test_long_values_and_messages_become_one_short_line() -> None:
-    assert len(value_text(Wordy())) <= 200 and "\x1b" not in value_text(Wordy())
+    assert len(quoted(Wordy())) <= 63 and "\x1b" not in quoted(Wordy())
     for text in (described(ValueError("long " * 1_000_000)), first_line(ValueError("\x1b" * 1_000_000))):
         assert len(text) <= LINE_WIDTH and text.isprintable()
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 import torch
 
 from benchrunner.features.randomness import (
     Dropout,
-    Generators,
     NoDropout,
     derived,
     generator,
     permutation,
     torch_draws_masks,
 )
+from cuda_generators import CudaGenerator, default as default
 
 
 def kept(dropout: Dropout, *shape: int, rate: float = 0.5, site: str = "site") -> torch.Tensor:
@@ -120,62 +117,6 @@ def test_the_same_elements_are_dropped_in_every_precision(dtype: torch.dtype) ->
     assert x.grad is not None and torch.equal(x.grad, dropped.detach())
 
 
-@dataclass
-class State:
-    """State of a CUDA generator: numbers are known by seed and offset."""
-
-    seed: int = 0
-    offset: int = 0
-    recording: bool = False
-
-
-class CudaGenerator:
-    """Stands for a generator of CUDA device 0, whose state can be lent to another generator."""
-
-    device = torch.device("cuda", 0)
-
-    def __init__(self, device: torch.device | None = None) -> None:
-        self.state = State()
-
-    def manual_seed(self, seed: int) -> CudaGenerator:
-        assert not self.state.recording, "torch refuses this while a graph is recorded"
-        self.state.seed, self.state.offset = seed, 0
-        return self
-
-    def get_offset(self) -> int:
-        assert not self.state.recording, "torch refuses this while a graph is recorded"
-        return self.state.offset
-
-    def set_offset(self, offset: int) -> None:
-        assert not self.state.recording, "torch refuses this while a graph is recorded"
-        self.state.offset = offset
-
-    def graphsafe_get_state(self) -> CudaGenerator:
-        copy = CudaGenerator()
-        copy.state = self.state
-        return copy
-
-    def graphsafe_set_state(self, generator: CudaGenerator) -> None:
-        self.state = generator.state
-
-    def draw(self, count: int) -> tuple[int, int]:
-        """Draw numbers as a kernel does, and return what tells them from other numbers."""
-        place = self.state.seed, self.state.offset
-        self.state.offset += count
-        return place
-
-
-@pytest.fixture
-def default(monkeypatch: pytest.MonkeyPatch) -> Iterator[CudaGenerator]:
-    """Give the generator that stands for the default one of CUDA device 0."""
-    generator = CudaGenerator().manual_seed(1)
-    generator.draw(8)
-    monkeypatch.setattr(torch, "Generator", CudaGenerator)
-    monkeypatch.setattr(torch.cuda, "default_generators", (generator,))
-    yield generator
-    assert generator.state == State(1, 8), "the default generator goes on with its own numbers"
-
-
 def test_a_site_computed_again_draws_the_same_on_cuda(default: CudaGenerator) -> None:
     device = CudaGenerator.device
 
@@ -212,60 +153,6 @@ def test_sites_inside_a_site_leave_no_gap_in_its_numbers_on_cuda(default: CudaGe
     before, inside, after = draw(dropout)
     assert after == (before[0], before[1] + 4) and inside[0] != before[0]
     assert draw(dropout) == draw(Dropout(1, 2, 0)) == [before, inside, after]
-
-
-def test_a_recorded_pass_draws_what_it_draws_without_a_graph(default: CudaGenerator) -> None:
-    """A graph keeps the places in the stream; the seed is that of the generator when the graph is replayed."""
-
-    def draw(dropout: Dropout) -> list[tuple[int, int]]:
-        numbers = []
-        for site, alone in (("words", False), ("layer", True), ("head", False)):
-            with dropout.drawing(site, CudaGenerator.device, alone=alone):
-                numbers.append(default.draw(12))
-        return numbers
-
-    generators = Generators()
-    draw(Dropout(1, 0, generators=generators))
-    kept = generators.for_a_graph()
-    for source in kept.named.values():
-        source.state.recording = True  # type: ignore[attr-defined]
-    recorded = Dropout(1, 1, generators=kept)
-    places = [offset for _, offset in draw(recorded)]
-    with pytest.raises(RuntimeError, match="cannot draw the random numbers of 'words' again"):
-        draw(recorded)
-    with (
-        pytest.raises(RuntimeError, match="were not drawn before it: 'new'"),
-        recorded.drawing("new", CudaGenerator.device, alone=True),
-    ):
-        pass
-    assert draw(Dropout(1, 7, generators=generators)) == draw(Dropout(1, 7)), "while another graph is recorded"
-    for source in kept.named.values():
-        source.state.recording = False  # type: ignore[attr-defined]
-    kept.seed(Dropout(1, 7))
-    seeds = [kept.named[name].state.seed for name in ("", "layer", "")]  # type: ignore[attr-defined]
-    assert list(zip(seeds, places, strict=True)) == draw(Dropout(1, 7))
-
-
-def test_graphs_know_the_streams_of_places_in_a_pass(default: CudaGenerator) -> None:
-    """The first site may be that of a part: its stream is then that of the whole pass."""
-
-    def draw(dropout: Dropout) -> tuple[int, int]:
-        with dropout.within("part 0").drawing("words", CudaGenerator.device):
-            return default.draw(4)
-
-    generators = Generators()
-    first = draw(Dropout(1, 7, generators=generators))
-    kept = generators.for_a_graph()
-    kept.seed(Dropout(1, 7))
-    assert (kept.named[""].state.seed, 0) == first == draw(Dropout(1, 7))  # type: ignore[attr-defined]
-    assert Dropout(1, 7, generators=kept).within("part 0").recorded
-
-
-def test_a_recorded_pass_gives_no_seeds() -> None:
-    kept = Generators().for_a_graph()
-    with pytest.raises(RuntimeError, match="would keep the random numbers of 'words' for all batches"):
-        Dropout(1, 7, generators=kept).seed("words")
-    assert Dropout(1, 7, generators=Generators()).seed("words") == Dropout(1, 7).seed("words")
 
 
 def test_an_error_in_a_site_gives_the_default_generator_back(default: CudaGenerator) -> None:

@@ -141,7 +141,7 @@ MISTAKES = {
     "wrong count": ("is_hot = true", "size = [1]", "size: expected 2 entries, found 1: [1]."),
     "wrong amount": ("is_hot = true", "amount = []", "amount: expected a whole number or a number or text, found a"),
     "date": ("minutes = 30", "minutes = 2020-01-01", "minutes: expected a whole number, found date:"),
-    "long key": ("is_hot", "m" * 100, f"{'m' * 36}...: is not a key of this table."),
+    "long key": ("is_hot", "m" * 100, f"'{'m' * 75}...': is not a key of this table."),
 }
 
 

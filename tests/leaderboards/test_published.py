@@ -6,20 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner import (
-    Answers,
-    Average,
-    BoardFile,
-    ExpectedRows,
-    Faults,
-    FileKind,
-    PluginError,
-    PublishedColumn,
-    PublishedRow,
-    Suite,
-    Term,
-)
+from benchrunner import Average, Faults, PluginError, PublishedColumn, PublishedRow, Suite, Term
 from benchrunner.results import Plugins, discover
+from benchrunner_submit import Answers, BoardFile, ExpectedRows, FileKind
 from distributions import ROOT
 from documents import blocks
 from inline import board, mood, plugin

@@ -17,10 +17,12 @@ import benchrunner.engine
 import benchrunner.results
 import benchrunner_bert
 import benchrunner_checkpoints
+import benchrunner_clusters
 import benchrunner_files
 import benchrunner_kinds
 import benchrunner_kit.testing
 import benchrunner_report
+import benchrunner_statistics
 import benchrunner_submit
 from benchrunner.errors import BenchrunnerError
 from benchrunner_kit.testing import tiny_family
@@ -30,16 +32,18 @@ from inline import ROWS, files, plugins
 
 PACKAGE = Path(benchrunner.__file__).parent
 MOST_NAMES = {
-    benchrunner: 90,
+    benchrunner: 85,
     benchrunner.engine: 50,
     benchrunner.results: 50,
     benchrunner_kit.testing: 50,
-    benchrunner_submit: 30,
+    benchrunner_submit: 40,
     benchrunner_report: 20,
     benchrunner_bert: 5,
     benchrunner_files: 5,
     benchrunner_kinds: 10,
+    benchrunner_statistics: 10,
     benchrunner_checkpoints: 10,
+    benchrunner_clusters: 5,
 }
 """Each module of names -> how many it may have, so that a person can read its page in five minutes."""
 STUBS = [path for surface in MOST_NAMES if (path := Path(str(surface.__file__)).with_suffix(".pyi")).exists()]

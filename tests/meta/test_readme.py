@@ -37,7 +37,7 @@ def test_the_lines_of_python_run(
 ) -> None:
     pytest.importorskip("benchrunner_bert")
     pytest.importorskip("benchrunner_glue")
-    discover().tasks.find("glue/rte").demo_files(0, tmp_path / "data")  # type: ignore[misc]
+    discover().tasks.find("glue/rte").demo_files(tmp_path / "data")  # type: ignore[misc]
     train = tmp_path / "data" / "RTE" / "train.tsv"
     train.write_text("".join(train.read_text(encoding="utf-8").splitlines(keepends=True)[:33]), encoding="utf-8")
     for name in ("DATA", "RUNS", "CACHE"):

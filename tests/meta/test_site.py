@@ -13,8 +13,10 @@ import benchrunner
 import benchrunner.engine
 import benchrunner.results
 import benchrunner_checkpoints
+import benchrunner_clusters
 import benchrunner_kinds
 import benchrunner_kit.testing
+import benchrunner_statistics
 import benchrunner_submit
 from distributions import ROOT
 from site_pages import PAGES, PLUGINS, REFERENCES, drawn, on_page_markdown, reference
@@ -36,6 +38,8 @@ def test_the_navigation_has_every_page_once() -> None:
         ("results", benchrunner.results.__all__),
         ("kinds", benchrunner_kinds.__all__),
         ("checkpoints", benchrunner_checkpoints.__all__),
+        ("clusters", benchrunner_clusters.__all__),
+        ("statistics", benchrunner_statistics.__all__),
         ("submit", benchrunner_submit.__all__),
         ("testing", benchrunner_kit.testing.__all__),
     ],

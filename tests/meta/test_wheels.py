@@ -196,7 +196,7 @@ def test_the_command_line_works_from_wheels_alone(installed: SmallEnvironment) -
     for file in done.stdout.splitlines():
         assert Path(file).is_relative_to(installed.folder), "a package of the checkout was imported"
     code = "import pathlib; from benchrunner.results import discover\n"
-    code += "discover().tasks.find('glue/rte').demo_files(0, pathlib.Path('data'))"
+    code += "discover().tasks.find('glue/rte').demo_files(pathlib.Path('data'))"
     subprocess.run([python, "-c", code], cwd=installed.folder, check=True)
     fit = ("--backbone", "bert/novels", "--data", "data", "--epochs", "1", "--limit-train", "32", "--device", "cpu")
     returned, written = installed("run", "rte", *fit, "--json", "--quiet")

@@ -6,6 +6,7 @@ import re
 import textwrap
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from benchrunner import Answers, UnknownName, Workspace
+from benchrunner import UnknownName, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.fits.progress import quiet_report
 from benchrunner.plugins import hookspecs, observer_specs
@@ -34,6 +35,7 @@ from benchrunner.results import (
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Observers
 from benchrunner_kit.testing import check_backbone, sentences
+from benchrunner_submit import Answers
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.writing import write_answers
 from inline import QUICK, files, mood, own, runner
@@ -43,7 +45,7 @@ SIGNATURES = {
     "register_tasks": "() -> Iterable[Task]",
     "register_backbones": "() -> Iterable[BackboneFamily]",
     "register_methods": "() -> Iterable[Method]",
-    "register_leaderboards": "() -> Iterable[Leaderboard]",
+    "register_leaderboards": "() -> Iterable[Board]",
     "register_executors": "() -> Iterable[Executor]",
     "register_searches": "() -> Iterable[Search]",
     "offer_search": "() -> Any",
@@ -55,6 +57,7 @@ SIGNATURES = {
     "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",
     "prepare_study": "(study: Any, runner: Any) -> Callable[[bool], None] | None",
     "plan_study": "(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None",
+    "compare_systems": "(result: Any) -> Any",
     "write_table": "(form: str, table: Any, notes: Sequence[str], result: Any) -> str | None",
     "read_value": "(kind: str, name: str, plugins: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
@@ -139,6 +142,13 @@ def test_the_documented_preparation_makes_the_folder_of_runs(
     assert not made.workspace.runs.exists()
     build(True)
     assert made.workspace.runs.is_dir() and "fits of words are kept in" in capsys.readouterr().err
+
+
+def test_the_documented_comparison_gives_intervals() -> None:
+    result = made_result([mood()], ["a"])
+    statistics = documented("compare_systems").compare_systems(result)
+    table = comparison.layout(replace(result, given_statistics=statistics), comparison.NOTHING_PUBLISHED)
+    assert "93.1 ± 1.2 [93.1, 93.1]" in table.lines[0].cells[-1]
 
 
 def test_the_documented_table_has_a_row_for_each_line() -> None:
@@ -230,7 +240,7 @@ def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.Captur
     made.workspace.runs.joinpath(bad.id, "log.jsonl").mkdir()  # a fit that cannot write its log
     assert made.run(bad).status == "failed"
     said = capsys.readouterr().out.splitlines()
-    assert said[-1].startswith(f"{bad.id} ") and said[-1].endswith("log.jsonl: not a regular file, but a folder.")
+    assert said[-1].startswith(f"{bad.id} ") and "Is a directory" in said[-1]
 
 
 def test_the_documented_search_trains_the_first_point(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if "No module named 'setuptools'" in done.stderr or "BackendUnavailable" in done.stderr:
         pytest.skip("setuptools is not there to build a distribution with")
     assert done.returncode == 0, done.stderr
-    code = "import sys, pathlib, bbc_for_benchrunner as bbc; bbc.demo_files(0, pathlib.Path('data'))"
+    code = "import sys, pathlib, bbc_for_benchrunner as bbc; bbc.demo_files(pathlib.Path('data'))"
     subprocess.run([sys.executable, "-c", code], cwd=home, env=surroundings(home), check=True)
     return home
 

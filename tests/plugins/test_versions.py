@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from benchrunner import Metric, Split, TextTable, Workspace, hookimpl
-from benchrunner.plugins import code_behind, registry
+from benchrunner.plugins import registry, suppliers
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.distributions import Plugin, installed_version, source_hash
 from benchrunner.runs.planner import Planner
@@ -178,7 +178,7 @@ def test_a_library_of_a_metric_or_source_is_a_supplier(
     files = {"plugin_k": PLUGIN, "library_k": LIBRARY, "deeper_k": "def one(): ..."}
     plugin = module_of(site, "plugin_k", monkeypatch, **files)
     monkeypatch.setitem(sys.modules, "plugin_k", plugin)
-    monkeypatch.setattr(code_behind, "_distributions_of_packages", metadata.packages_distributions)  # not what is known
+    monkeypatch.setattr(suppliers, "_distributions_of_packages", metadata.packages_distributions)  # not what is known
     for name in ("library", "deeper"):  # what the library needs is the library's affair
         info = site / f"a_{name}-1.5.dist-info"
         info.mkdir()
@@ -193,9 +193,9 @@ def test_a_library_of_a_metric_or_source_is_a_supplier(
         task = mood(metrics=(plugin.metric(value),))
     plugin.register_tasks = hookimpl(lambda: [task])  # type: ignore[attr-defined]
     plugins = discover(extra=[("plugin", plugin)], installed=False)
-    suppliers = {supplier.title: supplier.version for supplier in plugins.suppliers_of(plugins.tasks.find("mood"))}
-    assert suppliers.pop("plugin (plugin)").startswith("0+source.")
-    assert suppliers == {"library_k (a-library)": "1.5"}
+    versions = {supplier.title: supplier.version for supplier in plugins.suppliers_of(plugins.tasks.find("mood"))}
+    assert versions.pop("plugin (plugin)").startswith("0+source.")
+    assert versions == {"library_k (a-library)": "1.5"}
     planner = Planner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache"))
     fitted_with = planner.suppliers(plugins.tasks.find("mood"), plugins.methods.find("majority"), None)
     assert fitted_with["library_k (a-library)"] == "1.5", "another version makes another fit"

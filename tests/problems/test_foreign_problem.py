@@ -17,7 +17,7 @@ from benchrunner.errors import FitError, PluginError
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.problems.problem import HeadShape, Problem
-from benchrunner.runs.answering import answer
+from benchrunner.runs.ensembles import answer
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
 from benchrunner_kit.testing import check_task, sentences
 from inline import runner

@@ -242,13 +242,11 @@ def damaged(path: Path, kind: str, another: Path) -> None:
     """Damage a file in one way; `another` is a file of the same kind."""
     content = path.read_bytes() if path.is_file() else b""
     draw = random.Random(f"{path.name} {kind}")
-    if kind in ("folder", "pipe", "missing", "link", "file"):
+    if kind in ("folder", "missing", "file"):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
         if kind != "missing":
             {
                 "folder": path.mkdir,
-                "pipe": lambda: os.mkfifo(path),
-                "link": lambda: path.symlink_to("/dev/zero"),
                 "file": path.touch,
             }[kind]()
     elif kind == "swapped":
@@ -303,9 +301,7 @@ def _edited(value: Any) -> Any:
 
 COMMON = [
     "folder",
-    "pipe",
     "missing",
-    "link",
     "swapped",
     "sparse",
     "empty",
@@ -336,7 +332,6 @@ QUICK = [
     ("runs/*/outputs/*.npy", "byte order"),
     ("runs/*/predictions/*/answers.jsonl", "doubled"),
     ("runs/*/predictions/*/record.json", "edited"),
-    ("runs/*/predictions/*/record.json", "pipe"),
     ("runs/*/fit.json", "brackets"),
     ("cache/features/*/tokens.npy", "flip 3"),
     ("cache/states/*/layer-01.npy", "swapped"),

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner import BoardFile, Leaderboard, RequestError, Workspace
+from benchrunner import RequestError, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.results import Computing, Fit, Runner, discover
-from benchrunner.runs.answering import Ensemble, answer
+from benchrunner.runs.ensembles import Ensemble, answer
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
+from benchrunner_submit import BoardFile, Leaderboard
 from benchrunner_submit.file_kinds.json_file import JsonMap
 from benchrunner_submit.submission_files.manifests import read_manifest
 from benchrunner_submit.submissions.submission_answers import ensembles_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import ACCURACY, PEARSON, Classify, PluginError, Regress, Score, roc_auc
-from benchrunner.runs.answering import Answered, answer
+from benchrunner.runs.ensembles import Answered, answer
 from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import majority_scores, predict, raw_outputs
 from benchrunner_kit.testing import check_task
@@ -56,7 +56,7 @@ def test_a_task_is_checked_for_the_figures_of_its_metrics(tmp_path: Path) -> Non
         check_task(numbers, tmp_path / "bad")
 
 
-def numbered(seed: int, folder: Path) -> None:
+def numbered(folder: Path) -> None:
     """Write the three splits with numbers as labels."""
     (folder / "mood").mkdir(parents=True, exist_ok=True)
     for name in ("train", "dev", "test"):

@@ -9,7 +9,7 @@ import pytest
 
 from benchrunner.fits.fit import Fit
 from benchrunner.results import Runner
-from benchrunner.runs.answering import answer
+from benchrunner.runs.ensembles import answer
 from benchrunner.runs.predicting import predict
 from benchrunner_submit import answer_file
 from counted_study import SmallDisk, small_disk

@@ -185,3 +185,15 @@ def test_two_processes_wanting_one_fit_run_it_once(tmp_path: Path) -> None:
     assert [output.count("fitting") for output in sorted(outputs)] == [1, 0]
     # either may also wait for a prediction that the other makes
     assert [output[-2:] for output in outputs] == [["done", "sad"]] * 2
+
+
+def test_the_cost_of_a_fit_counts_what_it_learns(tmp_path: Path) -> None:
+    """A fit that goes on from a shorter one takes the rest of the steps; the fits of folds leave rows out."""
+    planner = runner(tmp_path).planner
+    short, long = (planner.plan(mood(), "words", recipe=QUICK.changed(epochs=epochs)) for epochs in (1, 4))
+    costs = [planner.cost(short), planner.cost(long), planner.cost(long, short)]
+    first = costs[0].flops
+    assert first > 0 and [cost.flops for cost in costs] == [first, 4 * first, 3 * first]
+    folded = planner.plan(planner.plugins.tasks.find("mood@5"), "words", recipe=QUICK.changed(epochs=1))
+    assert planner.cost(folded).flops == pytest.approx(4 * first)
+    assert planner.cost(planner.plan(mood(), "", method="majority")).flops == 0

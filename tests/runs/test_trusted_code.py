@@ -13,7 +13,7 @@ from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.results import Local, Runner
 from benchrunner.runs import predicting
-from benchrunner.runs.orders import FitOrder
+from benchrunner.runs.fit_orders import FitOrder
 from benchrunner.workspace import Settings
 from cluster_plugin import Home
 

@@ -17,7 +17,7 @@ import pytest
 from benchrunner import FitError
 from benchrunner.runs import workers
 from benchrunner.runs.core_shares import CoreShares
-from benchrunner.runs.orders import FitOrder
+from benchrunner.runs.fit_orders import FitOrder
 from chancy import chancy
 
 

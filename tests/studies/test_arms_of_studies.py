@@ -9,10 +9,10 @@ from benchrunner import Workspace
 from benchrunner.fits.computing import Computing
 from benchrunner.results import Result, Runner, discover, read_study
 from benchrunner.runs.predicting import predict
-from benchrunner.statistics import arms_test
 from benchrunner_kit.testing import tiny_family
+from benchrunner_statistics import arms_test
 from chancy import Chancy
-from inline import METHODS, STUDIES, mood, own
+from inline import METHODS, STATISTICS, STUDIES, mood, own
 from kitchen import Kitchen
 from made_results import cells
 
@@ -36,7 +36,7 @@ def arms(kitchen: Kitchen) -> Kitchen:
     families = [tiny_family(f"tiny/{rate}") for rate in RATES.values()]
     offers = {"register_tasks": [mood(method="chancy")], "register_methods": [Chancy()]}
     kitchen.plugins = discover(
-        extra=[METHODS, STUDIES, ("own", own(**offers, register_backbones=families))], installed=False
+        extra=[METHODS, STATISTICS, STUDIES, ("own", own(**offers, register_backbones=families))], installed=False
     )
     text = HEAD
     for name, rate in RATES.items():

@@ -9,22 +9,19 @@ from dataclasses import replace
 import pytest
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.statistics import Comparison, Interval
-from benchrunner.statistics.paired_test import Claim
-from benchrunner.statistics.ranks import MeanRank, ranks
-from benchrunner.statistics.variance_parts import Part
-from benchrunner.studies.comparison.conclusions import conclusions, headline
+from benchrunner.studies.comparison.facts import headline, lines_below
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED
-from benchrunner.studies.comparison.marks import Marks
-from benchrunner.studies.comparison.remarks import lines_below, remarks
 from benchrunner.studies.comparison.table import Shown
+from benchrunner.studies.entries import MeanRank, Statistics
+from benchrunner.studies.intervals import Interval
+from benchrunner.studies.pairs import Claim, Comparison, Pair, Pairing, Part
 from benchrunner.studies.result import Computing, Result
-from benchrunner.studies.significance.differences import Pairing, SystemDifference
-from benchrunner.studies.significance.study_statistics import StudyStatistics
+from benchrunner_statistics.conclusions import caveats, conclusions
+from benchrunner_statistics.ranks import ranks
 from inline import mood
-from made_results import cells, lines, made_result, written
+from made_results import cells, lines, made_result, said_below, written
 from published_moods import MEAN, choice
 
 NAMES = [
@@ -33,11 +30,17 @@ NAMES = [
     "b/another",
     "b/the-longest-name-of-all-backbones",
 ]
+PARTS = (Part(2.5e-5, 1e9),)
 HOSTILE = "<script>alert(1)</script>|&_"
 
 
 def result(*backbones: str) -> Result:
     return made_result([mood(), mood(name="mine/gloom")], backbones or ("a", "b"))
+
+
+def saying(made: Result, statistics: Statistics) -> Statistics:
+    """Add the sentences of the plugin to statistics."""
+    return replace(statistics, caveats=tuple(caveats(made.study, statistics.tests)), say=conclusions)
 
 
 def with_statistics(
@@ -51,12 +54,20 @@ def with_statistics(
     tests = {}
     for name in others:
         for task, value in differences.items():
-            parts = (Part(2.5e-5, 1e9),)
             paired = Comparison(
-                value, value - 0.01, value + 0.01, p, claim, "rows and restarts", 300, (3, 3), parts=parts
+                value,
+                value - 0.01,
+                value + 0.01,
+                p,
+                claim,
+                "rows and restarts",
+                300,
+                (3, 3),
+                parts=PARTS,
+                detectable=0.014,
             )
-            tests[Pairing(name, first, f"{task} accuracy")] = SystemDifference(paired, p)
-    return replace(made, given_statistics=StudyStatistics(intervals, tests, len(tests)))
+            tests[Pairing(name, first, f"{task} accuracy")] = Pair(paired, p, 100)
+    return replace(made, given_statistics=saying(made, Statistics(intervals, tests, len(tests))))
 
 
 @pytest.mark.parametrize("backbones", [NAMES[:1], NAMES[:2], NAMES[:3], NAMES])
@@ -88,16 +99,16 @@ def test_a_clear_difference_has_a_mark_and_a_legend() -> None:
     clear = with_statistics(result(), {"mine/mood": 0.1})
     shown = lines(as_table(clear), 100)
     assert [line.split("│")[1].strip() for line in shown if "*" in line] == ["mine/mood"]
-    assert "*  differs from a (p < 0.05, corrected for 1 test)" in remarks(clear)
+    assert "*  differs from a (p < 0.05, corrected for 1 test)" in said_below(clear)
     unclear = with_statistics(result(), {"mine/mood": 0.1}, p=0.06)
-    assert not any("*" in line for line in [*lines(as_table(unclear), 100), *remarks(unclear)])
+    assert not any("*" in line for line in [*lines(as_table(unclear), 100), *said_below(unclear)])
 
 
 def test_a_difference_of_single_fits_has_another_mark() -> None:
     made = with_statistics(result(), {"mine/mood": 0.1}, claim="fits")
     assert any("(*)" in line for line in lines(as_table(made), 100))
-    assert "(*)  differs from a as a fit (p < 0.05, corrected for 1 test)" in remarks(made)
-    assert conclusions(made)[-1].startswith("S1 With one restart this is about these fits")
+    assert "(*)  differs from a as a fit (p < 0.05, corrected for 1 test)" in said_below(made)
+    assert said_below(made, "conclusion")[-1].startswith("S1 With one restart this is about these fits")
     assert [warning["code"] for warning in as_json(made)["warnings"]] == ["S1"]
 
 
@@ -105,7 +116,7 @@ def test_warnings_are_codes_in_cells_with_a_legend() -> None:
     made = result(*NAMES)
     flagged = {"no better than majority": 1, "constant predictions": 1}
     made = replace(made, cells=tuple(replace(cell, flagged=flagged) for cell in made.cells))
-    assert list(Marks(made).legend()) == ["C1  constant answers", "C2  not better than the majority"]
+    assert said_below(made, "mark") == ["C1  constant answers", "C2  not better than the majority"]
     table = "".join(lines(as_table(made), 100))
     assert table.count(" C1 C2 ") == 8
     assert as_json(made)["cells"][0]["warnings"] == [
@@ -116,21 +127,21 @@ def test_warnings_are_codes_in_cells_with_a_legend() -> None:
 
 def test_the_conclusion_says_who_is_better_and_where() -> None:
     both = with_statistics(result(), {"mine/mood": 0.04, "mine/gloom": -0.03})
-    assert conclusions(both) == [
+    assert said_below(both, "conclusion") == [
         "Of 2 tasks, b is better than a on 1 (mine/mood +4.0, 95 % interval +3.0 to +5.0) and worse on 1 "
         "(mine/gloom -3.0, 95 % interval -4.0 to -2.0)."
     ]
-    assert conclusions(with_statistics(result(), {"mine/mood": 0.005}, p=0.3)) == [
+    assert said_below(with_statistics(result(), {"mine/mood": 0.005}, p=0.3), "conclusion") == [
         "No clear difference between b and a on 1 task (mine/mood +0.5, 95 % interval -0.5 to +1.5; likely to be seen "
         "from 1.4)."
     ]
-    assert conclusions(result("a")) == []
+    assert said_below(result("a"), "conclusion") == []
 
 
 def test_the_caption_says_what_was_run() -> None:
     made = result()
     made.__dict__["computing"] = Computing(1234.0, ("cpu (x86_64)",), {"torch": ("2.10",)})
-    notes = list(remarks(made, shown=Shown(run_ids=True)))
+    notes = said_below(made, shown=Shown(run_ids=True))
     assert notes[0] == "finetune, epochs 3, batch size 32, 128 tokens, fp32; 3 restarts (seeds 0, 1, 2)"
     assert notes[1] == "learning rate 5e-05"
     assert "1,234 seconds of fitting on cpu (x86_64); torch 2.10" in notes
@@ -145,8 +156,8 @@ def test_one_restart_has_no_interval_over_restarts() -> None:
     repeated = replace(first, cell=replace(first.cell, candidates=(replace(point, fits=fits),)))
     several = replace(single, cells=(repeated, *others))
     about = "[95 %] is the interval over examples"
-    assert f"{about}, for these restarts; the interval over restarts is in --format json" in list(remarks(several))
-    assert about in list(remarks(single))
+    assert f"{about}, for these restarts; the interval over restarts is in --format json" in said_below(several)
+    assert about in said_below(single)
 
 
 def test_markdown_latex_and_html_escape_names() -> None:
@@ -175,7 +186,7 @@ def test_a_table_says_what_kernels_would_gain() -> None:
     for seconds, units in ((59.0, "AVX2"), (60.0, "AVX2"), (60.0, "9.0"), (60.0, "")):
         made = result()
         made.__dict__["computing"] = Computing(seconds, ("cpu",), {}, without_kernels=units)
-        said.append("pip install benchrunner-kernels" in "\n".join(remarks(made)))
+        said.append("pip install benchrunner-kernels" in "\n".join(said_below(made)))
     assert said == [False, True, False, False]
 
 
@@ -199,7 +210,7 @@ def ranked(columns: Mapping[str, set[tuple[str, str]]], *names: str, claim: Clai
     """Make a result of these systems in which these pairs are clear: the first of a pair is 4 points better."""
     made = made_result([mood(name=f"mine/{column}") for column in columns], names)
     tests = {}
-    places = {}
+    of_columns = {}
     for column, clear in columns.items():
         name = f"mine/{column} accuracy"
         for other, system in itertools.combinations(names, 2):
@@ -207,12 +218,11 @@ def ranked(columns: Mapping[str, set[tuple[str, str]]], *names: str, claim: Clai
             is_clear = bool({(system, other), (other, system)} & clear)
             low, high = (0.03, 0.05) if is_clear else (-0.01, 0.09)
             low, high = min(sign * low, sign * high), max(sign * low, sign * high)
-            parts = (Part(2.5e-5, 1e9),)
-            paired = Comparison(sign * 0.04, low, high, 0.01, claim, "rows", 300, (3, 3), parts=parts)
-            tests[Pairing(system, other, name)] = SystemDifference(paired, 0.01 if is_clear else 0.5)
-        places |= {(system, name): rank for system, rank in ranks(names, clear).items()}
+            paired = Comparison(sign * 0.04, low, high, 0.01, claim, "rows", 300, (3, 3), parts=PARTS, detectable=0.014)
+            tests[Pairing(system, other, name)] = Pair(paired, 0.01 if is_clear else 0.5, 100)
+        of_columns[name] = ranks(names, clear)
     means = {name: MeanRank(1.5, 1.0, 2.0, is_best=name == names[0]) for name in names}
-    return replace(made, given_statistics=StudyStatistics({}, tests, len(tests), places, means))
+    return replace(made, given_statistics=saying(made, Statistics({}, tests, len(tests), of_columns, means)))
 
 
 ABOVE = {("a", "b"), ("a", "c")}
@@ -226,15 +236,14 @@ def test_the_verdict_promises_what_every_pair_shows(deviations: tuple[int, ...],
     made = ranked({"one": set()}, "a", "b", "c")
     tests = {}
     for deviation, (pairing, test) in zip(deviations, made.statistics.tests.items(), strict=True):
-        parts = (Part(2.5e-5 * deviation**2, 1e9),)
-        tests[pairing] = replace(test, comparison=replace(test.comparison, parts=parts))
+        tests[pairing] = replace(test, comparison=replace(test.comparison, detectable=0.014 * deviation))
     made = replace(made, given_statistics=replace(made.statistics, tests=tests))
-    assert f"mine/one ({seen})" in conclusions(made)[0]
+    assert f"mine/one ({seen})" in said_below(made, "conclusion")[0]
 
 
 def test_the_verdict_says_who_is_best_tied_or_unclear() -> None:
     made = ranked({"one": ABOVE, "two": ABOVE, "three": {("a", "c")}, "four": set()}, "a", "b", "c")
-    assert conclusions(made) == [
+    assert said_below(made, "conclusion") == [
         "Best on 2 of 4 tasks (mine/one, mine/two): a.",
         "Tied for best on 1 of 4 tasks, mine/three (likely to be seen from 1.4): a, b.",
         "Nothing is clear on 1 of 4 tasks: mine/four (under 1.4 points with 300 rows). In parentheses, the differences "
@@ -245,17 +254,16 @@ def test_the_verdict_says_who_is_best_tied_or_unclear() -> None:
 
 def test_the_best_and_those_tied_for_best_have_marks() -> None:
     made = ranked({"one": ABOVE, "two": {("a", "c")}, "three": set()}, "a", "b", "c")
-    marks = Marks(made)
     shown = {}
     for column in ("one", "two", "three"):
-        shown[column] = [marks.of_place((name, f"mine/{column} accuracy")) for name in "abc"]
+        shown[column] = [made.entries[name, f"mine/{column} accuracy"].mark for name in "abc"]
     assert shown == {"one": ["*", "", ""], "two": ["=", "=", ""], "three": ["", "", ""]}
-    assert list(marks.legend()) == [
+    assert said_below(made, "mark") == [
         "*  best, all others clearly behind (p < 0.05, corrected for 9 tests)",
         "=  tied for best",
     ]
-    fits = Marks(ranked({"one": ABOVE}, "a", "b", "c", claim="fits"))
-    assert fits.of_place(("a", "mine/one accuracy")) == "(*)"
+    fits = ranked({"one": ABOVE}, "a", "b", "c", claim="fits")
+    assert fits.entries["a", "mine/one accuracy"].mark == "(*)"
 
 
 def test_three_systems_are_rows_with_headlines_as_columns() -> None:
@@ -305,11 +313,10 @@ def test_many_columns_stand_in_groups_below_each_other(width: int) -> None:
 
 def test_a_ranking_says_which_systems_are_equivalent() -> None:
     made = ranked({"one": ABOVE}, "a", "b", "c")
-    tests = {pairing: replace(test, margin=0.06) for pairing, test in made.statistics.tests.items()}
+    tests = {pairing: replace(test, margin=6.0) for pairing, test in made.statistics.tests.items()}
     statistics = replace(made.statistics, tests=tests)
-    [_, equivalent, rest] = conclusions(
-        replace(made, study=replace(made.study, margin=6.0), given_statistics=statistics)
-    )
+    made = replace(made, study=replace(made.study, margin=6.0), given_statistics=statistics)
+    [_, equivalent, rest] = said_below(made, "conclusion")
     assert equivalent.startswith("Equivalent within 6 points: b and a on mine/one (interval -")
     assert rest == "Not shown to be equivalent within 6 points: c and b on mine/one."
 
@@ -333,7 +340,7 @@ def test_five_lines_say_verdict_marks_doubts_and_next_step() -> None:
 
 def test_the_number_of_notes_is_that_of_the_lines_held_back() -> None:
     made = with_statistics(result(), {"mine/mood": 0.1})
-    held = [note for note in remarks(made) if note not in {*conclusions(made), *Marks(made).legend()}]
+    held = set(said_below(made)) - set(said_below(made, "conclusion", "mark"))
     assert five_lines(made)[-1] == f"{len(held)} notes: --notes"
     assert len(held) == 3
 
@@ -341,14 +348,14 @@ def test_the_number_of_notes_is_that_of_the_lines_held_back() -> None:
 def test_all_remarks_stand_below_where_they_are_asked_for() -> None:
     made = replace(with_statistics(result(), {"mine/mood": 0.1}), name="kept")
     every = lines_below(made, NOTHING_PUBLISHED, EVERYTHING, notes_by="", then="kept as the study")
-    assert every == [*remarks(made), "kept as the study kept"]
+    assert every == [*said_below(made), "kept as the study kept"]
     with_ids = five_lines(made, Shown(run_ids=True))
     assert any(line.startswith("runs of a on mine/mood: ") for line in with_ids)
 
 
 def test_a_verdict_has_its_figures_while_they_fit() -> None:
     made = with_statistics(result(), {"mine/mood": 0.04, "mine/gloom": -0.03})
-    assert headline(made, 2) == conclusions(made)[0]
+    assert headline(made, 2) == said_below(made, "conclusion")[0]
     assert headline(made, 1) == "Of 2 tasks, b is better than a on 1 and worse on 1."
     assert headline(result("a"), 5) == ""
     ranking = ranked({"one": ABOVE, "two": {("a", "c")}, "three": set()}, "a", "b", "c")
@@ -375,8 +382,8 @@ def test_a_mark_of_csv_is_no_formula() -> None:
 def test_the_best_need_not_be_tested_better_than_each() -> None:
     """a is clearly better than b, and b than c: only a can be the best, although a and c do not differ clearly."""
     made = ranked({"one": {("a", "b"), ("b", "c")}}, "a", "b", "c")
-    assert Marks(made).of_place(("a", "mine/one accuracy")) == "*"
-    assert next(Marks(made).legend()).startswith("*  best, all others clearly behind (")
+    assert made.entries["a", "mine/one accuracy"].mark == "*"
+    assert said_below(made, "mark")[0].startswith("*  best, all others clearly behind (")
 
 
 def test_json_has_ranks_and_the_tests_of_all_pairs() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from benchrunner.errors import RequestError
 from benchrunner.studies.backbones_by_tasks import compared
-from benchrunner.studies.significance.contrasts import compared_with
+from benchrunner.studies.contrasts import compared_with
 from inline import mood
 
 NAMES = ("a", "b-1", "bert/mini")

@@ -11,8 +11,8 @@ from benchrunner import RequestError
 from benchrunner.errors import PluginError
 from benchrunner.fits.cost import Cost, prefixed
 from benchrunner.results import Result, Runner, compared, comparison, read_study, run_study
+from benchrunner.studies.comparison.facts import cost_notes
 from benchrunner.studies.comparison.layout import cost_rows
-from benchrunner.studies.comparison.remarks import cost_notes
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner_kit.testing import tiny_family
 from inline import QUICK, runner
@@ -118,5 +118,5 @@ def test_a_system_without_a_cost_has_a_dash(tmp_path: Path) -> None:
 
     result, _ = measure(tmp_path, 2, measure_costs=measure_costs)
     [row] = cost_rows(result)
-    assert [figure[0] for figure in row.figures] == ["5.00", "-"]
+    assert [mean for mean, _, _ in row.texts.values()] == ["5.00", "-"]
     assert list(cost_notes(result)) == []

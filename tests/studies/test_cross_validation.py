@@ -18,8 +18,8 @@ from benchrunner.results import StudyOptions, compared, predict, read_study, run
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.significance.study_statistics import scored_answers
 from benchrunner.tasks.folds import divided_rows, in_folds
+from benchrunner_statistics.study_statistics import scored_answers
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import notes
 from inline import mood, runner

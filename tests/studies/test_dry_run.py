@@ -9,7 +9,7 @@ from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.results import Plugins, discover
 from benchrunner.runs import core_shares
 from benchrunner_kit.testing import tiny_family
-from inline import METHODS, STUDIES, own
+from inline import METHODS, STATISTICS, STUDIES, own
 from kitchen import STUDY, Kitchen, staged
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("narrow_bilstm")
 def with_words() -> Plugins:
     """The plugins of a test that needs no study file."""
     offered = own(register_backbones=[tiny_family()])
-    return discover(extra=[METHODS, STUDIES, ("own", offered)], installed=False)
+    return discover(extra=[METHODS, STATISTICS, STUDIES, ("own", offered)], installed=False)
 
 
 def dry_run(kitchen: Kitchen, *words: str) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from benchrunner import ACCURACY, MATTHEWS, Workspace
 from benchrunner.fits.computing import Computing
 from benchrunner.results import Result, Runner, discover, read_study
 from benchrunner.runs.predicting import predict
-from benchrunner.statistics import holm, paired_test
-from benchrunner.statistics.intervals import example_interval
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner_kit.testing import tiny_family
+from benchrunner_statistics import holm, paired_test
+from benchrunner_statistics.example_intervals import example_interval
 from chancy import Chancy
-from inline import METHODS, STUDIES, mood, own
+from inline import METHODS, STATISTICS, STUDIES, mood, own
 from kitchen import Kitchen
 from made_results import cells
 
@@ -60,7 +60,8 @@ def guessers(kitchen: Kitchen) -> Kitchen:
     """Systems whose fits answer lr * (1 + seed) of 24 rows correctly."""
     offers = {"register_tasks": [mood(method="chancy")], "register_methods": [Chancy()]}
     kitchen.plugins = discover(
-        extra=[METHODS, STUDIES, ("own", own(**offers, register_backbones=[tiny_family()]))], installed=False
+        extra=[METHODS, STATISTICS, STUDIES, ("own", own(**offers, register_backbones=[tiny_family()]))],
+        installed=False,
     )
     (kitchen.folder / "study.toml").write_text(GUESSERS)
     return kitchen

@@ -11,7 +11,7 @@ from benchrunner import RequestError, Workspace
 from benchrunner.results import Result, Runner, StudyOptions, compared, read_study, run_study
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
-from benchrunner.studies.significance.contrasts import compared_with
+from benchrunner.studies.contrasts import compared_with
 from benchrunner.studies.study import Study
 from benchrunner.tasks.row_sample import sample
 from benchrunner_studies.settling import study_of_file

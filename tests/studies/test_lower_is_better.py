@@ -17,12 +17,11 @@ from benchrunner.results import Grid, Result, Runner, compared, run_study
 from benchrunner.runs.predicting import NO_BETTER, flags_of
 from benchrunner.studies.answered_rows import right_answers
 from benchrunner.studies.cells import Selection, selected_fit
-from benchrunner.studies.comparison.conclusions import conclusions
 from benchrunner.studies.comparison.footnotes import footnotes
-from benchrunner.studies.comparison.remarks import remarks
 from chancy import Chancy, compare_rates
 from finished_studies import finish, task
 from inline import mood, runner
+from made_results import said_below
 from rate_methods import RestartDependent
 from scripted import Scripted, lengths, run
 
@@ -123,13 +122,13 @@ def test_two_systems_are_better_and_worse_as_by_accuracy(tmp_path: Path) -> None
         assert by_errors.comparison.reversed.gain > 0
         assert by_errors.chance == by_hits.chance and by_errors.adjusted_p == pytest.approx(by_hits.adjusted_p)
     for place in errors.statistics.trials:
-        standing = errors.statistics.standing(place)
+        standing = errors.entries[place].standing
         assert standing == ("worse" if place[0] == "made/poor" else "")
         mirrored = hits.statistics.trials[place[0], place[1].replace("errors", "accuracy")]
         assert errors.statistics.trials[place] == pytest.approx([1 - hit for hit in mirrored])
-    assert any("made/poor is worse than made/good on 2 (" in sentence for sentence in conclusions(errors))
-    assert "lower is better: errors" in list(remarks(errors))
-    assert not any("lower is better" in remark for remark in remarks(hits))
+    assert any("made/poor is worse than made/good on 2 (" in sentence for sentence in said_below(errors, "conclusion"))
+    assert "lower is better: errors" in said_below(errors)
+    assert not any("lower is better" in remark for remark in said_below(hits))
 
 
 def test_the_best_of_three_systems_has_the_fewest_errors(tmp_path: Path) -> None:
@@ -137,11 +136,11 @@ def test_the_best_of_three_systems_has_the_fewest_errors(tmp_path: Path) -> None
     hits, errors = studies(tmp_path, tuple(levels), levels)
     assert errors.statistics.mean_ranks == hits.statistics.mean_ranks
     assert errors.statistics.mean_ranks["made/good"].mean == 1
-    for (name, _), ranks in errors.statistics.ranks.items():
-        assert (ranks.low == 1) == (name == "made/good")
-    best = {place[0] for place in errors.figures if errors.statistics.standing(place) == "best"}
+    for of_column in errors.statistics.ranks.values():
+        assert [name for name, ranks in of_column.items() if ranks.low == 1] == ["made/good"]
+    best = {place[0] for place in errors.figures if errors.entries[place].standing == "best"}
     assert best == {"made/good"}
-    assert any("made/good" in sentence and "est" in sentence for sentence in conclusions(errors))
+    assert any("made/good" in sentence and "est" in sentence for sentence in said_below(errors, "conclusion"))
 
 
 @pytest.mark.parametrize(("mae", "baseline", "is_flagged"), [(0.3, 0.5, False), (0.5, 0.5, True), (0.7, 0.5, True)])

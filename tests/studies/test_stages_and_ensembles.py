@@ -15,7 +15,7 @@ from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner.studies.cells import selected_fit
 from benchrunner_kit.testing import tiny_family
-from inline import METHODS, STUDIES, SUBMIT, board, mood, own, runner
+from inline import METHODS, STATISTICS, STUDIES, SUBMIT, board, mood, own, runner
 from kitchen import STAGED, Kitchen, staged
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -83,7 +83,7 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
 
 def test_a_study_says_how_to_submit_without_fitting_again(kitchen: Kitchen) -> None:
     moods = own(register_tasks=[mood()], register_backbones=[tiny_family()], register_leaderboards=[board()])
-    kitchen.plugins = discover(extra=[METHODS, STUDIES, SUBMIT, ("own", moods)], installed=False)
+    kitchen.plugins = discover(extra=[METHODS, STATISTICS, STUDIES, SUBMIT, ("own", moods)], installed=False)
     text = STAGED.replace("title = ", 'board = "moods"\ntitle = ').replace("known", "mood")
     (kitchen.folder / "study.toml").write_text(text)
     code, out, err = kitchen("--study", "study.toml", "--json")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchrunner.results import discover
-from inline import METHODS, STUDIES, mood, own, pairs
+from inline import METHODS, STATISTICS, STUDIES, mood, own, pairs
 from kitchen import STUDY, Kitchen, labelled_test
 from made_results import cells
 
@@ -112,7 +112,7 @@ def test_options_of_the_command_override_the_file(kitchen: Kitchen) -> None:
 
 def test_test_splits_with_labels_are_scored_and_do_not_select(kitchen: Kitchen) -> None:
     kitchen.plugins = discover(
-        extra=[METHODS, STUDIES, ("own", own(register_tasks=[labelled_test()]))], installed=False
+        extra=[METHODS, STATISTICS, STUDIES, ("own", own(register_tasks=[labelled_test()]))], installed=False
     )
     columns = [f'[[column]]\nname = "{split}"\ntask = "known"\nsplit = "{split}"\n' for split in ("dev", "test")]
     text = "\n".join([STUDY[: STUDY.index("[[column]]")].replace('published = "toast"\n', ""), *columns])
@@ -160,7 +160,7 @@ def test_a_study_file_is_printed_in_every_format(kitchen: Kitchen) -> None:
 
 def test_a_format_that_no_plugin_writes_is_refused_at_once(kitchen: Kitchen) -> None:
     tasks = own(register_tasks=[mood(), pairs()])
-    kitchen.plugins = discover(extra=[METHODS, STUDIES, ("own", tasks)], installed=False)
+    kitchen.plugins = discover(extra=[METHODS, STATISTICS, STUDIES, ("own", tasks)], installed=False)
     words = ("--scale", "crumb", "--columns", "taste,loss,price", "--quiet", "--format")
     error = kitchen.refused(*words, "latex")
     assert "No plugin writes tables as latex: the plugin 'report' does." in error

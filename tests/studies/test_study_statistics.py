@@ -11,12 +11,13 @@ import pytest
 from benchrunner import ACCURACY
 from benchrunner.results import Grid, Result, Runner, compared, run_study
 from benchrunner.runs.predicting import predict
-from benchrunner.statistics import example_interval, paired_test, restart_interval
-from benchrunner.statistics.paired_test import Side
-from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.significance.differences import corrected_differences
-from benchrunner.studies.significance.study_statistics import StudyStatistics
+from benchrunner.studies.entries import Statistics
+from benchrunner.studies.intervals import restart_interval
 from benchrunner.tasks.task import Term
+from benchrunner_statistics import example_interval, paired_test
+from benchrunner_statistics.differences import corrected_differences
+from benchrunner_statistics.paired_tests import Side
+from benchrunner_statistics.scored_answers import ScoredAnswers
 from chancy import chancy
 
 PLACE = ("words", "mine/mood accuracy")
@@ -115,4 +116,4 @@ def test_holms_correction_is_over_all_tests() -> None:
 
 
 def test_an_empty_study_has_no_statistics() -> None:
-    assert StudyStatistics().tests == {}
+    assert Statistics().tests == {}

@@ -14,7 +14,7 @@ import pytest
 from benchrunner import RequestError
 from benchrunner.results import Fit, discover
 from benchrunner_studies.system_commands import wait_passing_signals
-from inline import METHODS, STUDIES, mood, own, pairs, plugin
+from inline import METHODS, STATISTICS, STUDIES, mood, own, pairs, plugin
 from kitchen import STUDY, Kitchen
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -65,7 +65,7 @@ def test_an_observer_refuses_before_commands_and_fits(refused_fits: bool, kitche
             raise RequestError("no baking today")
 
     own_tasks = ("own", own(register_tasks=[mood(), pairs()]))
-    extra = [METHODS, STUDIES, own_tasks, ("closed", plugin(before_study=before_study))]
+    extra = [METHODS, STATISTICS, STUDIES, own_tasks, ("closed", plugin(before_study=before_study))]
     kitchen.plugins = discover(extra=extra, installed=False)
     assert "no baking today" in kitchen.refused("--quiet")
     assert kitchen.made() == ["rye", "spelt"] * refused_fits

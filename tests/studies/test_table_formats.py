@@ -13,7 +13,7 @@ import pytest
 from test_comparison import ABOVE, HOSTILE, ranked, result, with_statistics
 
 from benchrunner.errors import RequestError
-from benchrunner.studies.comparison.conclusions import headline
+from benchrunner.studies.comparison.facts import headline
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import Shown

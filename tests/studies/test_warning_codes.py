@@ -8,16 +8,14 @@ import pytest
 
 from benchrunner.results import Grid, compared, predicting
 from benchrunner.studies.cells import LOST, NO_SCORE, Figure
-from benchrunner.studies.comparison.codes import WARNINGS, CodedWarning, code_of, coded, coded_warnings
+from benchrunner.studies.codes import WARNINGS, CodedWarning, code_of, coded, coded_warnings
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
-from benchrunner.studies.comparison.marks import Marks
-from benchrunner.studies.comparison.remarks import remarks
 from chancy import chancy, compare_rates
 from distributions import CORE, PLUGINS
 from finished_studies import runner
 from inline import mood
-from made_results import made_result
+from made_results import made_result, said_below
 
 CODES = ["C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "C11", "S1", "S2", "S3", "S4", "S5", "S6", "S7"]
 CODES += ["A1", "A2", "A3"]
@@ -61,9 +59,7 @@ def test_an_absent_score_has_its_code_where_it_is_absent() -> None:
     term, *_ = figures
     figures[term] = Figure.absent("no value")
     made = replace(made, cells=(replace(cell, figures=figures),))
-    marks = Marks(made)
-    of_places = {place[1]: marks.of_place(place) for place in made.figures}
-    assert sorted(of_places.values()) == ["", "C5"]
+    assert sorted(entry.codes for entry in made.entries.values()) == [[], ["C5"]]
     assert layout(made, NOTHING_PUBLISHED).legend == ("C5  a score is absent",)
 
 
@@ -86,7 +82,7 @@ def test_lost_fits_have_a_code_in_json() -> None:
 
 def test_notes_stand_after_their_codes(tmp_path: Path) -> None:
     result = compare_rates(chancy(tmp_path), grid=Grid({"lr": (4, 6, 8)}), seeds=(0,))
-    notes = list(remarks(result))
+    notes = said_below(result)
     edge = "C6 mine/mood: the best grid point lies at the edge of the grid: lr 8 is the largest of 3"
     assert edge in notes
     assert {"code": "C6", "text": edge.removeprefix("C6 ")} in as_json(result)["warnings"]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner_submit import Leaderboard
 from benchrunner_submit.board_toml import read_leaderboard
 
 BOARD_TOML = """

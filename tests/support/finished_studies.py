@@ -21,7 +21,7 @@ from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.runs.predicting import judged
 from benchrunner.studies.planning import planned
 from benchrunner_kinds import Choose, Span, Tag
-from inline import REPORT, plugin
+from inline import REPORT, STATISTICS, plugin
 
 WORDS = """the river was calm and bright while seven old boats went slowly home under a pale sky of early
 spring""".split()  # noqa: SIM905
@@ -132,7 +132,7 @@ ROWS: Mapping[str, Any] = {
 def plugins(tasks: Iterable[Task], backbones: Sequence[str]) -> Plugins:
     """Return plugins with these tasks and backbones alone."""
     made = plugin(register_tasks=list(tasks), register_backbones=[Family(backbones)])
-    found = discover(extra=[("made", made), REPORT], installed=False)
+    found = discover(extra=[("made", made), REPORT, STATISTICS], installed=False)
     assert not found.set_aside, found.set_aside
     return found
 

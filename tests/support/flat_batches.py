@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, StaticShape, collate
+from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.kernels import Kernels
 from benchrunner.features.randomness import Dropout
 
@@ -15,7 +15,6 @@ def batch_of(
     *,
     multiple: int = 1,
     device: str | torch.device = "cpu",
-    shape: StaticShape | None = None,
     kernels: Kernels | None = None,
 ) -> FlatBatch:
     """Build a batch of sequences with the given lengths and no content."""
@@ -23,7 +22,7 @@ def batch_of(
     zeros = np.zeros(total, dtype=np.int32)
     features = Features(zeros, zeros.astype(np.int8), np.cumsum([0, *lengths]), count, count[:-1], {})
     units, place = np.arange(len(lengths)), torch.device(device)
-    return collate(features, units, place, dropout=dropout, multiple=multiple, shape=shape, kernels=kernels)
+    return collate(features, units, place, dropout=dropout, multiple=multiple, kernels=kernels)
 
 
 def drawn(batch: FlatBatch, heads: int, size: int, dtype: torch.dtype) -> torch.Tensor:

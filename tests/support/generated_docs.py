@@ -19,10 +19,12 @@ import benchrunner.engine
 import benchrunner.results
 import benchrunner_bert
 import benchrunner_checkpoints
+import benchrunner_clusters
 import benchrunner_files
 import benchrunner_kinds
 import benchrunner_kit.testing
 import benchrunner_report
+import benchrunner_statistics
 import benchrunner_submit
 from benchrunner.command_line.main import parser
 from benchrunner.command_line.options import EVERYDAY
@@ -211,6 +213,16 @@ def checkpoints() -> str:
     return _listed(benchrunner_checkpoints)
 
 
+def clusters() -> str:
+    """List the names for executors that run fits on other machines."""
+    return _listed(benchrunner_clusters)
+
+
+def tests() -> str:
+    """List the tests between systems and the intervals, which are functions of plain lists of answers."""
+    return _listed(benchrunner_statistics)
+
+
 def submissions() -> str:
     """List the names for leaderboards, and for whoever writes, checks and scores files of answers."""
     return _listed(benchrunner_submit)
@@ -257,7 +269,13 @@ def core_modules() -> dict[str, Path]:
     """List the modules that have public names, or define them, by their dotted names."""
     known = modules(CORE)
     surfaces = (benchrunner_kinds, benchrunner_submit, benchrunner_report, benchrunner_bert, benchrunner_files)
-    for plugin in (benchrunner_checkpoints, benchrunner_kit, *surfaces):
+    for plugin in (
+        benchrunner_checkpoints,
+        benchrunner_clusters,
+        benchrunner_kit,
+        benchrunner_statistics,
+        *surfaces,
+    ):
         known |= modules(Path(str(plugin.__file__)).parent)
     return known
 
@@ -362,6 +380,8 @@ PARTS: dict[str, Callable[[], str]] = {
             testing,
             kinds,
             checkpoints,
+            clusters,
+            tests,
             submissions,
             reports,
             models,

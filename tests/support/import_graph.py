@@ -20,7 +20,6 @@ ORDER = (
     "parameters",
     "metrics",
     "fits",
-    "statistics",
     "data",
     "features",
     "backbones",

@@ -5,6 +5,7 @@ What the core's tests work with: no network, and of the installed plugins those 
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,15 +18,14 @@ import benchrunner_report
 import benchrunner_runs
 import benchrunner_search
 import benchrunner_share
+import benchrunner_statistics
 import benchrunner_studies
 import benchrunner_submit
 from benchrunner import (
     ACCURACY,
     MATTHEWS,
     PEARSON,
-    BoardFile,
     Classify,
-    Leaderboard,
     PluginError,
     Recipe,
     Regress,
@@ -37,7 +37,7 @@ from benchrunner import (
     hookimpl,
 )
 from benchrunner.results import Computing, Plugins, Runner, discover
-from benchrunner_submit import Labels, Number, Table
+from benchrunner_submit import BoardFile, Labels, Leaderboard, Number, Table
 
 ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=1, batch_size=8, bilstm_width=32)
@@ -50,6 +50,7 @@ REPORT = ("report", benchrunner_report)
 RUNS = ("runs", benchrunner_runs)
 SEARCH = ("search", benchrunner_search)
 SHARE = ("share", benchrunner_share)
+STATISTICS = ("statistics", benchrunner_statistics)
 STUDIES = ("studies", benchrunner_studies)
 SUBMIT = ("submit", benchrunner_submit)
 """First-party plugins, for `discover`."""
@@ -84,7 +85,7 @@ def mood(**changes: Any) -> Task:
         "metrics": (ACCURACY, MATTHEWS),
         "recipe": QUICK,
         "suite": SUITE,
-        "demo_files": files,
+        "demo_files": partial(files, 0),
     }
     return Task(**(row | changes))
 
@@ -143,7 +144,7 @@ def own_and(*others: tuple[str, object]) -> Plugins:
 
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
-    first_party = [AUDIT, CALIBRATION, METHODS, KIT, REPORT, RUNS, SEARCH, SHARE, STUDIES, SUBMIT]
+    first_party = [AUDIT, CALIBRATION, METHODS, KIT, REPORT, RUNS, SEARCH, SHARE, STATISTICS, STUDIES, SUBMIT]
     found = discover(extra=[("own", own(**hooks)), *first_party], installed=False)
     assert not found.set_aside, found.set_aside
     return found

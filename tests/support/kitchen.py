@@ -12,7 +12,7 @@ from benchrunner import Task, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.results import discover
 from benchrunner_kit.testing import TinyBackbone, tiny_family
-from inline import METHODS, REPORT, STUDIES, files, mood, own, pairs
+from inline import METHODS, REPORT, STATISTICS, STUDIES, files, mood, own, pairs
 
 BAKE = """
 import os, sys
@@ -162,7 +162,8 @@ class Kitchen:
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder, self._capsys = folder, capsys
         self.plugins = discover(
-            extra=[METHODS, REPORT, STUDIES, ("own", own(register_tasks=[mood(), pairs()]))], installed=False
+            extra=[METHODS, REPORT, STATISTICS, STUDIES, ("own", own(register_tasks=[mood(), pairs()]))],
+            installed=False,
         )
         files(1, folder / "data")
         (folder / "bake.py").write_text(BAKE)
@@ -235,6 +236,7 @@ def staged(kitchen: Kitchen, *words: str) -> tuple[int, str, str]:
     kitchen.plugins = discover(
         extra=[
             METHODS,
+            STATISTICS,
             STUDIES,
             ("own", own(register_tasks=[mood(), labelled_test()], register_backbones=[tiny_family()])),
         ],

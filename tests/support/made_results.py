@@ -11,7 +11,7 @@ from benchrunner.results import Fit, comparison, discover
 from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.cells import Candidate, CellResult, Figure
 from benchrunner.studies.result import Result
-from inline import REPORT
+from inline import REPORT, STATISTICS
 
 
 def made_result(tasks: Sequence[Task], backbones: Sequence[str], *, best: float = 0.948, mean: float = 0.931) -> Result:
@@ -45,8 +45,19 @@ def lines(renderable: object, width: int) -> list[str]:
     return [line.rstrip() for line in capture.get().splitlines()]
 
 
+def said_below(result: Result, *kinds: str, shown: comparison.Shown | None = None) -> list[str]:
+    """Return the lines below the table of a result that are facts of these kinds, by default all."""
+    lines = []
+    for fact in comparison.facts(result, shown=shown or comparison.Shown()):
+        if not kinds or fact.kind in kinds:
+            lines.append(fact.line)
+    return lines
+
+
 def written(form: str, result: Result, *arguments: Any, **options: Any) -> str:
     """Write the table of a result without a runner as `comparison.as_text` writes that of a study."""
     folder = SimpleNamespace(record=lambda: None)
-    made: Any = SimpleNamespace(plugins=discover(extra=[REPORT], installed=False), folder=lambda fit: folder)
+    made: Any = SimpleNamespace(
+        plugins=discover(extra=[REPORT, STATISTICS], installed=False), folder=lambda fit: folder
+    )
     return comparison.as_text(form, replace(result, runner=made), *arguments, **options)

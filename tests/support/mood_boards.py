@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from benchrunner.leaderboards.file_kind import Answers
-from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
+from benchrunner_submit import Answers, BoardFile, Leaderboard
 from benchrunner_submit.file_kinds.json_file import JsonMap
 from benchrunner_submit.file_kinds.spellings import Labels, Number
 from benchrunner_submit.file_kinds.text_files import Table

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from benchrunner import Average, Leaderboard, PublishedColumn, PublishedRow, Suite, Term
+from benchrunner import Average, PublishedColumn, PublishedRow, Suite, Term
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
+from benchrunner_submit import Leaderboard
 from inline import board
 
 TERM = Term("mine/mood", "dev", "accuracy")

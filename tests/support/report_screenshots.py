@@ -10,12 +10,13 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import unpack_archive
 
 import browsers
 from benchrunner.fits.computing import Computing
 from benchrunner.results import Result, Runner, compared, discover, run_study
-from benchrunner_kit import demo_tales
 from benchrunner_kit.demo import Demo
+from benchrunner_kit.demo_command import TALES
 from benchrunner_report.rendering import write_report
 from distributions import ROOT
 
@@ -34,7 +35,7 @@ def study(folder: Path) -> tuple[Result, Runner]:
     plugins = discover()
     demo = Demo.of(folder, plugins)
     demo.write_data(plugins.tasks_of(TASKS))
-    demo_tales.write(folder / "data")
+    unpack_archive(TALES, folder / "data")
     tasks = tuple(plugins.tasks_of((*TASKS, str(folder / "data" / "order.toml"))))
     runner = Runner(plugins, demo.workspace, Computing("cpu"))
     changes = {"epochs": 3, "batch_size": 16, "lr": 1e-3, "max_length": 64, "precision": "fp32"}

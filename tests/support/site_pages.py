@@ -26,7 +26,9 @@ REFERENCES = {
     "engine": ROOT / "benchrunner/engine.pyi",
     "results": ROOT / "benchrunner/results.pyi",
     "checkpoints": ROOT / "plugins/benchrunner_checkpoints/__init__.pyi",
+    "clusters": ROOT / "plugins/benchrunner_clusters/__init__.pyi",
     "kinds": ROOT / "plugins/benchrunner_kinds/__init__.pyi",
+    "statistics": ROOT / "plugins/benchrunner_statistics/__init__.pyi",
     "submit": ROOT / "plugins/benchrunner_submit/__init__.pyi",
     "testing": ROOT / "plugins/benchrunner_kit/testing/__init__.py",
 }
@@ -34,7 +36,9 @@ REFERENCES = {
 _TITLES = {
     "benchrunner": "benchrunner",
     "checkpoints": "benchrunner_checkpoints",
+    "clusters": "benchrunner_clusters",
     "kinds": "benchrunner_kinds",
+    "statistics": "benchrunner_statistics",
     "submit": "benchrunner_submit",
     "testing": "benchrunner_kit.testing",
 }

@@ -8,7 +8,7 @@ import forked
 
 STEPS = """
 import resource, torch
-from benchrunner.training.machine import keep_freed_memory
+from benchrunner.training.memory import keep_freed_memory
 torch.set_num_threads(1)
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

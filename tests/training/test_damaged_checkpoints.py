@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from benchrunner.training.checkpoints import Checkpoint, _checksum
-from file_damages import Damage, as_folder, cut, flip, pipe
+from file_damages import Damage, as_folder, cut, flip
 from tiny_fits import RECIPE, Fitted, Killed, fitted, killed_after
 
 KILLED = 7
@@ -47,7 +47,6 @@ DAMAGES: dict[str, Damage] = {
     "one byte": lambda path: path.write_bytes(b"x"),
     "half": cut(0.5),
     "zeroed": zeroed,
-    "a pipe": pipe,
     "a folder": as_folder,
     "step 10^9": rewritten(lambda facts, tensors: facts.update(step=10**9), sealed=False),
     "step 10^9, sealed": rewritten(lambda facts, tensors: facts.update(step=10**9), sealed=True),
@@ -72,7 +71,6 @@ FAST = (
     "empty",
     "half",
     "zeroed",
-    "a pipe",
     "step 10^9, sealed",
     "no moment, sealed",
     "another shape, sealed",

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import forked
-from benchrunner.training.machine import are_flushed
+from benchrunner.training.denormals import are_flushed
 from tiny_fits import fitted
 
 STEP = """
 import numpy, torch
-from benchrunner.training.machine import are_flushed, flushed_denormals
+from benchrunner.training.denormals import are_flushed, flushed_denormals
 torch.set_num_threads(2)
 size = 1_000_000
 def denormal_means():

@@ -25,7 +25,7 @@ from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify, OneLabel
 from benchrunner.training import gradients
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.loop import Speed, Training
+from benchrunner.training.loop import Training
 from benchrunner.training.optimizer import Optimizer
 from benchrunner_kinds import Tag
 from benchrunner_kit.testing import TinyEncoder
@@ -56,16 +56,13 @@ def test_every_tenth_step_and_the_last_report_their_figures(tmp_path: Path) -> N
         assert figures["examples_per_second"] > 0
 
 
-def test_the_speed_counts_the_examples_of_each_lap(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 10.0, 12.0, 12.0, 16.0, 16.0])
-    monkeypatch.setattr("benchrunner.training.loop.time.perf_counter", lambda: next(clock))
-    speed = Speed(np.array([1, 2, 4]))
-    speed.start()
-    speed.count(np.array([0, 2]))
-    speed.count(np.array([1]))
-    assert speed.lap() == 7 / 2
-    speed.count(np.array([2]))
-    assert speed.lap() == 4 / 4
+def test_the_speed_counts_the_examples_of_each_lap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 24 batches of eight rows, each eighth has the four rows that are left of 60."""
+    clock, speeds = itertools.count(step=2), list[float]()
+    monkeypatch.setattr("benchrunner.training.loop.time.perf_counter", lambda: float(next(clock)))
+    report = lambda step, steps, figures: speeds.append(figures.get("examples_per_second", 0))  # noqa: E731
+    fitted(tmp_path, report=report, log_steps=10)
+    assert [speed for speed in speeds if speed] == [76 / 2, 76 / 2, 28 / 2]
 
 
 @pytest.mark.parametrize("micro_tokens", [1, 20, 50])

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchrunner.training import machine
-from benchrunner.training.machine import computes_bf16, emulation_note, resolved_precision
+from benchrunner.training.precision import computes_bf16, emulation_note, usual_precision
 from gpus import pretend
 from tiny_fits import RECIPE, fitted
 
@@ -18,13 +17,12 @@ V100, T4, A100, H100 = (7, 0), (7, 5), (8, 0), (9, 0)
 )
 def test_auto_needs_units_of_bf16(capability: tuple[int, int], precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [capability])
-    assert resolved_precision("auto", "cuda") == precision
-    assert resolved_precision("bf16", "cuda") == "bf16", "what is asked for is done"
+    assert usual_precision("cuda") == precision
 
 
 def test_auto_asks_the_gpu_that_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [T4, A100])
-    assert [resolved_precision("auto", device) for device in ("cuda", "cuda:0", "cuda:1")] == ["fp32", "fp32", "bf16"]
+    assert [usual_precision(device) for device in ("cuda", "cuda:0", "cuda:1")] == ["fp32", "fp32", "bf16"]
 
 
 def test_amd_gpus_compute_bf16_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,14 +34,14 @@ def test_amd_gpus_compute_bf16_themselves(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("unit", ["_is_avx512_bf16_supported", "_is_amx_tile_supported"])
 def test_auto_is_bf16_on_a_processor_with_units_that_are_right(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     units = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    monkeypatch.setattr(machine, "_BF16_UNITS", units)
+    monkeypatch.setattr("benchrunner.training.precision._BF16_UNITS", units)
     for name in units:
         monkeypatch.setattr(torch.cpu, name, lambda: False, raising=False)
-    assert resolved_precision("auto", "cpu") == "fp32"
+    assert usual_precision("cpu") == "fp32"
     monkeypatch.setattr(torch.cpu, unit, lambda: True, raising=False)
-    assert resolved_precision("auto", "cpu") == "bf16"
+    assert usual_precision("cpu") == "bf16"
     monkeypatch.setattr(torch, "equal", lambda left, right: False)
-    assert resolved_precision("auto", "cpu") == "fp32", "a unit that computes something else is not used"
+    assert usual_precision("cpu") == "fp32", "a unit that computes something else is not used"
 
 
 def test_a_fit_with_emulated_bf16_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,12 @@
 
 from benchrunner.fits.cost import Cost, prefixed
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
-from benchrunner.studies.comparison.codes import WARNINGS, code_of, coded
-from benchrunner.studies.comparison.conclusions import conclusions
+from benchrunner.studies.codes import WARNINGS, code_of, coded
+from benchrunner.studies.comparison.facts import facts
+from benchrunner.studies.comparison.footnotes import grouped
 from benchrunner.studies.comparison.formats import as_text
 from benchrunner.studies.comparison.json_values import as_json, series
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
-from benchrunner.studies.comparison.marks import Marks
-from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.comparison.table import Layout, Line, Shown
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "Cost",
     "Layout",
     "Line",
-    "Marks",
     "PublishedChoice",
     "Shown",
     "as_json",
@@ -25,9 +23,9 @@ __all__ = [
     "choose_published",
     "code_of",
     "coded",
-    "conclusions",
+    "facts",
+    "grouped",
     "layout",
     "prefixed",
-    "remarks",
     "series",
 ]

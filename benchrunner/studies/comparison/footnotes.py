@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.studies.cells import Cell, CellResult
-from benchrunner.studies.comparison.conclusions import grouped
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
-from benchrunner.studies.comparison.verdict import detectable, seen_from
+from benchrunner.studies.entries import Entry
+from benchrunner.studies.intervals import share_interval
+from benchrunner.studies.pairs import Pair
 from benchrunner.studies.planning import fit_epochs, unclear_cells
 from benchrunner.studies.result import Result
-from benchrunner.studies.significance.differences import SystemDifference
-from benchrunner.studies.study import Column, Place
+from benchrunner.studies.study import Column
+
+K = TypeVar("K")
 
 
 def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> Iterator[str]:
@@ -26,12 +29,8 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
         if task.method_reason and result.study.methods == ():
             yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
     yield from _of_cells(result)
-    for clusters, columns in grouped((clusters, name) for name, clusters in result.statistics.clusters.items()).items():
-        if clusters.are_few:
-            yield (
-                f"{', '.join(columns)}: the {clusters.rows:,} rows are of {clusters.number} different values of "
-                f"'{clusters.name}'; intervals and tests ask about others, of which so few tell little"
-            )
+    for said, columns in grouped((said, name) for name, said in result.statistics.few_clusters.items()).items():
+        yield f"{', '.join(columns)}: {said}"
     yield from _budgets(result)
     if result.study.looks:
         yield from _looks(result)
@@ -50,12 +49,8 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
 def _looks(result: Result) -> Iterator[str]:
     """Yield that restarts were added until clear, where that is not reached, and what may spoil the level."""
     yield f"{result.cells[-1].cell.fitting.looks_note}; a clear difference is that of the look that showed it"
-    unclear: dict[str, list[SystemDifference]] = {}
-    for pairing, test in result.statistics.tests.items():
-        if not test.is_clear:
-            unclear.setdefault(pairing.column, []).append(test)
-    if unclear:
-        seen = [f"{column} ({seen_from(detectable(result, column, tests))})" for column, tests in unclear.items()]
+    seen = [f"{column} ({detectable})" for column, detectable in result.statistics.unclear.items()]
+    if seen:
         yield f"still not clear: {', '.join(seen)}"
     waiting = unclear_cells(result)
     if waiting:
@@ -107,8 +102,9 @@ def _favour(result: Result, column: Column, cells: Mapping[str, Cell], *, is_sam
     said = "; the choice on dev favours the system with more grid points, by chance alone"
     expected = []
     for name in cells:
-        best = result.statistics.trials.get((name, column.name), ())[least - 1 : least]
-        expected += [f"{name} {result.figures[name, column.name].text(value)}" for value in best]
+        entry = result.entries[name, column.name]
+        best = (entry.expected or ())[least - 1 : least]
+        expected += [f"{name} {entry.figure.text(value)}" for value in best]
     if not is_sample or len(expected) < len(cells):
         return said
     return f"{said}; to be expected of {least} grid point{'s' * (least > 1)}: {', '.join(expected)}"
@@ -119,26 +115,26 @@ def _of_cells(result: Result) -> Iterator[str]:
     places_of: dict[str, list[tuple[str, str]]] = {}
     for column in result.study.columns:
         for system in (*result.study.names, *result.study.arms):
-            place = (system, column.name)
-            for said, name in _notes_at(place, column, result):
+            entry = result.entries.get((system, column.name))
+            for said, name in _notes_of(entry, column) if entry else ():
                 places_of.setdefault(said, []).append((name, system))
     for said, places in places_of.items():
         yield f"{where(places, all_systems=len(result.study.names))}: {said}"
 
 
-def _notes_at(place: Place, column: Column, result: Result) -> Iterator[tuple[str, str]]:
+def _notes_of(entry: Entry, column: Column) -> Iterator[tuple[str, str]]:
     """Yield why a figure is absent and the notes about the fits behind it, each with the column's name."""
-    figure, cell = result.figures.get(place), result.cell_at.get(place)
-    if figure is not None and figure.mean.value is None:
-        yield f"no figure: {figure.mean.reason}", column.name
+    cell = entry.cell
+    if entry.figure.mean.value is None:
+        yield f"no figure: {entry.figure.mean.reason}", column.name
     if cell is None:
         return
     for reason, fits in grouped((reason, fit) for fit, reason in cell.lost.items()).items():
         names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
         yield f"{names} no scores: {reason}", column.title
     if 0 < cell.collapsed < len(cell.chosen_fits):
-        yield _collapsed_note(cell, place, result), column.title
-    expected = result.statistics.trials.get(place) or (0.0,)
+        yield _collapsed_note(cell, entry.pairs), column.title
+    expected = entry.expected or (0.0,)
     for said in _at_edge(cell) if abs(expected[-1] - expected[0]) > 1e-9 else ():  # not if all points are equal
         yield f"the best grid point lies at the edge of the grid: {said}", column.title
     for note in cell.notes:
@@ -156,10 +152,8 @@ def _at_edge(cell: CellResult) -> Iterator[str]:
             yield f"{name} {chosen:g} is the {side} of {len(numbers)}"
 
 
-def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
+def _collapsed_note(cell: CellResult, pairs: Mapping[str, Pair]) -> str:
     """Say which share of fits collapses, and what can be said instead of the difference of the means."""
-    from benchrunner.statistics.intervals import share_interval
-
     fits = len(cell.chosen_fits)
     share = share_interval(cell.collapsed, fits)
     said = (
@@ -168,7 +162,7 @@ def _collapsed_note(cell: CellResult, place: Place, result: Result) -> str:
         "of few restarts says little"
     )
     chances = {}
-    for other, test in result.statistics.of_places[place].items():
+    for other, test in pairs.items():
         if test.chance is not None:
             chances[other] = test.chance
     if chances:
@@ -189,3 +183,13 @@ def where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:
         listed = ", ".join(columns)
         places.append(listed if len(systems) == all_systems else f"{', '.join(systems)} on {listed}")
     return "; ".join(places)
+
+
+def grouped(pairs: Iterable[tuple[K, str]]) -> dict[K, list[str]]:
+    """Map what is said to the different names that it is said about."""
+    groups = dict[K, list[str]]()
+    for said, name in pairs:
+        names = groups.setdefault(said, [])
+        if name not in names:
+            names.append(name)
+    return groups

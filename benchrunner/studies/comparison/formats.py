@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.published_choice import PublishedChoice
+from benchrunner.studies.comparison.facts import facts
 from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED, WIDTH, layout
-from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.comparison.table import Layout, Line, Shown
 from benchrunner.studies.result import Result
 
@@ -150,7 +150,7 @@ def as_text(
     table = long_layout(result) if long else layout(result, published, shown)
     text = None
     if result.runner is not None:
-        notes = list(remarks(result, published, shown))
+        notes = [fact.line for fact in facts(result, published, shown)]
         text = result.runner.plugins.hook.write_table(form=form, table=table, notes=notes, result=result)
     if not isinstance(text, str):
         raise no_writer(form)

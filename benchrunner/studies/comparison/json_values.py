@@ -8,13 +8,11 @@ from typing import Any
 from benchrunner.io.json_form import as_json as plain_json
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.cells import CellResult
-from benchrunner.studies.comparison.codes import coded_warnings
-from benchrunner.studies.comparison.conclusions import caveats, conclusions
-from benchrunner.studies.comparison.footnotes import footnotes
+from benchrunner.studies.codes import coded_warnings
+from benchrunner.studies.comparison.facts import facts
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
-from benchrunner.studies.comparison.remarks import remarks
 from benchrunner.studies.result import Result
-from benchrunner.studies.study import Place, Study
+from benchrunner.studies.study import Study
 
 
 def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> dict[str, Any]:
@@ -24,6 +22,11 @@ def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> d
     key `published` has the published figures of leaderboards, each with the figure of ours that it stands beside, and
     the published rows of a study file.
     """
+    said = list(facts(result, published))
+    warnings = []
+    for fact in said:
+        if fact.code and fact.kind != "cost":
+            warnings.append({"code": fact.code, "text": fact.text if fact.kind == "note" else fact.line})
     majority = []
     for term, score in result.baseline.items():
         majority.append({**vars(term), "score": score})
@@ -36,14 +39,14 @@ def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> d
         "averages": {system: _averages_json(result, system) for system in result.study.names},
         "comparisons": list(_comparisons(result)),
         "mean_ranks": result.statistics.mean_ranks,
-        "conclusion": " ".join(conclusions(result)),
+        "conclusion": " ".join(fact.line for fact in said if fact.kind == "conclusion"),
         "series": list(series(result)),
         "computing": result.computing,
         "costs": result.costs,
         "published": list(_published(result, published)),
         "submissions": result.submissions,
-        "notes": list(remarks(result, published)),
-        "warnings": coded_warnings((*caveats(result), *footnotes(result, published))),
+        "notes": [fact.line for fact in said],
+        "warnings": warnings,
     }
     values: dict[str, Any] = plain_json(content)
     return values
@@ -77,44 +80,41 @@ def _study_json(study: Study) -> dict[str, Any]:
 def _figures(result: Result) -> Iterator[dict[str, Any]]:
     """Yield the figures of the table, on its scale."""
     published_names = {system.name: system.published_name for system in result.study.systems}
-    for place, figure in result.figures.items():
-        system, column = place
-        ranks = result.statistics.ranks.get(place)
-        behind: dict[str, Any] = {"selected": None}
-        if place in result.cell_at:
-            behind = _selection_json(result.cell_at[place])
+    for entry in result.entries.values():
+        figure, ranks = entry.figure, entry.ranks
+        name = published_names.get(entry.system, entry.system)
         yield {
-            "system": system,
-            "column": column,
-            **_shown_json(result, place),
+            "system": entry.system,
+            "column": entry.column,
+            **entry.shown(),
             "ranks": None if ranks is None else [ranks.low, ranks.high],
             "best_on_dev": figure.shown(figure.best.value),
             "together": figure.members,
-            "published": result.study.published_figure(published_names.get(system, system), column),
-            **behind,
+            "published": result.study.published_figure(name, entry.column),
+            **({"selected": None} if entry.cell is None else _selection_json(entry.cell)),
             "reason": figure.mean.reason or None,
         }
 
 
 def _cell_json(result: CellResult, study: Result) -> dict[str, Any]:
-    cell, columns = result.cell, study.columns_of(result)
+    cell = result.cell
     scores = []
     expected = []
     fits = []
-    for term, figure in result.figures.items():
-        place = (cell.system, columns.get(term, ""))
+    for entry in study.entries_of(result):
+        figure = entry.figure
         score = {
-            **vars(term),
+            **vars(entry.term),
             "best_on_dev": figure.best,
             "mean": figure.mean,
             "deviation": figure.deviation,
             "restarts": figure.values,
-            "interval_over_examples": study.statistics.intervals.get(place),
+            "interval_over_examples": entry.interval,
             "interval_over_restarts": figure.over_restarts,
         }
         scores.append(score)
-        if place in study.statistics.trials:
-            expected.append({**vars(term), "of_trials": study.statistics.trials[place]})
+        if entry.expected is not None:
+            expected.append({**vars(entry.term), "of_trials": entry.expected})
     for fit in cell.fits:
         fits.append({"id": fit.id, "seed": fit.seed, "recipe": fit.recipe.as_dict()})
     return {
@@ -173,26 +173,11 @@ def series(result: Result) -> Iterator[dict[str, Any]]:
         for name, systems in result.study.lines.items():
             line: dict[str, Any] = {"column": column.name, "series": name}
             for at, system in systems.items():
-                place = (system, column.name)
-                cell = result.cell_at.get(place)
-                line.setdefault("at", []).append(result.study.place(at, cell and cell.cell))
-                for key, value in _shown_json(result, place).items():
+                entry = result.entries[system, column.name]
+                line.setdefault("at", []).append(result.study.place(at, entry.cell and entry.cell.cell))
+                for key, value in entry.shown().items():
                     line.setdefault(key, []).append(value)
             yield line
-
-
-def _shown_json(result: Result, place: Place) -> dict[str, Any]:
-    """Return a figure with its spread, on the scale of tables."""
-    figure = result.figures[place]
-    interval = result.statistics.intervals.get(place)
-    return {
-        "mean": figure.shown(figure.mean.value),
-        "deviation": figure.shown(figure.deviation),
-        "restarts": list(map(figure.shown, figure.values)),
-        "interval_over_examples": None
-        if interval is None
-        else [figure.shown(interval.low), figure.shown(interval.high)],
-    }
 
 
 def _published(result: Result, published: PublishedChoice) -> Iterator[dict[str, Any]]:

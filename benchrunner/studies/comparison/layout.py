@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import final
 
 from benchrunner.leaderboards.published import PublishedFigure
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.metrics import Score
 from benchrunner.studies.cells import ABSENT, Figure
-from benchrunner.studies.comparison.marks import Marks
+from benchrunner.studies.comparison.legend import legend
 from benchrunner.studies.comparison.table import Layout, Line, Shown
 from benchrunner.studies.result import Result
-from benchrunner.studies.study import Column, Place, Study, System, axis_order, place_text, row_name
+from benchrunner.studies.study import Column, Study, System, axis_order, place_text, row_name
 
 NOTHING_PUBLISHED, EVERYTHING = PublishedChoice(), Shown()
 WIDTH, MOST_COLUMNS, TASK_WIDTH = 100, 2, 16
@@ -24,36 +25,42 @@ names of tasks. Otherwise the systems are the rows."""
 
 @final
 @dataclass(frozen=True)
-class Row:
-    """One row of a table with tasks down: a metric on a split, or an average."""
+class Measured:
+    """What a table shows of all systems, as a row or a column: a metric on a split, an average, a rank or a cost."""
 
     name: str
-    metric: str
+    texts: Mapping[str, tuple[str, str, str]]
+    """System -> the parts of its text: the mean with its deviation, the interval, the marks."""
+    metric: str = ""
     """Empty for an average; the unit of a cost."""
-    baseline: str
-    figures: tuple[tuple[str, ...], ...]
-    """For each system the parts of a text: the mean with its deviation, the interval, the marks."""
-    column: str
-    """Name of the study's column; empty for an average or a cost."""
-    beside: Mapping[str, str]
-    """What the row shows, as JSON: task, split and metric, or the name of an average or of a cost."""
-    published: Sequence[PublishedFigure]
-
-
-@final
-@dataclass(frozen=True)
-class Compared:
-    """A column of a table with a row for each system."""
-
-    header: str
-    parts: Mapping[str, tuple[str, str]]
-    """System -> the texts of the mean with its marks, and of the interval."""
-    published: Mapping[str, str]
+    column: str = ""
+    """Name of the study's column; empty for an average, a rank or a cost."""
+    baseline: str = ""
+    """The score of the majority."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """What is shown, as JSON: task, split and metric, or the name of an average."""
+    published: Sequence[PublishedFigure] = ()
+    papers: Mapping[str, str] = field(default_factory=dict)
     """System -> the published figure that stands with the system."""
-    below: Mapping[tuple[str, str], str]
-    """Figures of what nothing was fitted for, such as published systems: name and kind of the row -> text."""
+    papers_alone: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Name and kind of a row -> the figure of a published system that nothing was fitted for."""
     best: frozenset[str] = frozenset()
     """Systems that are best or tied for best."""
+
+    @property
+    def header(self) -> str:
+        """The header of the column."""
+        return f"{self.name}\n{self.metric}" if self.metric else self.name
+
+    @cached_property
+    def below(self) -> dict[tuple[str, str], str]:
+        """Figures of what nothing was fitted for, below those of the systems: name and kind of the row -> text."""
+        below = dict(self.papers_alone)
+        if self.baseline:
+            below["majority", ""] = self.baseline
+        for figure in self.published:
+            below[f"  {figure.row.name}", figure.measures.kind] = figure.as_text()
+        return below
 
 
 def layout(result: Result, published: PublishedChoice, shown: Shown = EVERYTHING) -> Layout:
@@ -62,17 +69,17 @@ def layout(result: Result, published: PublishedChoice, shown: Shown = EVERYTHING
     One or two systems without a study file have a column each while these fit. Otherwise, and with costs, each system
     is a row.
     """
-    study, legend = result.study, tuple(Marks(result).legend())
+    study, meanings = result.study, tuple(legend(result))
     is_narrow = len(study.names) <= MOST_COLUMNS and not study.lines
     if not study.systems_down and is_narrow and not result.costs:
         wide = _wide_layout(result, list(task_rows(result, published)), shown)
         task_width, *widths = wide.widths
         if min(task_width, TASK_WIDTH) + sum(widths) + wide.borders <= WIDTH:
-            return replace(wide, legend=legend)
-    return replace(_systems_down(result, _columns(result, published, shown), shown), legend=legend)
+            return replace(wide, legend=meanings)
+    return replace(_systems_down(result, _columns(result, published, shown), shown), legend=meanings)
 
 
-def _columns(result: Result, published: PublishedChoice, shown: Shown) -> list[Compared]:
+def _columns(result: Result, published: PublishedChoice, shown: Shown) -> list[Measured]:
     """Return the columns of the table with a row for each system; a mean rank stands where there is no average."""
     if result.study.systems_down:
         return [*_columns_of_file(result), *_mean_ranks(result)]
@@ -82,17 +89,17 @@ def _columns(result: Result, published: PublishedChoice, shown: Shown) -> list[C
     for row in task_rows(result, published):
         has_average = has_average or not row.metric
         if not row.metric or row.column in names:
-            columns.append(_column_of_row(result, row))
+            columns.append(row)
     return columns if has_average else [*columns, *_mean_ranks(result)]
 
 
-def _systems_down(result: Result, columns: Sequence[Compared], shown: Shown) -> Layout:
+def _systems_down(result: Result, columns: Sequence[Measured], shown: Shown) -> Layout:
     """Lay out systems as rows; the interval and a published figure stand below the measured figure.
 
     Rows of arms follow those of the systems; rows of what nothing was fitted for come last. The last columns are costs.
     """
     study = result.study
-    columns = [*columns, *(_column_of_row(result, row) for row in cost_rows(result))]
+    columns = [*columns, *cost_rows(result)]
     lines = list[Line]()
     rows = (*study.systems, *(System(arm, "") for arm in study.arms))
     axis = ""
@@ -120,22 +127,22 @@ def _systems_down(result: Result, columns: Sequence[Compared], shown: Shown) -> 
     return Layout(headers, (False, *[True] * len(columns)), tuple(lines), title)
 
 
-def _by_place(column: Compared, study: Study) -> Iterator[Compared]:
+def _by_place(column: Measured, study: Study) -> Iterator[Measured]:
     """Yield a column for each place on a figure's axis, with a row for each series.
 
     Published figures stand with the whole training set.
     """
-    points = dict[float | None, dict[str, tuple[str, str]]]()
+    points = dict[float | None, dict[str, tuple[str, str, str]]]()
     for name, systems in study.lines.items():
         for at, system in systems.items():
             of_place = points.setdefault(at, {})
-            of_place[name] = column.parts[system]
+            of_place[name] = column.texts[system]
     for at in sorted(points, key=axis_order):
         below = column.below if at is None else {row: text for row, text in column.below.items() if not row[1]}
-        yield Compared(f"{column.header}\n{place_text(at)}", points[at], {}, below)
+        yield Measured(column.header, points[at], place_text(at), papers_alone=below)
 
 
-def _system_lines(system: System, columns: Sequence[Compared], shown: Shown) -> Iterator[Line]:
+def _system_lines(system: System, columns: Sequence[Measured], shown: Shown) -> Iterator[Line]:
     """Yield the lines of a system, each with a cell for every column.
 
     The first line has the mean figures, or published figures of what was not measured. Below stand, where there are
@@ -146,16 +153,12 @@ def _system_lines(system: System, columns: Sequence[Compared], shown: Shown) -> 
     published = []
     marked = []
     for number, column in enumerate(columns, start=1):
-        beside = column.published.get(system.name, "")
-        if system.name not in column.parts:  # only published
-            means.append(beside or ABSENT)
-            intervals.append("")
-            published.append("")
-            continue
-        mean, interval = column.parts[system.name]
-        means.append(mean)
+        beside = column.papers.get(system.name, "")
+        published_alone = (beside or ABSENT, "", "")
+        mean, interval, marks = column.texts.get(system.name, published_alone)
+        means.append(f"{mean} {marks}".rstrip())
         intervals.append(interval)
-        published.append(beside)
+        published.append(beside if system.name in column.texts else "")
         if system.name in column.best:
             marked.append(number)
     yield Line(tuple(means), begins_group=True, best=tuple(marked))
@@ -166,61 +169,49 @@ def _system_lines(system: System, columns: Sequence[Compared], shown: Shown) -> 
         yield Line((name, *published), "published")
 
 
-def _columns_of_file(result: Result) -> Iterator[Compared]:
+def _columns_of_file(result: Result) -> Iterator[Measured]:
     """Yield the columns of a study file."""
-    study, marks = result.study, Marks(result)
+    study = result.study
     names = {arm: arm for arm in study.arms} | {system.name: system.published_name for system in study.systems}
     for column in study.columns:
-        parts = {}
-        published = {}
+        shown = _of_column(result, column, names)
+        texts = {}
+        for name, (mean, interval, marks) in shown.texts.items():
+            texts[name] = (f"{mean}{_count_text(result.figures[name, column.name])}", interval, marks)
+        papers = {}
         for name, published_name in names.items():
-            published[name] = _published_text(study, published_name, column)
-            place = (name, column.name)
-            if place in result.figures:
-                mean, interval, mark = _parts(result, place, marks)
-                parts[name] = (f"{mean}{_count_text(result.figures[place])} {mark}".rstrip(), interval)
-        below = {}
+            papers[name] = _published_text(study, published_name, column)
+        alone = {}
         for row in study.published_alone:
-            below[f"paper: {row.name}", ""] = _published_text(study, row.name, column) or ABSENT
-        where = f"\npaper: {column.published_on}" if column.published_on else ""
-        yield Compared(f"{column.name}{where}", parts, published, below, _best(result, column.name))
+            alone[f"paper: {row.name}", ""] = _published_text(study, row.name, column) or ABSENT
+        where = f"paper: {column.published_on}" if column.published_on else ""
+        yield replace(shown, name=column.name, metric=where, texts=texts, papers=papers, papers_alone=alone)
 
 
-def _column_of_row(result: Result, row: Row) -> Compared:
-    """Turn a row of a table with tasks down into a column; the majority and published figures are rows below."""
-    parts = {}
-    for name, (mean, interval, mark) in zip(result.study.names, row.figures, strict=True):
-        parts[name] = (f"{mean} {mark}".rstrip(), interval)
-    below = {}
-    if row.baseline:
-        below["majority", ""] = row.baseline
-    for figure in row.published:
-        kind = figure.measures.kind
-        below[f"  {figure.row.name}", kind] = figure.as_text()
-    header = f"{row.name}\n{row.metric}" if row.metric else row.name
-    return Compared(header, parts, {}, below, _best(result, row.column))
+def _of_column(result: Result, column: Column, names: Iterable[str]) -> Measured:
+    """Return the entries of a column of the study, of the systems that have a figure."""
+    texts = {}
+    best = set[str]()
+    for name in names:
+        entry = result.entries.get((name, column.name))
+        if entry is None:
+            continue
+        texts[name] = entry.texts
+        if entry.is_best:
+            best.add(name)
+    return Measured(column.title, texts, column=column.name, best=frozenset(best))
 
 
-def _mean_ranks(result: Result) -> Iterator[Compared]:
+def _mean_ranks(result: Result) -> Iterator[Measured]:
     """Yield a column of the mean ranks over several columns, unless the study has a mean of its own."""
     statistics = result.statistics
-    columns = {column for _, column in statistics.ranks}
-    if len(columns) < 2 or any(column.mean for column in result.study.columns):
+    if len(statistics.ranks) < 2 or any(column.mean for column in result.study.columns):
         return
-    parts = {}
+    texts = {}
     for name, rank in statistics.mean_ranks.items():
-        parts[name] = (f"{rank.mean:.1f}", f"[{rank.low:.1f}, {rank.high:.1f}]")
-    if len(parts) > MOST_COLUMNS:
-        yield Compared("mean\nrank", parts, {}, {})
-
-
-def _best(result: Result, column: str) -> frozenset[str]:
-    """Return the systems or arms that are best or tied for best in a column."""
-    best = set[str]()
-    for name in result.study.compared:
-        if result.statistics.standing((name, column)) in ("best", "tied"):
-            best.add(name)
-    return frozenset(best)
+        texts[name] = (f"{rank.mean:.1f}", f"[{rank.low:.1f}, {rank.high:.1f}]", "")
+    if len(texts) > MOST_COLUMNS:
+        yield Measured("mean", texts, "rank")
 
 
 def _count_text(figure: Figure) -> str:
@@ -236,53 +227,49 @@ def _published_text(study: Study, row: str, column: Column) -> str:
     return "" if figure is None else f"paper {figure:.{2 if column.figure else 1}f}"
 
 
-def task_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
+def task_rows(result: Result, published: PublishedChoice) -> Iterator[Measured]:
     """Yield a row for every column of a task, then a row for each average that has a value."""
-    study, marks = result.study, Marks(result)
+    study = result.study
     tasks = {task.name: task for task in study.tasks}
     for column in study.columns:
         if column.task not in tasks:
             continue
         task = tasks[column.task]
         term = column.term(task)
-        scale = task.metric(term.metric).scale
-        figures = [_parts(result, (system, column.name), marks) for system in study.names]
         name = row_name(column.title, term.split, len(study.scored_splits(task)))
         if task.method_reason and study.methods == ():
             name = f"{name} by {task.method}"
-        yield Row(
-            name,
-            term.metric,
-            score_text(result.baseline.get(term), scale),
-            tuple(figures),
-            column.name,
-            vars(term),
-            published.beside_metric(task, term.split, term.metric),
+        yield replace(
+            _of_column(result, column, study.names),
+            name=name,
+            metric=term.metric,
+            baseline=score_text(result.baseline.get(term), task.metric(term.metric).scale),
+            beside=vars(term),
+            published=published.beside_metric(task, term.split, term.metric),
         )
     yield from _average_rows(result, published)
 
 
-def _average_rows(result: Result, published: PublishedChoice) -> Iterator[Row]:
-    averages = [result.averages(system) for system in result.study.names]
+def _average_rows(result: Result, published: PublishedChoice) -> Iterator[Measured]:
+    averages = {system: result.averages(system) for system in result.study.names}
     suites = {task.suite.name for task in result.study.tasks if task.suite is not None}
-    for name in averages[0]:
-        figures = []
-        for average in averages:
-            _, mean = average[name]
-            figures.append((score_text(Score(mean), 100.0), "", ""))
-        if any(text[0] != ABSENT for text in figures):  # averages over tasks not in the study have none
-            yield Row(name, "", "", tuple(figures), "", {"average": name}, published.beside_average(suites, name))
+    for name in next(iter(averages.values())):
+        texts = {}
+        for system, of_system in averages.items():
+            _, mean = of_system[name]
+            texts[system] = (score_text(Score(mean), 100.0), "", "")
+        if any(text[0] != ABSENT for text in texts.values()):  # averages over tasks not in the study have none
+            yield Measured(name, texts, beside={"average": name}, published=published.beside_average(suites, name))
 
 
-def cost_rows(result: Result) -> Iterator[Row]:
+def cost_rows(result: Result) -> Iterator[Measured]:
     """Yield a row for each quantity of the costs, with its unit as the metric."""
-    absent = (ABSENT, "", "")
     quantities = defaultdict[tuple[str, str], dict[str, tuple[str, str, str]]](dict)
     for cost in result.costs:
         quantities[cost.quantity, cost.unit][cost.system] = (cost.text or ABSENT, cost.interval_text, "")
     for (quantity, unit), of_systems in quantities.items():
-        figures = [of_systems.get(system, absent) for system in result.study.names]
-        yield Row(quantity, unit, "", tuple(figures), "", {"cost": quantity}, ())
+        absent = dict.fromkeys(result.study.names, (ABSENT, "", ""))
+        yield Measured(quantity, absent | of_systems, unit)
 
 
 def score_text(score: Score | None, scale: float) -> str:
@@ -290,31 +277,26 @@ def score_text(score: Score | None, scale: float) -> str:
     return ABSENT if score is None else Figure(score, score, scale=scale).mean_text
 
 
-def _parts(result: Result, place: Place, marks: Marks) -> tuple[str, str, str]:
-    """Return the parts of a figure's text, as `Row.figures` has them."""
-    figure, interval = result.figures[place], result.statistics.intervals.get(place)
-    return figure.mean_text, figure.interval_text(interval), marks.of_place(place)
-
-
 def _what(result: Result, shown: Shown) -> str:
     """Write what stands below the name of a system: which figures its column has."""
     fitting = result.study.fitting
     mean = "score" if fitting is not None and len(fitting.seeds) == 1 else "mean ± sd"
-    return f"{mean}{' [95 %]' * shown.intervals}"
+    is_compared = result.runner is None or bool(result.runner.plugins.hook.compare_systems.get_hookimpls())
+    return f"{mean}{' [95 %]' * (shown.intervals and is_compared)}"
 
 
-def _wide_layout(result: Result, rows: Sequence[Row], shown: Shown) -> Layout:
+def _wide_layout(result: Result, rows: Sequence[Measured], shown: Shown) -> Layout:
     """Lay out a column for each system; published figures stand below the row that measures the same."""
     names, what = result.study.names, _what(result, shown)
     headers = ["task", "metric", "majority"]
     if any(row.published for row in rows):
         headers[-1] = "majority,\npublished"
     columns = []
-    for number, system in enumerate(names):
+    for system in names:
         headers.append(f"{system}\n{what}")
         parts = []
         for row in rows:
-            mean, interval, marks = row.figures[number]
+            mean, interval, marks = row.texts[system]
             parts.append((mean, interval * shown.intervals, marks))
         columns.append(_padded(parts))
     lines = []

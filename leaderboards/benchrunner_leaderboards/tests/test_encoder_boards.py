@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from benchrunner import Leaderboard
 from benchrunner.leaderboards.published_choice import choose_published
 from benchrunner.results import discover
 from benchrunner_leaderboards import register_leaderboards
+from benchrunner_submit import Leaderboard
 
 BOARDS = {board.name: board for board in register_leaderboards()}
 NAMES = ("glue-dev", "squad-dev")

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Answers, BoardFile, Leaderboard
 from benchrunner_leaderboards import register_leaderboards
-from benchrunner_submit import Labels, Table, read_leaderboard, write_answers
+from benchrunner_submit import Answers, BoardFile, Labels, Leaderboard, Table, read_leaderboard, write_answers
 from benchrunner_submit.file_kinds.spellings import Number
 from benchrunner_submit.submission_files.checking import detect, find_faults
 from distributions import ROOT

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import benchrunner_leaderboards
-from benchrunner import Leaderboard, PluginError
+from benchrunner import PluginError
+from benchrunner_submit import Leaderboard
 
 
 def names() -> set[str]:

@@ -8,15 +8,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from benchrunner import Answers
 from benchrunner_babylm import register_tasks
-from benchrunner_babylm.board import board
 from benchrunner_babylm.predictions_file import PredictionsFile
-from benchrunner_submit import write_answers
+from benchrunner_leaderboards import register_leaderboards
+from benchrunner_submit import Answers, write_answers
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import read_manifest
 
-BOARD = board()
+BOARDS = {board.name: board for board in register_leaderboards()}
+BOARD = BOARDS["babylm"]
 TASKS = {task.name: task for task in register_tasks()}
 GOOD = '{"boolq": {"predictions": [{"id": "boolq_0", "pred": 0}, {"id": "boolq_1", "pred": 1}]}}\n'
 SIZES = {"boolq": 1635, "mnli": 4908, "mrpc": 204, "multirc": 2424, "qqp": 20215, "rte": 139, "wsc": 52}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner import RequestError
+from benchrunner import RequestError, quoted
 from benchrunner.engine import decoding
 from benchrunner_bert.pretraining.settings import TO_COME, Settings
 
@@ -47,9 +47,4 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[
 
 
 def _difference(name: str, old: Any, new: Any) -> str:
-    return f"{name.replace('_', ' ')} {_shortened(old)}, now {_shortened(new)}"
-
-
-def _shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) < 80 else f"{text[:77]}..."
+    return f"{name.replace('_', ' ')} {quoted(old, 80)}, now {quoted(new, 80)}"

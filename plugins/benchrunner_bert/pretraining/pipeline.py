@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner import DataError, full_disk
-from benchrunner.engine import decoding, flushed_denormals
+from benchrunner.engine import decoding, flushed_denormals, seals
 from benchrunner_bert.pretraining import architectures, results
 from benchrunner_bert.pretraining.corpus import store_writer
-from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, file_facts
+from benchrunner_bert.pretraining.corpus.manifest import MANIFEST
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.unigram import unigram_loss
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.deepspeed.processes import alone
@@ -120,4 +121,4 @@ def _instances(store: TokenStore, settings: Settings, seed: int) -> InstancesByL
 
 def _fingerprint(path: Path) -> int:
     """Give the first 60 bits of a file's hash as a number."""
-    return int(file_facts(path).checksum[:15], 16)
+    return int(seals.file_checksum(path)[:15], 16)

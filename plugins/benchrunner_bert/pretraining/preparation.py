@@ -11,7 +11,7 @@ from benchrunner.engine import seals
 from benchrunner_bert.pretraining.continuation import check_same
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
-from benchrunner_bert.pretraining.corpus.manifest import PLAN
+from benchrunner_bert.pretraining.corpus.manifest import MANIFEST
 from benchrunner_bert.pretraining.corpus.store_writer import Progress
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore, writing
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
@@ -51,16 +51,16 @@ def _prepare_vocabulary(request: Request, corpus: Corpus) -> Vocabulary:
     lowercase = request.texts.lowercase is not False
     wanted = {"pieces": request.texts.vocabulary_size, "lowercase": lowercase}
     texts = text_hashes(corpus.facts)
-    facts = seals.find_sealed(facts_path, f"Remove {facts_path} and {path}: the vocabulary is learned again.") or {}
+    facts = seals.find_sealed(facts_path, seals.made_again(facts_path)) or {}
     if not facts or _is_stale(facts.get("corpus"), texts, request.tokens_folder):
         vocabulary = learn_vocabulary(corpus.paragraphs, path, size=request.texts.vocabulary_size, lowercase=lowercase)
         seals.write_sealed(facts_path, {**wanted, "corpus": texts, "files": {path.name: seals.file_checksum(path)}})
         return vocabulary
-    seals.check_files(path.parent, facts["files"], f"Remove {facts_path} and {path}: the vocabulary is learned again.")
+    seals.check_files(path.parent, facts["files"], seals.made_again(facts_path))
     check_same(facts, wanted, facts_path)  # the token store checks whether the corpus is the same
     return Vocabulary.read(path, lowercase=lowercase)
 
 
 def _is_stale(learned_from: object, texts: list[list[str]], folder: Path) -> bool:
     """Whether a vocabulary of another corpus can be replaced: nobody began to write tokens with it."""
-    return learned_from != texts and not (folder / PLAN).exists()
+    return learned_from != texts and not (folder / MANIFEST).exists()

@@ -27,7 +27,7 @@ _ALIKE = 0.99
 def is_finished(request: Request) -> bool:
     """Whether this request is finished; raise a `RequestError` if the folder holds the results of another request."""
     path = request.out / FINISHED
-    remedy = f"Remove {path}: the same command writes the model again from the last checkpoint."
+    remedy = seals.made_again(path)
     facts = seals.find_sealed(path, remedy)
     if facts is None or not request.model_folder.exists():
         return False

@@ -22,8 +22,8 @@ from benchrunner_bert.pretraining.training.sums import Sums
 from benchrunner_bert.weight_names import published_names
 
 CPU = torch.device("cpu")
-PLAN = Plan((), tokenizer="none", vocabulary=8000, lowercase=True, shard_tokens=1000, blank_lines=1)
-CORPUS = Manifest(PLAN, documents=2, sentences=9_000, tokens=300_000, shards=(), files=())
+PLAN = Plan((), tokenizer="none", vocabulary=8000, lowercase=True, blank_lines=1)
+CORPUS = Manifest(PLAN, documents=2, sentences=9_000, tokens=300_000)
 SHAPES = [{}, {"hidden": 30, "heads": 5, "layers": 3, "inner": 41, "positions": 71, "vocabulary": 8017}]
 """Shapes of models: the default, and a shape whose sizes are no multiples of 8."""
 

@@ -42,7 +42,7 @@ def test_arms_from_the_study_to_what_is_shared(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BENCHRUNNER_CACHE", "cache")
     plugins = discover()
-    plugins.tasks.find("glue/rte").demo_files(0, tmp_path / "data")  # type: ignore[misc]
+    plugins.tasks.find("glue/rte").demo_files(tmp_path / "data")  # type: ignore[misc]
     Path("arms.toml").write_text(STUDY)
     words = ["compare", "--study", "arms.toml", "--data", "data", "--device", "cpu", "--jobs", "1", "--offline"]
     assert main([*words, "--quiet", "--json"], plugins=plugins) == 0

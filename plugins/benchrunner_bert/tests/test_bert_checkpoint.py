@@ -14,7 +14,7 @@ from bert_samples import fresh
 from safetensors.torch import load_file, save_file
 
 from benchrunner import BenchrunnerError, CheckpointError, Workspace
-from benchrunner_bert.backbones import FolderBert
+from benchrunner_bert.backbones import BertCheckpoint
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
@@ -249,7 +249,7 @@ def test_what_a_configuration_leaves_out_is_as_published(folder: Path) -> None:
 
 def test_a_folder_with_another_model_type_is_not_found_as_bert(folder: Path, tmp_path: Path) -> None:
     workspace = Workspace(runs=tmp_path, cache=tmp_path)
-    assert isinstance(BertFamily().find(str(folder), workspace), FolderBert)
+    assert isinstance(BertFamily().find(str(folder), workspace), BertCheckpoint)
     assert BertFamily().find(str(configured(folder, model_type="roberta")), workspace) is None
     (folder / "config.json").unlink()
     assert BertFamily().find(str(folder), workspace) is None
@@ -262,7 +262,7 @@ def test_the_revision_depends_only_on_the_files_that_are_read(folder: Path, tmp_
     workspace = Workspace(runs=tmp_path, cache=tmp_path / "cache")
 
     def revision(where: Path) -> str:
-        return FolderBert("mine", where).revision(workspace)
+        return BertCheckpoint("mine", where).revision(workspace)
 
     first = revision(folder)
     copy = Path(shutil.copytree(folder, tmp_path / "elsewhere"))

@@ -19,7 +19,7 @@ from benchrunner import CheckpointError, Workspace
 from benchrunner.engine import Dropout, FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner.workspace import Settings
-from benchrunner_bert.backbones import FolderBert
+from benchrunner_bert.backbones import BertCheckpoint
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
@@ -148,7 +148,7 @@ def test_the_restriction_is_saved_read_and_part_of_the_revision(tmp_path: Path, 
     assert "attention_direction" not in json.loads((tmp_path / "both" / "config.json").read_text())
     workspace = Workspace(runs=tmp_path, cache=tmp_path / "cache", settings=Settings(offline=True))
     backbones = [BertFamily().find(str(tmp_path / name), workspace) for name in ("both", "one-way")]
-    assert all(isinstance(backbone, FolderBert) for backbone in backbones)
+    assert all(isinstance(backbone, BertCheckpoint) for backbone in backbones)
     assert len({backbone.revision(workspace) for backbone in backbones}) == 2
     again = backbones[1].load(workspace, seed=0)
     assert again.config == one_way.config and again.config.direction == direction and again.notes == ()

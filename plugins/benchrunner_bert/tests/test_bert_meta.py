@@ -12,11 +12,11 @@ from bert_samples import fresh
 
 from benchrunner import Classify, Recipe
 from benchrunner.engine import Features
-from benchrunner.training.gradients import Captured
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.tokenizer import BertTokenizer
+from benchrunner_devices.captured import Captured
 from kinds_of_tasks import PROBLEMS
 from meta_device import features_of_kind, step_on_meta, training_on_meta
 

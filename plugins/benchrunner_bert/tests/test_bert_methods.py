@@ -167,7 +167,7 @@ class MeanBert(Bert):
 @dataclass(frozen=True)
 class MeanBackbone(Backbone):
     name: str = "mean/novels"
-    folder: Path = EMBEDDED[0].folder
+    folder: Path = EMBEDDED[0].place
     about: str = "the mean of BERT's states"
 
     def revision(self, workspace: Workspace) -> str:

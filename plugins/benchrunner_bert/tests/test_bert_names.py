@@ -12,7 +12,7 @@ import benchrunner_bert
 from benchrunner import Recipe, RequestError, Workspace
 from benchrunner.results import discover
 from benchrunner.workspace import Settings
-from benchrunner_bert.backbones import HubBert, RandomBert
+from benchrunner_bert.backbones import BertCheckpoint, RandomBert
 from benchrunner_bert.configuration import SIZES, Configuration
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
@@ -112,7 +112,7 @@ def test_a_released_model_is_found_by_any_of_its_names_offline(
     reference: str, repository: str, workspace: Workspace
 ) -> None:
     found, family = discover().backbone_search.find(reference, workspace)
-    assert isinstance(found, HubBert) and found.repository == repository
+    assert isinstance(found, BertCheckpoint) and found.place == repository
     assert isinstance(family, BertFamily)
 
 
@@ -162,5 +162,5 @@ def test_the_papers_recipe_is_the_default_one() -> None:
 @pytest.mark.parametrize("name", ["bert/tiny@main", "google/bert_uncased_L-2_H-128_A-2@main"])
 def test_a_released_name_may_have_a_revision(name: str, workspace: Workspace) -> None:
     backbone = BertFamily().find(name, workspace)
-    assert isinstance(backbone, HubBert)
-    assert (backbone.name, backbone.repository) == (name, "google/bert_uncased_L-2_H-128_A-2@main")
+    assert isinstance(backbone, BertCheckpoint)
+    assert (backbone.name, backbone.place) == (name, "google/bert_uncased_L-2_H-128_A-2@main")

@@ -177,7 +177,7 @@ def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeyp
     read = study(name, scale="tiny", systems=all_systems(name))
     plugins = discover()
     for task in {column.task for column in read.columns if column.task}:
-        plugins.tasks.find(task).demo_files(0, tmp_path / "data")  # type: ignore[misc]
+        plugins.tasks.find(task).demo_files(tmp_path / "data")  # type: ignore[misc]
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     columns = ",".join(column.name for column in read.columns)
     words = ["compare", "--study", name, "--scale", "tiny", "--data", "data", "--json"]

@@ -20,7 +20,7 @@ from benchrunner_kit.testing import check_backbone
 
 
 def test_it_is_small_and_a_backbone_like_any_other(tmp_path: Path) -> None:
-    assert (NOVELS.folder / "model.safetensors").stat().st_size < 8_000_000
+    assert (NOVELS.place / "model.safetensors").stat().st_size < 8_000_000
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
     backbone, family = discover().backbone_search.find("novels", workspace)
     assert backbone == NOVELS
@@ -43,7 +43,7 @@ def test_it_expects_what_a_reader_expects(before: str, word: str, after: str, tm
     tokenizer = vocabulary.tokenizer()
     left, wanted, right = (tokenizer.pieces([text]).tokens.tolist() for text in (before, word, after))
     _, _, cls, sep, mask = vocabulary.special
-    model = transformers.BertForPreTraining.from_pretrained(NOVELS.folder).float().eval()
+    model = transformers.BertForPreTraining.from_pretrained(NOVELS.place).float().eval()
     with torch.no_grad():
         logits = model(torch.tensor([[cls, *left, mask, *right, sep]])).prediction_logits[0, 1 + len(left)]
     assert int((logits > logits[wanted[0]]).sum()) < 50

@@ -11,7 +11,7 @@ from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner.engine import seals
-from file_damages import Damage, as_folder, cut, flip, pipe
+from file_damages import Damage, as_folder, cut, flip
 from kill_points import KillPoints
 
 pytestmark = needs_deepspeed
@@ -31,14 +31,13 @@ DAMAGES: dict[str, Damage] = {
     "one byte": lambda path: path.write_bytes(b"x"),
     "empty": lambda path: path.write_bytes(b""),
     "missing": Path.unlink,
-    "a pipe": pipe,
     "a folder": as_folder,
 }
 TOKENS = [
     f"tokens/{name}"
     for name in (
-        *("sentence_starts.npy", "document_starts.npy", "00000.tokens.npy", "vocab.txt"),
-        *("manifest.json", "plan.json", "learnt.txt", "learnt.json"),
+        *("sentence_starts.bin", "document_starts.bin", "tokens.bin", "vocab.txt"),
+        *("manifest.json", "learnt.txt", "learnt.json"),
     )
 ]
 CHECKPOINT = [f"checkpoints/step-00000002/{name}" for name in ("state.safetensors", "state.json")]
@@ -47,15 +46,15 @@ MODEL = [
     *(f"model/{name}" for name in ("model.safetensors", "config.json", "tokenizer.json", "vocab.txt")),
 ]
 FAST = {
-    ("tokens/sentence_starts.npy", "flip 0"),
-    ("tokens/00000.tokens.npy", "zeroed"),
+    ("tokens/sentence_starts.bin", "flip 0"),
+    ("tokens/tokens.bin", "zeroed"),
     ("tokens/learnt.txt", "flip 1"),
     ("checkpoints/step-00000002/state.safetensors", "flip 0"),
     ("checkpoints/step-00000002/state.safetensors", "half"),
     ("checkpoints/step-00000002/state.json", "flip 1"),
     ("model/model.safetensors", "missing"),
     ("model/model.safetensors", "one byte"),
-    ("finished.json", "a pipe"),
+    ("finished.json", "a folder"),
 }
 
 

@@ -225,7 +225,7 @@ def test_its_layers_are_read_and_training_them_is_refused(home: Path) -> None:
     runner = Runner(discover(), workspace, Computing("cpu"))
     task = runner.plugins.tasks.find("glue/mrpc")
     assert task.demo_files is not None
-    task.demo_files(0, home / "data")
+    task.demo_files(home / "data")
     recipe = task.recipe.changed(features="weighted-sum-with-embeddings", epochs=1, limit_train=16)
     fit = runner.planner.plan(task, "pretrained/unbroken", method="features", recipe=recipe)
     record = runner.run(fit)

@@ -54,7 +54,7 @@ def test_every_instance_is_what_it_says(
 ) -> None:
     """Spans are unbroken runs inside one document, sizes fit, labels are what stood there, no special is chosen."""
     objective, form = kind
-    store = numbered(tmp_path_factory.mktemp("corpus"), documents, shard_tokens=11)
+    store = numbered(tmp_path_factory.mktemp("corpus"), documents)
     home = homes(documents)
     maker = instances(store, objective=objective, input=form, length=length, short=short, seed=seed)
     for index in itertools.chain(range(12), (10**6, 10**12)):

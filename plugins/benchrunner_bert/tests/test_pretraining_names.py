@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,7 +40,6 @@ def test_a_name_leads_to_its_model_until_that_is_gone(tmp_path: Path) -> None:
 DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "brackets": (lambda path: path.write_text("[" * 100_000), "nested more than 100 deep"),
     "no folder": (lambda path: path.write_text('{"about": "x"}'), "expected the keys folder and about"),
-    "a pipe": (os.mkfifo, "not a regular file, but a pipe"),
 }
 
 

@@ -137,13 +137,6 @@ def test_another_process_makes_the_same_in_any_order(large: TokenStore) -> None:
     assert done.stdout.split() == digest(instances(large), order), done.stderr
 
 
-def test_the_size_of_shards_changes_no_instance(tmp_path: Path) -> None:
-    documents = [[5, 9, 3] * 6, [30, 4], [2] * 20]
-    whole = instances(numbered(tmp_path / "one", documents), length=24)
-    many = instances(numbered(tmp_path / "many", documents, shard_tokens=3), length=24)
-    assert all(same(whole.make(index), many.make(index)) for index in range(200))
-
-
 # Epochs
 
 

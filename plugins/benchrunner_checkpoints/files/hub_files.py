@@ -1,4 +1,4 @@
-"""Download the files of checkpoints from the Hugging Face hub into the hub's own cache.
+"""Download checkpoints from the Hugging Face hub into its own cache.
 
 A repository is named `OWNER/NAME`, or `OWNER/NAME@REVISION` with a branch, a tag or a commit.
 """

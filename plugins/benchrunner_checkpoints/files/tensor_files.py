@@ -1,4 +1,4 @@
-"""Files of weights: read tensors without running code, and refuse what no model can be made of."""
+"""Read tensors without running code, and refuse what no model can be made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of tokenizers: refuse a tokenizer.json that makes a long text of a short one."""
+"""Refuse a tokenizer.json that makes a long text of a short one."""
 
 from __future__ import annotations
 

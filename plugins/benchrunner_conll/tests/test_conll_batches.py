@@ -13,7 +13,7 @@ import benchrunner_conll
 from benchrunner import hookimpl
 from benchrunner.command_line.main import main
 from benchrunner.results import Plugins, discover
-from benchrunner_conll import demo
+from benchrunner_conll import CONLL2003
 from benchrunner_kit.testing import tiny_family
 
 
@@ -24,7 +24,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plugins:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    demo.write(1, tmp_path)
+    CONLL2003.demo_files(tmp_path)  # type: ignore[misc]
     tiny = SimpleNamespace(register_backbones=hookimpl(lambda: [tiny_family()]))
     return discover(extra=[("conll", benchrunner_conll), ("tiny", tiny)], installed=False)
 

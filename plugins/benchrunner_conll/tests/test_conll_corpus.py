@@ -11,7 +11,7 @@ from conll_samples import real_rows, workspace
 
 from benchrunner import PluginError, Recipe, Task
 from benchrunner.parameters.recipes import RECIPE_FIELDS
-from benchrunner_conll import CONLL2003, Corpus, demo, register_tasks
+from benchrunner_conll import CONLL2003, Corpus, register_tasks
 from benchrunner_conll.conlleval import evaluate
 from benchrunner_kit.testing import TinyEncoder, check_task
 
@@ -83,7 +83,7 @@ TASK = CONLL2003.task()
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
-    demo.write(1, folder)
+    TASK.demo_files(folder)  # type: ignore[misc]
     return folder
 
 

@@ -12,7 +12,7 @@ from conll_samples import real_rows, workspace
 
 import forked
 from benchrunner import DataError, PluginError, Rows
-from benchrunner_conll import CONLL2003, Corpus, demo
+from benchrunner_conll import CONLL2003, Corpus
 from hub_server import Hub
 
 FOUR = ("words", "pos", "chunk", "labels")
@@ -178,8 +178,8 @@ print(json.dumps(results))
 
 
 def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path) -> None:
-    demo.write(5, tmp_path / "files")
-    build(tmp_path / "files" / demo.FOLDER, tmp_path / "hub" / "datasets" / "eriktks" / "conll2003")
+    TASK.demo_files(tmp_path / "files")  # type: ignore[misc]
+    build(tmp_path / "files" / "conll2003", tmp_path / "hub" / "datasets" / "eriktks" / "conll2003")
     with Hub(tmp_path / "hub") as hub:
         environment = {**os.environ, **hub.environment(tmp_path / "home")}
         arguments = ["-c", CLIENT, str(tmp_path / "files")]

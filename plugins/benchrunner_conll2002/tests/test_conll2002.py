@@ -79,7 +79,7 @@ def test_phrases_are_read_from_tags() -> None:
 
 def test_the_names_are_learned_from_the_demo_data(tmp_path: Path) -> None:
     assert DUTCH.demo_files is not None
-    DUTCH.demo_files(0, tmp_path)
+    DUTCH.demo_files(tmp_path)
     settings = Settings(offline=True, official_counts=False)
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path, settings=settings)
     offers = plugin(register_backbones=[tiny_family()], register_tasks=[DUTCH])

@@ -22,7 +22,7 @@ FILE_FAULTS = {
     "a text for a list": ('["glad", "sad"]', '"glad"', r":2: labels: expected a list of texts, found text: 'glad'"),
     "column of no problem": ('a = "text"', 'c = "text"', r":5: columns.c: is no column of .* a, b, label"),
     "no column a": ('a = "text"\n', "", r":4: columns: a is missing: the text\. Write a = "),
-    "number for a name": ('a = "text"', "a = 1", r"columns of this format are names, and columns.a is '1'"),
+    "number for a name": ('a = "text"', "a = 1", r"columns of this format are names, and columns.a is 1"),
     "column of no file": (
         'a = "text"',
         'a = "txt"',

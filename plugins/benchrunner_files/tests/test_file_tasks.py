@@ -12,7 +12,8 @@ from mood_file import TASK
 
 from benchrunner import RequestError, Task, UnknownName, Workspace
 from benchrunner.command_line.main import main
-from benchrunner.results import Computing, FitOrder, Plugins, Runner, discover
+from benchrunner.results import Computing, Plugins, Runner, discover
+from benchrunner_clusters import RemoteOrder
 from distributions import ROOT
 from documents import blocks
 
@@ -185,15 +186,16 @@ def test_a_task_of_a_file_is_listed_by_path_and_name(
 def test_an_order_for_another_machine_names_the_file(
     task_file: Write, plugins: Plugins, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import torch
+
     runner = Runner(plugins, workspace, Computing(device="cpu"))
     fit = runner.planner.plan(plugins.tasks.find(str(task_file())), "", method="majority")
     monkeypatch.chdir("/")
-    order = FitOrder.of(fit, runner.fit_runner)
+    order = RemoteOrder.of(fit, runner.fit_runner, cores=torch.get_num_threads(), gpus=0, files="shared", mark="")
     monkeypatch.setenv("BENCHRUNNER_TASKS", "")  # as on the other machine, whose cache is another one, too
     order.environment.update(BENCHRUNNER_CACHE=str(tmp_path / "empty"))  # type: ignore[attr-defined]
-    answer = order.run()
-    assert answer.error is None
-    assert answer.record is not None and answer.record.status == "done"
+    answer = order.run(lambda fit, event: None)
+    assert answer.record_in(workspace.runs).status == "done"
 
 
 def test_folds_need_no_dev_split(task_file: Write, plugins: Plugins, workspace: Workspace) -> None:

@@ -82,7 +82,7 @@ def twins(packaged: str, text: str, plugins: Plugins, folder: Path) -> tuple[Tas
     assert workspace.data is not None
     task = plugins.tasks.find(packaged)
     assert task.demo_files is not None
-    task.demo_files(0, workspace.data)
+    task.demo_files(workspace.data)
     if packaged.startswith("squad"):
         for split in ("train", "dev"):
             (workspace.data / f"{split}.jsonl").write_text(squad_lines(task.load(split, workspace)))

@@ -9,4 +9,4 @@ from glue_on_hub import written_demo
 @pytest.fixture(scope="package")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo files of all tasks, which no test may change."""
-    return written_demo(tmp_path_factory.mktemp("demo"), seed=1)
+    return written_demo(tmp_path_factory.mktemp("demo"))

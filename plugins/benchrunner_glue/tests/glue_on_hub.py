@@ -56,11 +56,11 @@ SPLITS = {
 }
 
 
-def written_demo(folder: Path, seed: int) -> Path:
+def written_demo(folder: Path) -> Path:
     """Write the demo files of all tasks."""
     for task in register_tasks():
         assert task.demo_files is not None
-        task.demo_files(seed, folder)
+        task.demo_files(folder)
     return folder
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import BadRows, DataError, Metric, Recipe, Rows, file_faults, gold_rows, quoted
+from benchrunner import BadRows, DataError, Metric, Recipe, Rows, gold_rows, quoted
 from benchrunner.engine import ExportKind, HeadShape, Problem, problem
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ def _answer_fault(context: str, answers: list[Any], starts: list[Any]) -> str:
         return f"has {len(answers)} answers and {len(starts)} places for them"
     for answer, start in zip(answers, starts, strict=True):
         if not isinstance(answer, str) or not answer or not isinstance(start, int):
-            found = f"the answer {file_faults.shown(answer)} at {file_faults.shown(start)}"
+            found = f"the answer {quoted(answer)} at {quoted(start)}"
             return f"has {found}; expected a text and a whole number"
         first = max(start, 0)
         text = context[first : first + len(answer)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import DataError, PluginError, Recipe, Rows, arrow_array, file_faults, list_starts
+from benchrunner import DataError, PluginError, Recipe, Rows, arrow_array, list_starts, quoted, some_names
 from benchrunner.engine import ExportKind, HeadShape, Problem, probabilities, problem
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _checked_rows(rows: Rows, labels: Sequence[str], *, labelled: bool) -> pa.Ta
 
     names = rows.table.column_names
     if "words" not in names or (labelled and "labels" not in names):
-        raise DataError(f"{rows.origin}: columns words, labels are needed; found {file_faults.some_names(names)}.")
+        raise DataError(f"{rows.origin}: columns words, labels are needed; found {some_names(names)}.")
     words = rows.text_lists("words")
     columns = {"words": arrow_array(words, pa.list_(pa.string()))}
     for name in names:
@@ -185,7 +185,7 @@ def _check_labels(
     for row, sentence in enumerate(sentences):
         for number, label in enumerate(sentence, start=1):
             if label not in known:
-                word = f"word {number} of this sentence has the label {file_faults.shown(label)}"
+                word = f"word {number} of this sentence has the label {quoted(label)}"
                 raise DataError(f"{rows.where(row)}: {word}, which is not one of {', '.join(labels)}.")
 
 
@@ -195,9 +195,7 @@ def _documents(rows: Rows) -> list[int]:
     seen = set[int]()
     for row, document in enumerate(documents):
         if not isinstance(document, int):
-            raise DataError(
-                f"{rows.where(row)}: column 'document' must be a whole number, found {file_faults.shown(document)}."
-            )
+            raise DataError(f"{rows.where(row)}: column 'document' must be a whole number, found {quoted(document)}.")
         if document in seen and document != documents[row - 1]:
             raise DataError(
                 f"{rows.where(row)}: document {document} continues here, after a sentence of document "

@@ -54,7 +54,7 @@ def test_an_edit_changes_the_fits_of_these_problems_alone(tmp_path: Path, copy: 
     for name in TASKS:
         task = plugins.tasks.find(name)
         assert task.demo_files is not None
-        task.demo_files(0, tmp_path / "data")
+        task.demo_files(tmp_path / "data")
     before = fit_ids(workspace, copy)
     assert fit_ids(workspace, copy) == before
     edit(copy)

@@ -103,7 +103,7 @@ def test_a_sequence_without_room_is_refused() -> None:
         ({"marks": [[[0, 4, 8], [1, 15, 19]], [[0, 2, 6], [2, 4, 9]]]}, r"f\.jsonl:3: the mark \[2, 4, 9\] is in"),
         ({"marks": [[[0, 4, 8], [1, 15, 20]], [[0, 2, 6], [1, 4, 9]]]}, "marks no word of its text, which has 19"),
         ({"marks": [[[0, 3, 4], [1, 15, 19]], [[0, 2, 6], [1, 4, 9]]]}, "marks no word"),
-        ({"marks": [[[0, 4], [1, 15]], [[0, 2], [1, 4]]]}, r"its first character and its end, not '\[0, 4\]'"),
+        ({"marks": [[[0, 4], [1, 15]], [[0, 2], [1, 4]]]}, r"its first character and its end, not \[0, 4\]"),
         ({"b": None}, r"f\.jsonl:2: the mark \[1, 15, 19\] is in text 1; there are 1"),
         ({"label": ["no", "maybe"]}, r"f\.jsonl:3: label 'maybe' is not one of no, yes"),
     ],

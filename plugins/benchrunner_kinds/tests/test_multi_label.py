@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import BoardFile, Leaderboard, Split, Task, TextTable
+from benchrunner import Split, Task, TextTable
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError, Undefined
@@ -20,7 +21,7 @@ from benchrunner.metrics.classification import ACCURACY, EXACT_MATCH, f1_micro
 from benchrunner.parameters.recipes import Recipe
 from benchrunner_kinds.multi_label import THRESHOLDS, MultiLabel
 from benchrunner_kit.testing import TinyEncoder, check_task, sentences
-from benchrunner_submit import LabelList, Labels
+from benchrunner_submit import BoardFile, LabelList, Labels, Leaderboard
 from benchrunner_submit.file_kinds.json_file import JsonMap
 from command_line import CommandLine
 from inline import plugins
@@ -187,9 +188,8 @@ def topics() -> Task:
 
     splits = {role: split(role) for role in ("train", "dev", "test")}
     recipe = Recipe(lr=0.02, epochs=6, batch_size=8)
-    return Task(
-        "mine/topics", "Which topics?", TOPICS, splits, (EXACT_MATCH, f1_micro(TOPICS.labels)), recipe, demo_files=files
-    )
+    metrics = (EXACT_MATCH, f1_micro(TOPICS.labels))
+    return Task("mine/topics", "Which topics?", TOPICS, splits, metrics, recipe, demo_files=partial(files, 0))
 
 
 def files(seed: int, folder: Path) -> None:

@@ -11,10 +11,11 @@ from hypothesis import given, settings, strategies as st
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BadRows, DataError, RequestError
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import StaticShape, collate
+from benchrunner.features.flat_batch import collate
 from benchrunner.features.pieces import Frame
 from benchrunner.metrics import Metric
 from benchrunner.parameters.recipes import Recipe
+from benchrunner_devices.fixed_shapes import in_fixed_shape, multiple_of
 from benchrunner_kinds.spans.span import Span
 from benchrunner_kinds.spans.span_candidates import NONE, SCORE, Window, nbest
 from benchrunner_kit.testing import TinyEncoder
@@ -324,9 +325,9 @@ def test_the_loss_of_a_batch_of_fixed_shape_is_the_same() -> None:
     words = [" ".join(["old"] * count) + " house" for count in (3, 9, 3, 17)]
     features = encoded(table(*(("Which?", context, ["house"]) for context in words), problem=CUT), problem=CUT)
     units, tokens = np.arange(features.units), len(features.tokens)
-    shape = StaticShape.of(tokens, len(features.owner), int(features.lengths.max()))
-    batches = [collate(features, units, CPU), collate(features, units, CPU, shape=shape)]
-    drawn = torch.randn(shape.tokens, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float32)
+    filled = collate(features, units, CPU, multiple=multiple_of(tokens))
+    batches = [collate(features, units, CPU), in_fixed_shape(filled, int(features.lengths.max()))]
+    drawn = torch.randn(len(filled.tokens), 2, generator=torch.Generator().manual_seed(1), dtype=torch.float32)
     results = []
     for batch in batches:
         outputs = drawn[: len(batch.tokens)].clone().requires_grad_()

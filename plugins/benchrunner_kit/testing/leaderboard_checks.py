@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner import Answers, BenchrunnerError, BoardFile, Leaderboard, PluginError, Workspace
+from benchrunner import BenchrunnerError, PluginError, Workspace
 from benchrunner.engine import seals
 from benchrunner.results import discover
 from benchrunner_kit.testing.contract import Findings, described
@@ -14,7 +14,7 @@ from benchrunner_kit.testing.loss_checks import sample_outputs
 from benchrunner_kit.testing.problem_checks import answers_of
 from benchrunner_kit.testing.samples import with_data
 from benchrunner_kit.testing.tiny_encoder import TinyEncoder
-from benchrunner_submit import check_submission, file_content, write_answers
+from benchrunner_submit import Answers, BoardFile, Leaderboard, check_submission, file_content, write_answers
 
 if TYPE_CHECKING:
     from benchrunner import Task

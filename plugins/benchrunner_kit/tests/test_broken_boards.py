@@ -10,19 +10,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner import (
-    Answers,
-    ExpectedRows,
-    Faults,
-    FileKind,
-    Leaderboard,
-    PluginError,
-    PublishedColumn,
-    PublishedRow,
-    RequestError,
-)
+from benchrunner import Faults, PluginError, PublishedColumn, PublishedRow, RequestError
 from benchrunner_kit.testing import check_leaderboard
-from benchrunner_submit import Labels
+from benchrunner_submit import Answers, ExpectedRows, FileKind, Labels, Leaderboard
 from benchrunner_submit.file_kinds.text_files import Lines
 from inline import board, mood
 

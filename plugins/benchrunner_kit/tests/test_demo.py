@@ -13,16 +13,19 @@ import zipfile
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from shutil import unpack_archive
 
 import pytest
 
 from benchrunner import Workspace
 from benchrunner.command_line.main import main
 from benchrunner.results import discover
-from benchrunner_kit import demo_command, demo_tales
+from benchrunner_kit import demo_command
 from benchrunner_kit.testing import TinyBackbone, TinyEncoder
+from distributions import ROOT
 from inline import board, mood, pairs, plugins
 
+TALES = ROOT / "benchmarks" / "demo_data" / "tales.txt"
 STEPS = [title for title, _ in demo_command.STEPS]
 
 
@@ -123,8 +126,8 @@ def test_every_step_is_a_command() -> None:
 
 
 def test_a_pair_holds_a_sentence_and_its_words_in_another_order(tmp_path: Path) -> None:
-    demo_tales.write(tmp_path)
-    known = set(demo_tales.TALES.read_text(encoding="utf-8").lower().splitlines())
+    unpack_archive(demo_command.TALES, tmp_path)
+    known = set(TALES.read_text(encoding="utf-8").lower().splitlines())
     rows = []
     for role in ("train", "dev"):
         with (tmp_path / f"order-{role}.csv").open(encoding="utf-8", newline="") as file:
@@ -139,8 +142,8 @@ def test_a_pair_holds_a_sentence_and_its_words_in_another_order(tmp_path: Path) 
 
 
 def test_the_word_that_does_not_belong_is_where_the_answer_says(tmp_path: Path) -> None:
-    demo_tales.write(tmp_path)
-    known = demo_tales.TALES.read_text(encoding="utf-8").lower()
+    unpack_archive(demo_command.TALES, tmp_path)
+    known = TALES.read_text(encoding="utf-8").lower()
     task = discover().tasks.find("squad/1.1")
     for split in ("train", "dev"):
         table = task.load(split, Workspace(tmp_path / "runs", tmp_path / "cache", tmp_path)).table

@@ -14,7 +14,7 @@ from benchrunner import Recipe
 from benchrunner.engine import FlatBatch, collate
 from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.results import Fit, Runner, predict
-from benchrunner.runs import references
+from benchrunner.runs import finished_fits
 from benchrunner.training import numerics
 from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.frozen_states import chosen_layers
@@ -131,7 +131,7 @@ def test_a_damaged_file_of_states_is_made_again(tmp_path: Path) -> None:
 def test_the_encoder_stays_as_it_was_and_the_head_learns(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     fit = fitted(fit_runner, epochs=30, lr=2e-2, dropout=0.0, batch_size=16)
-    backbone, _ = references.saved(fit_runner.folder(fit), fit_runner.plugins, fit_runner.workspace)
+    backbone, _ = finished_fits.saved(fit_runner.folder(fit), fit_runner.plugins, fit_runner.workspace)
     saved = backbone.load(fit_runner.workspace, seed=5).state_dict()
     assert all(torch.equal(weight, saved[name]) for name, weight in TinyEncoder().state_dict().items())
     accuracy = predict(fit, "train", fit_runner).record.scores["accuracy"].value

@@ -26,11 +26,11 @@ SENTENCES = (
 
 def test_it_fits_a_wheel_and_is_found_by_name_and_folder(tmp_path: Path) -> None:
     """Otherwise it is a BERT like bert/novels, whose contract is checked."""
-    assert sum(path.stat().st_size for path in MODEL.folder.iterdir()) < 25_000_000
+    assert sum(path.stat().st_size for path in MODEL.place.iterdir()) < 25_000_000
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
     backbone, family = discover().backbone_search.find("novels-10m", workspace)
     assert backbone == MODEL
-    by_folder = family.find(str(MODEL.folder), workspace)
+    by_folder = family.find(str(MODEL.place), workspace)
     assert by_folder is not None and by_folder.revision(workspace) == MODEL.revision(workspace)
     assert family.find("bert/other", workspace) is None
 
@@ -45,7 +45,7 @@ def test_its_twin_reads_the_same_tokens_with_as_many_weights(tmp_path: Path) -> 
 
 def test_it_expects_masked_words_more_than_the_smaller_model() -> None:
     """Transformers computes the losses of five words, each masked in a sentence of its own."""
-    assert losses(MODEL.folder) < losses(EMBEDDED[0].folder) - 2.0
+    assert losses(MODEL.place) < losses(EMBEDDED[0].place) - 2.0
 
 
 def losses(folder: Path) -> float:

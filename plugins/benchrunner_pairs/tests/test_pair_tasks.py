@@ -63,7 +63,7 @@ def test_an_object_without_a_text_is_named_with_its_line(tmp_path: Path) -> None
         DataError, match=r"bad\.jsonl:2: the rows of this object cannot be read: there is no 'sentence_b"
     ):
         load("blimp", tmp_path, "blimp/data/bad.jsonl", BLIMP, {"sentence_good": "He is."})
-    with pytest.raises(DataError, match=r"bad\.jsonl:1: .* 'sentence_bad' is '7', and a text was expected"):
+    with pytest.raises(DataError, match=r"bad\.jsonl:1: .* 'sentence_bad' is 7, and a text was expected"):
         load("blimp", tmp_path, "blimp/data/bad.jsonl", {**BLIMP, "sentence_bad": 7})
 
 

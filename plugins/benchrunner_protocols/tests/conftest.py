@@ -47,7 +47,7 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory, offers: Plugins) -> Path
     """A folder with the generated data of every task of the protocols."""
     folder = tmp_path_factory.mktemp("demo")
     for name in dict.fromkeys(task for protocol in PROTOCOLS.values() for task in protocol.tasks):
-        offers.tasks.find(name).demo_files(0, folder)  # type: ignore[misc]
+        offers.tasks.find(name).demo_files(folder)  # type: ignore[misc]
     return folder
 
 

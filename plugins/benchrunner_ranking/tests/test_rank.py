@@ -15,7 +15,7 @@ import torch
 from benchrunner import DataError, PluginError, Recipe, Rows, Workspace
 from benchrunner.engine import Features, collate
 from benchrunner_kit.testing import TinyEncoder, check_problem, check_task
-from benchrunner_ranking import WIKIQA, Rank, demo
+from benchrunner_ranking import WIKIQA, Rank
 
 COLUMNS = {
     "a": ["one", "two", "three", "four"],
@@ -171,10 +171,3 @@ def test_a_question_in_two_places_is_an_error(folder: Path) -> None:
 def test_another_label_than_0_and_1_is_an_error(folder: Path) -> None:
     with pytest.raises(DataError, match=r"WikiQA-dev\.tsv: the sentence 'D-0' has the label 'yes', not 0 or 1"):
         wikiqa(folder, "Q1\ta\tD\tT\tD-0\tx\tyes\n")
-
-
-def test_equal_seeds_write_equal_questions(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        demo.write_wikiqa(3, tmp_path / name)
-    first, second = (sorted((tmp_path / name).rglob("*.tsv")) for name in ("first", "second"))
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]

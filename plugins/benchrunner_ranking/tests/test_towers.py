@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +16,7 @@ from benchrunner import RequestError, Task, Workspace, hookimpl
 from benchrunner.results import Computing, Plugins, Runner, discover, predict
 from benchrunner.workspace import Settings
 from benchrunner_kit.testing import MOOD, check_method, tiny_family
-from benchrunner_ranking import WIKIQA, Retrieve, demo
+from benchrunner_ranking import WIKIQA, Retrieve
 from benchrunner_ranking.towers import FrozenTowers, TwoTower
 
 
@@ -29,8 +28,8 @@ def plugins() -> Plugins:
 
 @pytest.fixture
 def runner(tmp_path: Path, plugins: Plugins) -> Runner:
-    demo.write_corpus("nfcorpus", ("train", "dev", "test"), 0, tmp_path / "data")
-    demo.write_wikiqa(0, tmp_path / "data")
+    for task in (plugins.tasks.find("beir/nfcorpus"), WIKIQA):
+        task.demo_files(tmp_path / "data")  # type: ignore[misc]
     workspace = Workspace(
         runs=tmp_path / "runs",
         cache=tmp_path / "cache",
@@ -100,7 +99,7 @@ def test_candidates_are_learned(runner: Runner) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [TwoTower(), FrozenTowers()])
 def test_towers_keep_their_contract(corpus_task: Task, method: Any, tmp_path: Path) -> None:
-    demo.write_corpus("nfcorpus", ("train",), 0, tmp_path / "data")
+    corpus_task.demo_files(tmp_path / "data")  # type: ignore[misc]
     rows = corpus_task.load("train", Workspace.of_demo(tmp_path)).table.slice(0, 8)
     assert isinstance(corpus_task.problem, Retrieve)
     problem = replace(corpus_task.problem, depth=1)  # rounding may change the order of passages further down
@@ -119,12 +118,3 @@ def test_a_head_on_top_of_a_tower_is_refused(runner: Runner, corpus_task: Task) 
 def test_towers_refuse_other_problems(method: Any) -> None:
     with pytest.raises(RequestError, match="learns retrieval from a corpus, not problems of the kind 'classify'"):
         method.check(MOOD)
-
-
-def test_equal_seeds_write_an_equal_corpus(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        demo.write_corpus("small", ("train",), 3, tmp_path / name)
-    first, second = (sorted((tmp_path / name).rglob("*.*")) for name in ("first", "second"))
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    lines = (tmp_path / "first" / "small" / "corpus.jsonl").read_text().splitlines()
-    assert len({json.loads(line)["_id"] for line in lines}) == len(lines) == 198

@@ -53,9 +53,10 @@ def _restarts(section: Section) -> Card:
     lines = []
     values = list[float]()
     for series, name in enumerate(section.systems):
-        restarts = tuple(section.restarts(name))
+        shown = section.entry(name).shown()
+        restarts = shown["restarts"]
         listed = ", ".join(f"{value:.1f}" for value in restarts)
-        dots = Dots(name, series, section.mean(name), section.interval(name), restarts, f" ({listed})")
+        dots = Dots(name, series, shown["mean"], shown["interval_over_examples"], restarts, f" ({listed})")
         values += dots.drawn
         lines.append(dots)
     if is_constant(values):
@@ -110,7 +111,7 @@ def _trials(section: Section) -> Iterator[Card]:
     lines = []
     is_flat = True
     for series, name in enumerate(section.systems):
-        values = section.trials(name)
+        values = [value * section.scale for value in section.entry(name).expected or ()]
         if len(values) > 1:
             lines.append(Line(name, series, list(enumerate(values, start=1))))
             is_flat = is_flat and is_constant(values)

@@ -25,8 +25,8 @@ class Dots:
     name: str
     series: int
     value: float | None
-    interval: tuple[float, float] | None = None
-    points: tuple[float, ...] = ()
+    interval: Sequence[float] | None = None
+    points: Sequence[float] = ()
     """Values behind the dot, such as those of restarts."""
     about: str = ""
     """What the title of the dot says beside its value."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from benchrunner.results import Result, Study, comparison
+from benchrunner.results import Result, Study, comparison, pairs
 from benchrunner_report.drawings.charts import Card
 from benchrunner_report.drawings.dots import Dots, dots_chart
 from benchrunner_report.drawings.lines import Line, LineChart
@@ -70,11 +70,11 @@ def mean_rank_card(result: Result) -> Card | None:
             dots = Dots(name, series, rank.mean, (rank.low, rank.high))
             values += dots.drawn
             lines.append(dots)
-    columns = {column for _, column in result.statistics.ranks}
-    if len(lines) < 3 or len(columns) < 2 or is_constant(values):
+    columns = len(result.statistics.ranks)
+    if len(lines) < 3 or columns < 2 or is_constant(values):
         return None
     lines.sort(key=lambda dots: dots.value or 0.0)
-    about = f"over {len(columns)} columns, 1 is the best; with intervals that hold together"
+    about = f"over {columns} columns, 1 is the best; with intervals that hold together"
     return Card("Mean rank", about, [dots_chart("ranks", "Mean ranks", "mean rank", lines)])
 
 
@@ -100,7 +100,7 @@ def _differences(result: Result) -> Iterator[Card]:
         yield Card(title, INTERVALS, drawings, words=words)
 
 
-def _groups(result: Result, shown: Mapping[Tested, Any]) -> dict[tuple[str, str], list[Dots]]:
+def _groups(result: Result, shown: Mapping[Tested, pairs.Pair]) -> dict[tuple[str, str], list[Dots]]:
     """Return the lines of each chart of differences, by what the chart shows and by what all lines differ from."""
     titles = _titles(result.study, {column for _, _, column in shown})
     of_pair = len({pairing[:2] for pairing in shown}) == 1
@@ -133,16 +133,13 @@ def _titles(study: Study, names: Collection[str]) -> dict[str, str]:
     return titles
 
 
-def _difference(result: Result, pairing: Tested, test: Any, name: str) -> Dots:
+def _difference(result: Result, pairing: Tested, pair: pairs.Pair, name: str) -> Dots:
     """Return the line of a tested difference, on the scale of tables."""
-    system, other, column = pairing
-    scale = result.figures[system, column].scale
-    paired = test.comparison
-    low, high = paired.low * scale, paired.high * scale
-    about = f" from {other}, interval {low:+.1f} to {high:+.1f}, p {p_text(test.adjusted_p)}"
+    system, other, _ = pairing
+    about = f" from {other}, interval {pair.interval_text}, p {p_text(pair.adjusted_p)}"
     series = (*result.study.names, *result.study.arms).index(system)
-    kind = "" if test.is_clear else "unclear"
-    return Dots(name, series, paired.difference * scale, (low, high), (), about, kind)
+    kind = "" if pair.is_clear else "unclear"
+    return Dots(name, series, pair.points, pair.ends, (), about, kind)
 
 
 def _limit(lines: Sequence[Dots]) -> float:
@@ -152,20 +149,17 @@ def _limit(lines: Sequence[Dots]) -> float:
     return 1.2 * max(*differences, median(ends))
 
 
-def _shown_tests(result: Result) -> dict[Tested, Any]:
+def _shown_tests(result: Result) -> dict[Tested, pairs.Pair]:
     """Return the tests that are drawn, by system, other system and column.
 
     Of all pairs of many systems, these are the differences from the system with the best figure of each column.
     """
-    statistics, figures = result.statistics, result.figures
+    statistics = result.statistics
     if not statistics.is_ranking:
-        return dict[Tested, Any](statistics.tests.items())
-    best = dict[str, str]()
-    for system, column in statistics.ranks:
-        top = best.setdefault(column, system)
-        own, leading = figures[system, column], figures[top, column]
-        if own.gain(own.mean.value or 0) > leading.gain(leading.mean.value or 0):
-            best[column] = system
+        return dict[Tested, pairs.Pair](statistics.tests.items())
+    best = {}
+    for column, ranks in statistics.ranks.items():
+        best[column] = max(ranks, key=lambda name: _gain(result, name, column))
     shown = {}
     for (system, other, column), test in statistics.tests.items():
         if best[column] == other:
@@ -173,6 +167,12 @@ def _shown_tests(result: Result) -> dict[Tested, Any]:
         elif best[column] == system:
             shown[other, system, column] = test.reversed
     return shown
+
+
+def _gain(result: Result, name: str, column: str) -> float:
+    """Return the mean of a system in a column, so that more is better."""
+    figure = result.figures[name, column]
+    return figure.gain(figure.mean.value or 0)
 
 
 def p_text(p: float | None) -> str:

@@ -17,16 +17,15 @@ from benchrunner import PublishedColumn, PublishedRow
 from benchrunner.command_line.main import main
 from benchrunner.results import CellResult, Prediction, Record, Result, Runner, Study, comparison, read_study
 from benchrunner.runs.folder import answer_lines, write_prediction
-from benchrunner.statistics import Comparison
-from benchrunner.studies.significance.differences import Pairing, SystemDifference
-from benchrunner.studies.significance.study_statistics import StudyStatistics
+from benchrunner.studies.entries import Statistics
+from benchrunner.studies.pairs import Comparison, Pair, Pairing
 from benchrunner.studies.study import Column, System
 from benchrunner_report.drawings.dots import Dots, dots_chart
 from benchrunner_report.gathering import Report, gather, headline
 from benchrunner_report.rendering import rendered, write_report
 from benchrunner_report.table import StudyTable
 from inline import board, mood
-from made_results import made_result
+from made_results import made_result, said_below
 
 
 def embedded(page: str) -> dict[str, Any]:
@@ -56,11 +55,11 @@ def test_three_systems_have_marks_of_the_best(tmp_path: Path) -> None:
     assert {len(pair) for pair in made.statistics.by_pair()} == {2} and len(made.statistics.by_pair()) == 3
     page = rendered(gather(made, runner))
     assert "Differences from the best figure" in page
-    standings = {made.statistics.standing(place) for place in made.figures}
+    standings = {made.entries[place].standing for place in made.figures}
     assert standings & {"best", "tied"} and not standings & {"better", "worse"}
-    best = [name for name in names if made.statistics.standing((name, "made/classify accuracy")) in ("best", "tied")]
+    best = [name for name in names if made.entries[name, "made/classify accuracy"].is_best]
     assert page.count('<td class="n best">') == len(best) > 0
-    for line in comparison.Marks(made).legend():
+    for line in said_below(made, "mark"):
         assert f"<li>{html.escape(line)}</li>" in page
 
 
@@ -159,8 +158,8 @@ def test_titles_count_what_is_clear_and_what_is_best() -> None:
         tests = {}
         for task, gain in zip(tasks, gains, strict=False):
             compared = Comparison(gain, gain - 0.1, gain + 0.1, 0.01 if gain else 0.9, "backbones", "rows", 9, (3, 3))
-            tests[Pairing("b", "a", f"{task.name} accuracy")] = SystemDifference(compared, compared.p)
-        made = replace(made_result(tasks, ["a", "b"]), given_statistics=StudyStatistics({}, tests, len(tests)))
+            tests[Pairing("b", "a", f"{task.name} accuracy")] = Pair(compared, compared.p, 100)
+        made = replace(made_result(tasks, ["a", "b"]), given_statistics=Statistics({}, tests, len(tests)))
         assert headline(made) == title
 
 

@@ -12,10 +12,10 @@ import pytest
 from benchrunner import ACCURACY, RequestError, Workspace
 from benchrunner.engine import Backbone, Job, Method, Outcome
 from benchrunner.results import Grid, Result, Runner, Study, StudyOptions, compared, read_study, run_study
-from benchrunner.statistics import paired_test
 from benchrunner.studies.cells import Fitting
 from benchrunner.studies.comparison import as_json
 from benchrunner_search.budget import Budget
+from benchrunner_statistics import paired_test
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import as_json as plan_json
 from finished_studies import Family, NamedBackbone

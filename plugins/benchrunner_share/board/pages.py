@@ -58,16 +58,15 @@ class Pages:
     def index(self) -> str:
         """Return the first page: the verdict, the table, the cost, and how the board was made."""
         board, result = self._board, self._board.result
-        conclusions = comparison.conclusions(result)
-        legend = list(comparison.Marks(result).legend())
+        facts = list(comparison.facts(result))
         return self._page(
             "index.html",
             "",
-            conclusions=conclusions,
+            conclusions=[fact.line for fact in facts if fact.kind == "conclusion"],
             table=_table(result),
             partial=_table(board.partial),
-            legend=legend,
-            notes=[note for note in comparison.remarks(result) if note not in (*conclusions, *legend)],
+            legend=[fact.line for fact in facts if fact.kind == "mark"],
+            notes=[fact.line for fact in facts if fact.is_note],
             card=mean_rank_card(result),
             proven=statements.PROVEN,
             not_proven=(statements.NOT_PROVEN_BEGINS, statements.NOT_PROVEN),
@@ -130,20 +129,19 @@ class Pages:
         )
 
     def _score(self, result: Result, cell: CellResult, column: str, name: str) -> ShownScore:
-        place = (cell.cell.system, column)
-        figure = result.figures[place]
-        ranks = result.statistics.ranks.get(place)
-        rank = ""
+        entry = result.entries[cell.cell.system, column]
+        mean, interval, _ = entry.texts
+        ranks, rank = entry.ranks, ""
         if ranks is not None:
             rank = f"{ranks.low}" if ranks.low == ranks.high else f"{ranks.low} to {ranks.high}"
         return ShownScore(
             name,
             column,
-            figure.mean_text,
-            figure.interval_text(result.statistics.intervals.get(place)),
+            mean,
+            interval,
             rank,
-            result.statistics.mark(place),
-            result.statistics.standing(place) in ("best", "tied"),
+            entry.mark,
+            entry.is_best,
             "; ".join(map(comparison.coded, (*cell.warnings, *cell.limits))),
         )
 

@@ -70,7 +70,7 @@ def test_forged_folders_are_refused_with_the_reason(folders: Folders, tmp_path: 
     forged.deceive()
     built = build(folders, results, tmp_path / "site")
     assert [folder.name for folder in built.refused] == ["folder-1"]
-    assert "mean: '0.999' in the folder" in built.refused[0].reason
+    assert "mean: 0.999 in the folder" in built.refused[0].reason
     assert (built.systems, built.accepted) == (2, 2)
     assert "0.999" in (tmp_path / "site" / "refused.html").read_text()
 

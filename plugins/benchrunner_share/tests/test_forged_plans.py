@@ -38,7 +38,7 @@ FORGERIES: dict[str, tuple[Change, str]] = {
     ),
     "a forged score before the true one": (
         lambda study, cell: cell["scores"].insert(0, cell["scores"][0] | {"mean": 0.987}),
-        "dev accuracy, mean: '0.987' in the folder",
+        "dev accuracy, mean: 0.987 in the folder",
     ),
     "a cell twice": (
         lambda study, cell: study["result"]["cells"].append(dict(cell)),
@@ -54,7 +54,7 @@ FORGERIES: dict[str, tuple[Change, str]] = {
     ),
     "changes that the fits do not have": (
         lambda study, cell: cell["fitting"].update(changes={"epochs": 99}),
-        "the study says epochs '99', its fits have ",
+        "the study says epochs 99, its fits have ",
     ),
     "a fit three times": (
         lambda study, cell: cell["candidates"][1].update(fits=[cell["selected"]] * 3),
@@ -78,7 +78,7 @@ FORGERIES: dict[str, tuple[Change, str]] = {
     ),
     "a restart declared diverged": (declare_diverged, "in the folder, but not computed here"),
     "another selected restart": (select_other, "selected: "),
-    "no warnings": (lambda study, cell: cell.update(warnings=[]), "warnings: '[]' in the folder"),
+    "no warnings": (lambda study, cell: cell.update(warnings=[]), "warnings: [] in the folder"),
     "a sentence of its own": (
         lambda study, cell: study.update(verified="by the authors"),
         "verified: in the folder, but not computed here",

@@ -151,7 +151,7 @@ def test_a_score_that_does_not_follow_is_not_shared(tmp_path: Path) -> None:
     record = read_sealed(path, "")
     record["scores"]["accuracy"]["value"] = 0.99
     write_sealed(path, record)
-    with pytest.raises(BenchrunnerError, match=r"(?s)Nothing was written, because.*scores, accuracy: '0.99' in the"):
+    with pytest.raises(BenchrunnerError, match=r"(?s)Nothing was written, because.*scores, accuracy: 0.99 in the"):
         share(result, tmp_path / "shared", made)
     assert not (tmp_path / "shared").exists()
 

@@ -25,7 +25,7 @@ def test_what_differs_is_listed(shared: Shell) -> None:
     (shared.folder / "out" / "study.json").write_text(json.dumps(study))
     code, out, err = verify(shared)
     assert (code, err) == (1, "")
-    assert "words on mine/mood (finetune), dev accuracy, mean: '0.123' in the folder" in out
+    assert "words on mine/mood (finetune), dev accuracy, mean: 0.123 in the folder" in out
     assert "'study.json' was changed after the folder was written." in out
     assert "out: differences: " in out and "everything is equal" not in out
     code, out, _ = verify(shared, "--json")

@@ -59,10 +59,10 @@ def set_score(study: dict[str, Any], name: str, value: object) -> None:
 
 
 LIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "mean": (lambda study: set_score(study, "mean", 0.9), "dev accuracy, mean: '0.9' in the folder"),
-    "best": (lambda study: set_score(study, "best", 0.99), "dev accuracy, best: '0.99' in the folder"),
-    "deviation": (lambda study: set_score(study, "deviation", 0.0), "dev accuracy, deviation: '0.0' in the folder"),
-    "restarts": (lambda study: set_score(study, "restarts", [1.0, 1.0]), "dev accuracy, restarts, number 1: '1.0'"),
+    "mean": (lambda study: set_score(study, "mean", 0.9), "dev accuracy, mean: 0.9 in the folder"),
+    "best": (lambda study: set_score(study, "best", 0.99), "dev accuracy, best: 0.99 in the folder"),
+    "deviation": (lambda study: set_score(study, "deviation", 0.0), "dev accuracy, deviation: 0.0 in the folder"),
+    "restarts": (lambda study: set_score(study, "restarts", [1.0, 1.0]), "dev accuracy, restarts, number 1: 1.0"),
     "selected": (
         lambda study: study["result"]["cells"][0].update(
             selected=study["result"]["cells"][0]["candidates"][0]["fits"][0]
@@ -71,7 +71,7 @@ LIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "majority": (
         lambda study: set_score(study, "majority", 0.1),
-        "dev accuracy, majority: '0.1' in the folder",
+        "dev accuracy, majority: 0.1 in the folder",
     ),
     "flags": (lambda study: study["result"]["cells"][0].update(flags={}), "flags, "),
     "recipe": (
@@ -110,7 +110,7 @@ def test_a_changed_score_of_a_prediction_is_found(folder: SharedFolder) -> None:
     folder.edit(f"predictions/{prediction}.json", lambda data: data["scores"].update(accuracy=0.5))
     assert "was changed after the folder was written" in folder.differences()
     folder.deceive()
-    assert f"predictions/{prediction}.json, scores, accuracy: '0.5' in the folder" in folder.differences()
+    assert f"predictions/{prediction}.json, scores, accuracy: 0.5 in the folder" in folder.differences()
 
 
 ANSWERS: dict[str, tuple[Callable[[list[str]], object], str]] = {
@@ -118,7 +118,7 @@ ANSWERS: dict[str, tuple[Callable[[list[str]], object], str]] = {
         lambda lines: lines.__setitem__(
             0, json.dumps({"index": 0, "answer": "glad"} if "sad" in lines[0] else {"index": 0, "answer": "sad"})
         ),
-        "'1.0' in the folder, '0.9583333333333334' computed here",
+        "1.0 in the folder, 0.9583333333333334 computed here",
     ),
     "no label": (lambda lines: lines.__setitem__(3, '{"index": 3, "answer": "angry"}'), "line 4: the answer 'angry'"),
     "another type": (lambda lines: lines.__setitem__(3, '{"index": 3, "answer": {"a": [1]}}'), "line 4: the answer"),
@@ -210,12 +210,12 @@ def test_other_labels_change_scores(folder: SharedFolder, tmp_path: Path) -> Non
     workspace = other_data(folder, tmp_path, lambda text: text.replace("\tglad", "\tsad", 1))
     differences = folder.differences(workspace=workspace)
     assert "columns that differ: 'label'." in differences
-    assert "'1.0' in the folder, '0.9583333333333334' computed here" in differences
+    assert "1.0 in the folder, 0.9583333333333334 computed here" in differences
 
 
 def test_fewer_rows_are_named(folder: SharedFolder, tmp_path: Path) -> None:
     workspace = other_data(folder, tmp_path, lambda text: text.rsplit("\n", 2)[0] + "\n")
-    assert "mine/mood (dev): '24' rows were answered, and" in folder.differences(workspace=workspace)
+    assert "mine/mood (dev): 24 rows were answered, and" in folder.differences(workspace=workspace)
 
 
 def test_without_data_nothing_is_equal(folder: SharedFolder, tmp_path: Path) -> None:
@@ -249,11 +249,11 @@ def test_another_version_is_a_remark(folder: SharedFolder, monkeypatch: pytest.M
 def test_values_are_compared_with_their_types() -> None:
     assert list(value_differences({"mean": 1.0}, {"mean": 1.0 + 1e-12}, ())) == []
     assert list(value_differences({"lr": 1e-12}, {"lr": 2e-12}, ())) == [
-        "lr: '1e-12' in the folder, '2e-12' computed here."
+        "lr: 1e-12 in the folder, 2e-12 computed here."
     ]
-    assert list(value_differences(True, 1, ("x",))) == ["x: 'True' in the folder, '1' computed here."]
-    assert list(value_differences([1], [1, 2], ("x",))) == ["x: '[1]' in the folder, '[1, 2]' computed here."]
-    assert list(value_differences(1e-8, 0.0, ("mean",))) == ["mean: '1e-08' in the folder, '0.0' computed here."]
+    assert list(value_differences(True, 1, ("x",))) == ["x: True in the folder, 1 computed here."]
+    assert list(value_differences([1], [1, 2], ("x",))) == ["x: [1] in the folder, [1, 2] computed here."]
+    assert list(value_differences(1e-8, 0.0, ("mean",))) == ["mean: 1e-08 in the folder, 0.0 computed here."]
     assert list(value_differences({"a": 1, "b": 2}, {"b": 2, "a": 1}, ("x",))) == [
         "x: the entries stand in another order."
     ]

@@ -70,7 +70,7 @@ class ReceivedFolder:
                         size += entry.stat(follow_symlinks=False).st_size
                     else:
                         kind = "a symbolic link" if entry.is_symlink() else "no ordinary file"
-                        others.append(f"{quoted(name)} is {kind}, and is not read.")
+                        others.append(f"{quoted(str(name))} is {kind}, and is not read.")
         if size > MOST_BYTES:
             raise RequestError(
                 f"{self.path}: has more than {MOST_BYTES // 2**30} GiB; 'benchrunner share' writes no such folder."

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError, file_faults, quoted
+from benchrunner import Faults, PluginError, either, quoted
 from benchrunner_kinds import iob_tags
+from benchrunner_submit.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner_submit.file_kinds.text_files import decoded, encoded, lines_of
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Columns(FileKind):
 
     @cached_property
     def _expected_tag(self) -> str:
-        return f"expected O, or B- or I- and {file_faults.either(self.types)}"
+        return f"expected O, or B- or I- and {either(self.types)}"
 
     def write(self, name: str, answers: Answers) -> bytes:
         assert answers.table is not None  # a file of `row_columns` is written with the rows only

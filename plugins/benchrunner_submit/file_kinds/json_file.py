@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
-from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError, quoted
+from benchrunner import Faults, PluginError, quoted
+from benchrunner_submit.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner_submit.file_kinds.spellings import Spelling, Text, spell_all
 from benchrunner_submit.file_kinds.text_files import decoded, encoded, filled_lines
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, final
 
-from benchrunner import Faults, PluginError, file_faults, quoted
+from benchrunner import Faults, PluginError, either, quoted
 from benchrunner.engine import decoding
 
 Spelled = TypeVar("Spelled")
@@ -98,13 +98,13 @@ class Labels(Spelling):
     def write(self, answer: Any) -> str:
         text = self.texts.get(str(answer)) if isinstance(answer, (str, int)) else None
         if text is None:
-            raise ValueError(f"expected one of the task's labels: {file_faults.either(list(self.texts))}")
+            raise ValueError(f"expected one of the task's labels: {either(list(self.texts))}")
         return text
 
     def advice(self, text: str) -> str | None:
         if text in self.labels_by_text:
             return None
-        expected = f"expected {file_faults.either(list(self.labels_by_text))}"
+        expected = f"expected {either(list(self.labels_by_text))}"
         bare = _bare(text)
         if bare in self.labels_by_text:
             return f"{expected}, without quotes or spaces around it"
@@ -186,7 +186,7 @@ class Number(Spelling):
 class JsonValues(Spelling):
     """A JSON value for each label of the task, for example 0 and 1, or true and false."""
 
-    values: Mapping[str, str | float | bool]
+    values: Mapping[str, str | int | float | bool] = field(metadata=decoding.key_of("labels"))
     """The task's label -> the file's value. A label that is a number is given as its digits."""
 
     def __post_init__(self) -> None:
@@ -205,7 +205,7 @@ class JsonValues(Spelling):
 
     def json_value(self, answer: Any) -> str | float:
         if str(answer) not in self.values:
-            raise ValueError(f"expected one of the task's labels: {file_faults.either(list(self.values))}")
+            raise ValueError(f"expected one of the task's labels: {either(list(self.values))}")
         return self.values[str(answer)]
 
     def json_advice(self, value: Any) -> str | None:
@@ -213,7 +213,7 @@ class JsonValues(Spelling):
 
     @property
     def _expected(self) -> str:
-        return f"expected {file_faults.either(list(self.labels_by_text))}"
+        return f"expected {either(list(self.labels_by_text))}"
 
 
 @final

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError, file_faults, quoted
+from benchrunner import Faults, PluginError, quoted, some_names
+from benchrunner_submit.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner_submit.file_kinds.spellings import LabelList, Spelling, spell_all
 
 COMMA = ","
@@ -122,7 +123,7 @@ def _check_indices(indices: list[tuple[int, int]], rows: int, faults: Faults, *,
         highest = max(highest, index)
     missing = [str(index) for index in range(rows) if index not in seen]
     if missing and complete:
-        faults.say(f"no row with index {file_faults.first_names(missing)}; each index must be there once")
+        faults.say(f"no row with index {some_names(missing, 3)}; each index must be there once")
 
 
 @final

@@ -12,8 +12,10 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import Answers, Leaderboard, RequestError
+from benchrunner import RequestError
 from benchrunner.engine import write_atomically
+from benchrunner_submit.file_kinds.file_kind import Answers
+from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.submission_files.content import file_content
 
 if TYPE_CHECKING:

@@ -10,8 +10,10 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from benchrunner import BoardFile, Leaderboard, Pair, RequestError, file_faults, quoted
+from benchrunner import RequestError, either, quoted, some_names
 from benchrunner.results import predicting
+from benchrunner_submit.board_file import BoardFile, Pair
+from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.submission_files.archives import Entry, Unreadable, is_single, opened
 from benchrunner_submit.submission_files.manifests import Manifest, archive_digest
 
@@ -82,7 +84,7 @@ def find_remarks(board: Leaderboard, path: Path, manifest: Manifest | None) -> l
     if constant:
         count = f"{len(constant)} of {len(files)} files" if len(board.files) > 1 else "The file"
         verb = "has" if len(constant) == 1 else "have"
-        remarks.append(f"{count} {verb} the same answer in {every} row: {file_faults.first_names(constant)}.")
+        remarks.append(f"{count} {verb} the same answer in {every} row: {some_names(constant, 3)}.")
     return list(map(comparison.coded, remarks))
 
 
@@ -113,7 +115,7 @@ def _said_of_single(board: Leaderboard, files: list[BoardFile], name: str) -> li
         return []
     [file] = files
     further = [other.name for other in board.files if other != file]
-    sentences = [f"A whole submission holds {file_faults.first_names(further)} as well."]
+    sentences = [f"A whole submission holds {some_names(further, 3)} as well."]
     if file.name != name:
         sentences.insert(0, f"{quoted(name)} was checked as {file.name}; a submission holds it by this name.")
     return sentences
@@ -181,18 +183,14 @@ Assigned = tuple[dict[str, Entry], list[str]]
 
 
 def _assigned(board: Leaderboard, path: Path, entries: list[Entry]) -> Assigned:
-    """Assign the entries of a submission to the board's files, as far as their names tell."""
-    if is_single(path):
-        return _assign_single(board, entries[0])
-    return _assign(board, path.name, entries)
-
-
-def _assign_single(board: Leaderboard, entry: Entry) -> Assigned:
-    """Find out by name, suffix and content which file of the leaderboard a single given file is."""
+    """Assign the entries of a submission to the board's files: a single file by its name, suffix and content."""
+    if not is_single(path):
+        return _assign(board, path.name, entries)
+    [entry] = entries
     file = _file_of(board, entry)
     if file is not None:
         return {file.name: entry}, []
-    names = file_faults.either([file.name for file in board.files])
+    names = either([file.name for file in board.files])
     reason = "neither its name nor its content tells which file this is"
     return {}, [f"{quoted(entry.name)}: {reason}; call it {names}."]
 
@@ -208,10 +206,6 @@ def _file_of(board: Leaderboard, entry: Entry) -> BoardFile | None:
     faults = [len(_content_faults(file, entry, file.rows, None)) for file in candidates]
     fewest = min(faults)
     return candidates[faults.index(fewest)] if faults.count(fewest) == 1 else None
-
-
-def _misnamed(entry: Entry, name: str) -> str:
-    return f"{quoted(entry.name)} must be called exactly {name}; it is checked as that file."
 
 
 def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
@@ -240,7 +234,7 @@ def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
             extra.append(entry)
         else:
             assigned[meant] = entry
-            faults.append(_misnamed(entry, meant))
+            faults.append(f"{quoted(entry.name)} must be called exactly {meant}; it is checked as that file.")
     present = {*assigned, *(entry.name for entry in extra if entry.is_folder)}
     missing = [name for name in board_names if name not in present]
     if missing:
@@ -289,7 +283,7 @@ def _place_faults(entries: list[Entry]) -> list[str]:
 
 def _listed(fault: str, paths: list[str], advice: str) -> list[str]:
     names = [quoted(path) for path in paths]
-    return [f"{fault}: {file_faults.first_names(names)}; {advice}."] if names else []
+    return [f"{fault}: {some_names(names, 3)}; {advice}."] if names else []
 
 
 def _fold(name: str) -> str:

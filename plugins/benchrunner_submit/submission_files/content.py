@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchrunner import Answers, BoardFile, PluginError, RequestError
+from benchrunner import PluginError, RequestError
+from benchrunner_submit.board_file import BoardFile
+from benchrunner_submit.file_kinds.file_kind import Answers
 
 
 def file_content(file: BoardFile, answers: Answers, rows: int) -> bytes:

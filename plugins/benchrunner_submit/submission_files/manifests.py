@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import RequestError, file_faults, read_json_object
+from benchrunner import RequestError, quoted, read_json_object, some_names
 from benchrunner.engine import decoding
 from benchrunner_submit.submission_files.archives import MAX_BYTES, MAX_FILES
 
@@ -94,11 +94,11 @@ class Manifest:
         if self.missing:
             verb = "is" if len(self.missing) == 1 else "are"
             count = f"{len(self.missing)} of {len(self.files) + len(self.missing)} files {verb} missing"
-            sentences.append(f"Incomplete: {count}: {file_faults.first_names(list(self.missing))}.")
+            sentences.append(f"Incomplete: {count}: {some_names(list(self.missing), 3)}.")
         for remark, files in remarks.items():
             if files:
                 share = f"{len(files)} of {len(self.files)} files {'is' if len(files) == 1 else 'are'}"
-                sentences.append(f"{share} {remark}: {file_faults.first_names(files)}.")
+                sentences.append(f"{share} {remark}: {some_names(files, 3)}.")
         return sentences
 
     def content(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def read_manifest(archive: Path) -> Manifest:
     content = read_json_object(path, error=RequestError)
     if (version := content.get("format", "none")) != FORMAT:
         raise RequestError(
-            f"{path}: format: expected {FORMAT}, found {file_faults.shown(version, 20)}; another version of "
+            f"{path}: format: expected {FORMAT}, found {quoted(version, 20)}; another version of "
             "benchrunner wrote this manifest."
         )
     fields = {name: value for name, value in content.items() if name not in _SUMMARY}

@@ -9,9 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from benchrunner import Answers, BoardFile, Leaderboard, Pair, RequestError
+from benchrunner import RequestError
 from benchrunner.engine import write_atomically, write_folder_atomically, write_json
 from benchrunner.results import output_places
+from benchrunner_submit.board_file import BoardFile, Pair
+from benchrunner_submit.file_kinds.file_kind import Answers
+from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.submission_files.content import file_content
 from benchrunner_submit.submission_files.manifests import FileOrigin, Manifest, archive_digest, manifest_path
 

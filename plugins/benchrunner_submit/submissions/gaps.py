@@ -6,8 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
-from benchrunner import Answers, BoardFile, DataNotFound, Leaderboard, Pair, RequestError, Rows, Task, Workspace
+from benchrunner import DataNotFound, RequestError, Rows, Task, Workspace
 from benchrunner.results import Runner, predicting
+from benchrunner_submit.board_file import BoardFile, Pair
+from benchrunner_submit.file_kinds.file_kind import Answers
+from benchrunner_submit.leaderboard import Leaderboard
 
 Gaps = Mapping[Pair, str]
 """Task and split that no fit can answer -> the reason."""

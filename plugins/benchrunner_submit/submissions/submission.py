@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import Answers, Leaderboard, Pair, RequestError, Task
+from benchrunner import RequestError, Task
 from benchrunner.results import (
     Executor,
     Fit,
@@ -19,6 +19,9 @@ from benchrunner.results import (
     run_study,
     watched,
 )
+from benchrunner_submit.board_file import Pair
+from benchrunner_submit.file_kinds.file_kind import Answers
+from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.submission_files.checking import find_faults, find_remarks
 from benchrunner_submit.submission_files.manifests import Manifest
 from benchrunner_submit.submission_files.writing import submission_path, write_with_manifest

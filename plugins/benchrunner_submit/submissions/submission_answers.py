@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchrunner import Answers, BenchrunnerError, Leaderboard, Pair, RequestError, Task
+from benchrunner import BenchrunnerError, RequestError, Task
 from benchrunner.results import CellResult, Fit, Result, Runner, answer, cells, find_run, predict, predicting
+from benchrunner_submit.board_file import Pair
+from benchrunner_submit.file_kinds.file_kind import Answers
+from benchrunner_submit.leaderboard import Leaderboard
 
 AnswerSource = Callable[[Task, str], Answers]
 """Gives the answers to a task's split: from the fits of a study, or from an ensemble."""

@@ -7,16 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import (
-    DataNotFound,
-    Leaderboard,
-    Pair,
-    RequestError,
-    Settings,
-    UnknownName,
-    Workspace,
-)
+from benchrunner import DataNotFound, RequestError, Settings, UnknownName, Workspace
 from benchrunner.results import Plugins
+from benchrunner_submit.board_file import Pair
+from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.prediction_files import rows_of
 from benchrunner_submit.submission_files.checking import detect, find_faults, find_remarks, held_files, unchecked
 from benchrunner_submit.submission_files.manifests import find_manifest, read_manifest

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchrunner.runs import folder
-from benchrunner.runs.answering import Answered
+from benchrunner.runs.ensembles import Answered
 from benchrunner.runs.folder import answer_lines, parse_answers
 from benchrunner_kinds import Choose
 from benchrunner_submit.own_questions.answer_texts import AnswerTexts

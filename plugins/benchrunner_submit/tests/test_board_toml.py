@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import PluginError
-from benchrunner.leaderboards.leaderboard import BoardFile
 from benchrunner.leaderboards.published import PublishedColumn, PublishedRow
+from benchrunner_submit import BoardFile
 from benchrunner_submit.file_kinds.columns_file import Columns
 from benchrunner_submit.file_kinds.json_file import JsonMap
 from benchrunner_submit.file_kinds.spellings import LabelList, Labels, Number, Text
@@ -106,8 +106,7 @@ def test_answers_may_be_lists_of_labels(tmp_path: Path) -> None:
 
 OWN_KINDS = """
 from dataclasses import dataclass
-from benchrunner import FileKind
-from benchrunner_submit import Spelling
+from benchrunner_submit import FileKind, Spelling
 
 class Plain(FileKind):
     def write(self, name, answers):

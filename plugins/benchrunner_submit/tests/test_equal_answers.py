@@ -8,8 +8,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from benchrunner import Answers, BoardFile, FileKind, Leaderboard
-from benchrunner_submit import JsonLines, JsonMap, LabelList, Labels, Lines, Table, Text
+from benchrunner_submit import (
+    Answers,
+    BoardFile,
+    FileKind,
+    JsonLines,
+    JsonMap,
+    LabelList,
+    Labels,
+    Leaderboard,
+    Lines,
+    Table,
+    Text,
+)
 from benchrunner_submit.submission_files.writing import write_answers
 from benchrunner_submit.submissions.submission_check import check_submission
 from inline import plugins

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from benchrunner.leaderboards.file_kind import FileKind
+from benchrunner_submit import FileKind
 from file_kinds import CHANCES, CHOICE, COLUMNS, MAYBE, TAGGED, TEXTS, columns
 
 FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {

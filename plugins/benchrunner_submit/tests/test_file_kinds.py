@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from benchrunner.errors import RequestError
-from benchrunner.leaderboards.file_kind import Answers, FileKind
+from benchrunner_submit import Answers, FileKind
 from benchrunner_submit.file_kinds.json_file import JsonMap
 from file_kinds import CHANCES, CHOICE, COLUMNS, MAYBE, MOODS, QUESTIONS, SAID, SENTENCES, TAGGED, TEXTS
 

@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from benchrunner.leaderboards.file_kind import FileKind
+from benchrunner_submit import FileKind
 from benchrunner_submit.file_kinds.columns_file import Columns
 from file_kinds import COLUMNS, QUESTIONS, SENTENCES, TAGGED, TEXTS, columns
 

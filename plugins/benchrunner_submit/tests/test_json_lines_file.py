@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from benchrunner import Answers, PluginError, RequestError
-from benchrunner_submit import JsonLines, JsonValues, Labels, Spelling, Text
+from benchrunner import PluginError, RequestError
+from benchrunner_submit import Answers, JsonLines, JsonValues, Labels, Spelling, Text
 from board_texts import BOARD_TOML, read_board
 
 ROWS = pa.table({"idx": [7, 3, 5]})

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner_submit import Answers
 from benchrunner_submit.file_kinds.json_file import JsonMap
 from benchrunner_submit.file_kinds.spellings import LabelList, Labels
 from benchrunner_submit.file_kinds.text_files import Lines, Table

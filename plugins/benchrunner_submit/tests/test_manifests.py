@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner_submit import Answers
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import manifest_path, read_manifest
 from benchrunner_submit.submission_files.writing import write_answers

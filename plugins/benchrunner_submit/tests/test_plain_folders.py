@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner_submit import Answers
 from benchrunner_submit.submission_files.checking import detect, find_faults, unchecked
 from benchrunner_submit.submission_files.manifests import read_manifest
 from benchrunner_submit.submission_files.writing import write_answers

@@ -11,7 +11,6 @@ import pytest
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
-from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
 from benchrunner.metrics import Metric, Score
 from benchrunner.metrics.classification import ACCURACY, f1
 from benchrunner.metrics.correlation import PEARSON
@@ -19,6 +18,7 @@ from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify, Regress
 from benchrunner.tasks.task import Split, Task
 from benchrunner_kinds import Span
+from benchrunner_submit import BoardFile, Leaderboard
 from benchrunner_submit.file_kinds.spellings import Labels, Number
 from benchrunner_submit.file_kinds.text_files import Table
 from benchrunner_submit.prediction_files import labels_by_text, read_lines, scores_of_file

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import EXACT_MATCH, BoardFile, JsonTable, Leaderboard, RequestError, Split, Task
+from benchrunner import EXACT_MATCH, JsonTable, RequestError, Split, Task
 from benchrunner.results import Grid, Runner, StudyOptions, answer, compared, run_study
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner_kinds import Span
 from benchrunner_kit.testing import tiny_family
-from benchrunner_submit import JsonMap, write_submission
+from benchrunner_submit import BoardFile, JsonMap, Leaderboard, write_submission
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import read_manifest
 from benchrunner_submit.submission_files.writing import write_answers

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from benchrunner import BoardFile, Split, TextTable
+from benchrunner import Split, TextTable
+from benchrunner_submit import BoardFile
 from command_line import Shell
 from inline import board, mood, plugins
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner_submit import Answers
 from benchrunner_submit.submission_files.checking import find_faults
 from mood_boards import BOARD, FILES, LABELS, MOOD, NUMBERS, VERDICT, VERDICTS, WARMTH, zipped
 

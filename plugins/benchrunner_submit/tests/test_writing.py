@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.io.file_faults import Faults
-from benchrunner.leaderboards.file_kind import Answers, ExpectedRows, FileKind
+from benchrunner.io.messages import Faults
+from benchrunner_submit import Answers, ExpectedRows, FileKind
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.manifests import manifest_path
 from benchrunner_submit.submission_files.writing import write_answers

@@ -117,7 +117,7 @@ def build(files: Path, repository: Path, label: Any) -> None:
 )
 def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path, label: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert SWAG.demo_files is not None
-    SWAG.demo_files(5, tmp_path / "files")
+    SWAG.demo_files(tmp_path / "files")
     build(tmp_path / "files" / "swag", tmp_path / "hub" / "allenai" / "swag", label)
     answer_from(tmp_path / "hub", monkeypatch)
     here, hub = (Workspace(runs=tmp_path, cache=tmp_path, data=data) for data in (tmp_path / "files", None))

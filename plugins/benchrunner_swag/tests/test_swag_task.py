@@ -27,14 +27,14 @@ def test_the_task_keeps_its_contract(tmp_path: Path) -> None:
 # --- demo data
 
 
-def write(folder: Path, seed: int) -> Path:
+def write(folder: Path) -> Path:
     assert SWAG.demo_files is not None
-    SWAG.demo_files(seed, folder)
+    SWAG.demo_files(folder)
     return folder
 
 
 def test_words_alone_tell_the_ending(tmp_path: Path) -> None:
-    workspace = Workspace(runs=tmp_path, cache=tmp_path, data=write(tmp_path, 1))
+    workspace = Workspace(runs=tmp_path, cache=tmp_path, data=write(tmp_path))
     train, dev = (SWAG.load(split, workspace).table.to_pylist() for split in ("train", "dev"))
     right, wrong = Counter[str](), Counter[str]()
     for row in train:
@@ -68,7 +68,7 @@ def test_64_rows_are_memorized(tmp_path: Path, plugins: Plugins) -> None:
     workspace = Workspace(
         runs=tmp_path / "runs",
         cache=tmp_path / "cache",
-        data=write(tmp_path / "data", 3),
+        data=write(tmp_path / "data"),
         settings=Settings(official_counts=False),
     )
     runner = Runner(plugins, workspace, Computing("cpu"))
@@ -85,7 +85,7 @@ def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, pl
     workspace = Workspace(
         runs=tmp_path / "runs",
         cache=tmp_path / "cache",
-        data=write(tmp_path / "data", 1),
+        data=write(tmp_path / "data"),
         settings=Settings(official_counts=False),
     )
     runner, board = Runner(plugins, workspace, Computing(device="cpu")), plugins.leaderboards.find("swag")

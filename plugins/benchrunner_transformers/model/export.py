@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner import CheckpointError
+from benchrunner import CheckpointError, some_names
 from benchrunner.engine import Encoder, ExportedHead, Features, collate
 from benchrunner_transformers.checkpoint.published_heads import KINDS, Kind, made_on_meta, output_layer, published_class
 from benchrunner_transformers.checkpoint.weight_files import SUMMARY
@@ -138,16 +138,12 @@ def _fill(published: PreTrainedModel, model: PreTrainedModel, summary: Summary, 
         weights |= {key: weight for key, weight in layers.items() if key in expected}
     missing = {key for key in expected - weights.keys() if not key.startswith(f"{base}pooler.")}
     if missing or (unknown := weights.keys() - expected):
-        lacking = f"has {_listed(missing)}, which this fit lacks" if missing else f"lacks {_listed(unknown)}"
+        names = some_names(sorted(missing or unknown), 3)
+        lacking = f"has {names}, which this fit lacks" if missing else f"lacks {names}"
         raise CheckpointError(f"The head cannot be exported: {name} {lacking}.")
     published.load_state_dict({key: weight.contiguous() for key, weight in weights.items()}, strict=False, assign=True)
     if f"{base}pooler" in {key.rpartition(".")[0] for key in expected - weights.keys()}:
         getattr(published, published.base_model_prefix).pooler = None
-
-
-def _listed(names: set[str]) -> str:
-    shown = sorted(names)[:3]
-    return ", ".join(shown) + (", ..." if len(names) > len(shown) else "")
 
 
 def _save_summary(summary: Summary, folder: Path) -> None:

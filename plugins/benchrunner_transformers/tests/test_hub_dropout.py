@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from benchrunner.engine import Dropout
-from benchrunner.features.randomness import Generators
+from benchrunner_devices.graphs import GraphGenerators
 from benchrunner_transformers.model.dropout import DrawnDropout, drawn_from, replace
 
 
@@ -48,7 +48,7 @@ def test_all_dropout_layers_of_a_model_are_replaced(tmp_path: Path) -> None:
 
 def test_a_graph_keeps_nothing_that_is_drawn_on_the_cpu() -> None:
     """On a GPU, layers draw from CUDA's generator. Code that leaves out layers at random draws on the CPU."""
-    dropout, before = Dropout(1, generators=Generators().for_a_graph()), torch.get_rng_state()
+    dropout, before = Dropout(1, generators=GraphGenerators().for_a_graph()), torch.get_rng_state()
     with drawn_from(dropout, "layers", torch.device("cpu")):
         pass
     with (

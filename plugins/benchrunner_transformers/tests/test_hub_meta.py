@@ -9,7 +9,7 @@ import pytest
 from tiny_models import write_model
 
 from benchrunner import Recipe
-from benchrunner.training.gradients import Captured
+from benchrunner_devices.captured import Captured
 from benchrunner_transformers.loading import load
 from kinds_of_tasks import PROBLEMS
 from meta_device import Operators, features_of_kind, step_on_meta, training_on_meta

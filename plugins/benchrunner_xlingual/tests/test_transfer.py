@@ -35,7 +35,7 @@ def test_a_task_keeps_its_contract(task: Task, tmp_path: Path) -> None:
 def test_demo_data_has_every_split(benchmark: Transfer, tmp_path: Path) -> None:
     task = benchmark.task()
     assert task.demo_files is not None
-    task.demo_files(0, tmp_path)
+    task.demo_files(tmp_path)
     workspace = Workspace(tmp_path, tmp_path, data=tmp_path, settings=Settings(offline=True))
     rows = [len(task.load(split, workspace)) for split in task.splits]
     languages = len(benchmark.languages)
@@ -59,7 +59,7 @@ def test_the_language_that_is_learned_from_is_answered() -> None:
 def test_one_fit_answers_all_languages_and_has_their_mean(tmp_path: Path) -> None:
     task = replace(SMALL.task(), recipe=Recipe(epochs=1, batch_size=32, max_length=16))
     assert task.demo_files is not None
-    task.demo_files(0, tmp_path)
+    task.demo_files(tmp_path)
     settings = Settings(offline=True, official_counts=False)
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path, settings=settings)
     offers = plugin(register_backbones=[tiny_family()], register_tasks=[task])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from benchrunner.io.file_faults import Faults
-from benchrunner.leaderboards.file_kind import ExpectedRows, FileKind
+from benchrunner.io.messages import Faults
+from benchrunner_submit import ExpectedRows, FileKind
 from benchrunner_submit.board_toml import read_leaderboard
 from benchrunner_submit.file_kinds.json_file import JsonLines
 from benchrunner_submit.file_kinds.spellings import Labels

@@ -57,7 +57,7 @@ def plugin_files() -> Iterator[tuple[str, Reader]]:
         for name in ("conll/ner", "squad/1.1", "squad/2.0"):
             task = installed().tasks.find(name)
             assert task.scorer is not None and task.demo_files is not None
-            task.demo_files(0, workspace.data)
+            task.demo_files(workspace.data)
             gold = task.load("dev", workspace)
             said = predictions_of(gold).encode()
             yield f"scorer of {name}", Reader(functools.partial(of_scorer, task.scorer, gold), "said.json", [said])

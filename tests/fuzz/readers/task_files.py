@@ -26,7 +26,7 @@ def tasks() -> Iterator[tuple[str, Reader]]:
         for name, task in installed().tasks.items():
             if task.demo_files is None:
                 continue
-            task.demo_files(0, workspace.data)
+            task.demo_files(workspace.data)
             for split in ("train", *task.named("dev")[:1], *task.named("test")[:1]):
                 try:
                     origin = Path(task.load(split, workspace).origin)

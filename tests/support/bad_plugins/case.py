@@ -26,19 +26,8 @@ RUN = ("run", "bad/task", "--quiet", "--device", "cpu", "--runs", "runs")
 SET_ASIDE = "plugin bad is set aside"
 
 BASE = """
-from benchrunner import (
-    ACCURACY,
-    BoardFile,
-    Classify,
-    Leaderboard,
-    Metric,
-    NamedRecipe,
-    RowsFrom,
-    Source,
-    Split,
-    Task,
-    hookimpl,
-)
+from benchrunner import ACCURACY, Classify, Metric, NamedRecipe, RowsFrom, Source, Split, Task, hookimpl
+from benchrunner_submit import BoardFile, Leaderboard
 from benchrunner.engine import Backbone, BackboneFamily, Method, OneBackbone, Outcome
 from benchrunner.results import Executor
 from benchrunner_submit import Labels, Table

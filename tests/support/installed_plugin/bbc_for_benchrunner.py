@@ -19,10 +19,10 @@ def split(role, rows):
     return Split(role, (file,), rows)
 
 
-def demo_files(seed, folder):
+def demo_files(folder):
     (folder / "bbc").mkdir(parents=True, exist_ok=True)
     for role, rows in (("train", 160), ("dev", 40), ("test", 40)):
-        draw = random.Random(f"{seed} {role}")
+        draw = random.Random(role)
         with (folder / "bbc" / f"{role}.csv").open("w", newline="", encoding="utf-8") as file:
             lines = csv.writer(file)
             lines.writerow(["category", "text"])

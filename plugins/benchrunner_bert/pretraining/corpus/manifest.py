@@ -1,18 +1,16 @@
-"""The manifest of a token store: the plan it was made from, and the files and numbers that it holds."""
+"""The manifest of a token store: the plan it is made from, what its files hold, and where its writer goes on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar, final
+from typing import Literal, final
 
 from benchrunner import DamagedFile, DataError, RequestError
 from benchrunner.engine import decoding, seals
 
-PLAN = "plan.json"
-"""File of the plan, the first to be written."""
-T = TypeVar("T")
+MANIFEST = "manifest.json"
 
 
 @final
@@ -48,8 +46,6 @@ class Plan:
     vocabulary: int
     """Number of pieces."""
     lowercase: bool
-    shard_tokens: int
-    """Number of tokens after which a shard ends."""
     blank_lines: int
     """Number of blank lines in a row that end a document of a text file."""
 
@@ -70,23 +66,35 @@ class FileFacts:
     """A file of the store."""
 
     name: str
-    size: int
-    checksum: str
+    size: int = 0
+    checksum: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """A place in the corpus: the number of finished sources, and of finished paragraphs of the next source."""
+
+    source: int = 0
+    item: int = 0
 
 
 @final
 @dataclass(frozen=True)
 class Manifest:
-    """Description of a finished store. Its file is written last, so its presence means that the store is complete."""
+    """What a store holds. What its files hold beyond is cut off by the next writer, who goes on from `next`."""
 
     plan: Plan
-    documents: int
-    sentences: int
-    tokens: int
-    shards: tuple[int, ...]
-    """Number of tokens of each shard."""
-    files: tuple[FileFacts, ...]
-    format: Literal[2] = 2
+    files: tuple[FileFacts, ...] = ()
+    documents: int = 0
+    sentences: int = 0
+    tokens: int = 0
+    ended: int = 0
+    """Number of sentences before the end of the last whole document."""
+    next: Place = Place()
+    """Where the writer goes on."""
+    complete: bool = False
+    format: Literal[3] = 3
     """Version of the store's files; a store of another version is refused."""
 
     @property
@@ -94,14 +102,17 @@ class Manifest:
         return self.plan.sources
 
 
-def claim_folder(folder: Path, plan: Plan) -> None:
-    """Write the plan of a new folder, or raise if the folder belongs to another corpus, tokenizer or setting."""
-    earlier = read_store_file(Plan, folder / PLAN)
-    if earlier is None:
-        seals.write_sealed(folder / PLAN, plan)
-        return
+def begun_manifest(folder: Path, plan: Plan) -> Manifest:
+    """Read the manifest of a folder, or make that of a new store.
+
+    Raises an error if the folder belongs to another corpus, tokenizer or setting.
+    """
+    manifest = read_manifest(folder)
+    if manifest is None:
+        return Manifest(plan)
+    earlier = manifest.plan
     _check_sources(folder, earlier.sources, plan.sources)
-    for name in ("tokenizer", "lowercase", "shard_tokens", "blank_lines"):
+    for name in ("tokenizer", "lowercase", "blank_lines"):
         old = getattr(earlier, name)
         new = getattr(plan, name)
         if old != new:
@@ -109,6 +120,7 @@ def claim_folder(folder: Path, plan: Plan) -> None:
                 f"{folder} was begun with {name.replace('_', ' ')} {old}, now it is {new}: "
                 "ask for the same, or choose another folder."
             )
+    return manifest
 
 
 def _check_sources(folder: Path, earlier: Sequence[SourceFacts], now: Sequence[SourceFacts]) -> None:
@@ -136,8 +148,9 @@ def _difference(old: SourceFacts, new: SourceFacts) -> str:
     return f"{(old.sha256 or old.revision)[:12]} then, {(new.sha256 or new.revision)[:12]} now"
 
 
-def read_store_file(kind: type[T], path: Path) -> T | None:
-    """Read a JSON file of the store; None where the file does not exist. A damaged file is a `DamagedFile`."""
-    remedy = f"Remove {path.parent}: the same command makes it again."
+def read_manifest(folder: Path) -> Manifest | None:
+    """Read the manifest of a folder; None where no store was begun. A damaged file is a `DamagedFile`."""
+    path = folder / MANIFEST
+    remedy = seals.made_again(folder)
     content = seals.find_sealed(path, remedy)
-    return None if content is None else decoding.from_json(kind, content, path, DamagedFile, remedy)
+    return None if content is None else decoding.from_json(Manifest, content, path, DamagedFile, remedy)

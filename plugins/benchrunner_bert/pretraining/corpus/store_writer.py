@@ -1,34 +1,51 @@
-"""Write the corpus as a token store, shard after shard; a writer that was killed continues after its last whole shard.
+"""Write the corpus as a token store; a writer that was killed continues from the last manifest.
 
-`plan.json` is written first: it says what the store is made from. Each shard has a file of tokens, files of its
-borders, and a record, written last, that says where in the corpus the next shard begins. At the end the borders of all
-shards are joined, and the manifest completes the store. Where text is cut depends on the plan alone, not on when a
-writer was stopped.
+The three files of a store only grow. After every `KEPT_EVERY` tokens the manifest says what they hold, with checksums,
+and where in the corpus the writer is; what stands behind is cut off by the next writer. The same corpus gives the same
+bytes, whenever writers were stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import final
+from typing import IO, final
 
 import numpy as np
+import xxhash
 from filelock import FileLock
 
-from benchrunner import DataError, RequestError
+from benchrunner import DamagedFile, DataError
+from benchrunner.engine import seals
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
-from benchrunner_bert.pretraining.corpus.manifest import Plan, claim_folder
+from benchrunner_bert.pretraining.corpus.manifest import (
+    MANIFEST,
+    FileFacts,
+    Manifest,
+    Place,
+    Plan,
+    begun_manifest,
+)
 from benchrunner_bert.pretraining.corpus.sentences import split
-from benchrunner_bert.pretraining.corpus.shard_files import Place, Shard, ShardFiles
 from benchrunner_bert.pretraining.corpus.sources import Source, check_passages
-from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, writing
+from benchrunner_bert.pretraining.corpus.token_store import (
+    DOCUMENTS,
+    FILES,
+    SENTENCES,
+    TOKENS,
+    VOCABULARY,
+    TokenStore,
+    writing,
+)
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.tokenizer import BertTokenizer
 
-SHARD_TOKENS = 1 << 25
-"""Tokens of a shard: 64 MiB as 16-bit numbers. A shard ends with the chunk that fills it, so it may hold a few more."""
+KEPT_EVERY = 1 << 25
+"""Tokens after which the manifest is written: 64 MiB as 16-bit numbers."""
 _CHUNK = 1 << 20
 """Characters that are split and encoded at once; paragraphs stay whole."""
 
@@ -52,69 +69,95 @@ def write(
     corpus: Corpus,
     vocabulary: Vocabulary,
     *,
-    shard_tokens: int = SHARD_TOKENS,
+    kept_every: int = KEPT_EVERY,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> TokenStore:
     """Write the token store of a corpus, or finish an unfinished store, or open and verify a finished store."""
-    if shard_tokens < 1:
-        raise RequestError(f"A shard holds at least one token, not {shard_tokens}.")
     tokenizer = vocabulary.tokenizer()
-    plan = Plan(
-        corpus.facts, tokenizer.fingerprint, vocabulary.size, vocabulary.lowercase, shard_tokens, corpus.blank_lines
-    )
-    with writing(folder):
+    plan = Plan(corpus.facts, tokenizer.fingerprint, vocabulary.size, vocabulary.lowercase, corpus.blank_lines)
+    with writing(folder), ExitStack() as opened:
         folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / ".lock"):  # a second process waits, and then opens the finished store
-            claim_folder(folder, plan)
-            was_finished = (folder / MANIFEST).exists()
-            files = ShardFiles(folder)
-            if not was_finished:
-                _Writer(files, plan, tokenizer, report).write(corpus.sources, vocabulary)
-            files.sweep()
+        opened.enter_context(FileLock(folder / ".lock"))  # a second process waits, and then opens the finished store
+        begun = begun_manifest(folder, plan)
+        if not begun.complete:
+            for part in folder.glob(".*.part"):  # of a killed writer
+                part.unlink()
+            known = {file.name: file for file in begun.files}
+            files = {}
+            for name in FILES:
+                file = opened.enter_context((folder / name).open("a+b"))
+                files[name] = _GrowingFile(file, known.get(name, FileFacts(name)))
+            _Writer(folder, files, tokenizer, kept_every, report).write(corpus.sources, begun, vocabulary)
     store = TokenStore.open(folder)
-    if was_finished:  # the files of a new store have just been read for their checksums
+    if begun.complete:  # the files of a new store were checked while they were written
         store.verify()
     return store
 
 
+@final
+class _GrowingFile:
+    """A file to which bytes are added. What an earlier writer wrote behind `begun` is cut off."""
+
+    def __init__(self, file: IO[bytes], begun: FileFacts) -> None:
+        self._file = file
+        self._digest = xxhash.xxh3_128()
+        file.seek(0)
+        while block := file.read(min(_CHUNK, begun.size - file.tell())):
+            self._digest.update(block)
+        if begun.size and self.facts() != begun:
+            path = Path(file.name)
+            raise DamagedFile(f"{path}: this file was changed after it was written. {seals.made_again(path.parent)}")
+        file.truncate()
+
+    def add(self, content: bytes) -> None:
+        """Add bytes to the end of the file."""
+        self._digest.update(content)
+        self._file.write(content)
+
+    def facts(self) -> FileFacts:
+        """Bring everything to the disk; return what the file holds."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return FileFacts(Path(self._file.name).name, self._file.tell(), self._digest.hexdigest())
+
+
+@final
+@dataclass
 class _Writer:
-    """Reads the sources, and fills and saves shards."""
+    """Reads the sources, and adds their tokens to the files of a store."""
 
-    def __init__(
-        self, files: ShardFiles, plan: Plan, tokenizer: BertTokenizer, report: Callable[[Progress], None]
-    ) -> None:
-        self._files = files
-        self._plan = plan
-        self._report = report
-        self._words = tokenizer.words
-        self._characters = 0
+    folder: Path
+    files: Mapping[str, _GrowingFile]
+    tokenizer: BertTokenizer
+    kept_every: int
+    report: Callable[[Progress], None]
+    characters: int = 0
 
-    def write(self, sources: Sequence[Source], vocabulary: Vocabulary) -> None:
-        """Write all shards that are missing, then complete the store."""
-        records = self._files.whole_shards()
-        begin = place = records[-1].next if records else Place()
-        tokens = sum(record.tokens for record in records)
-        shard = Shard(self._plan.kind)
-        for lines, place in self._chunks(sources, begin):
-            before = shard.count
-            shard.add(*self._encoded(lines))
-            tokens += shard.count - before
+    def write(self, sources: Sequence[Source], manifest: Manifest, vocabulary: Vocabulary) -> None:
+        """Write what is missing, up to the complete store."""
+        if not manifest.files:
+            self.files[VOCABULARY].add(vocabulary.path.read_bytes())
+            self._add(SENTENCES, np.zeros(1))
+            self._add(DOCUMENTS, np.zeros(1))
+            manifest = self._kept(manifest)  # the folder now belongs to this plan
+        kept = manifest.tokens
+        for lines, place in self._chunks(sources, manifest.next):
+            manifest = replace(self._with(lines, manifest), next=place)
             name = sources[min(place.source, len(sources) - 1)].name
-            self._report(Progress(name, self._characters, self._plan.size, tokens))
-            if shard.count >= self._plan.shard_tokens:
-                records.append(self._files.save(len(records), shard, place))
-                shard = Shard(self._plan.kind)
-        if shard.count:
-            records.append(self._files.save(len(records), shard, place))
-        if not tokens:
+            self.report(Progress(name, self.characters, manifest.plan.size, manifest.tokens))
+            if manifest.tokens - kept >= self.kept_every:
+                manifest = self._kept(manifest)
+                kept = manifest.tokens
+        if not manifest.tokens:
             check_passages(sources)
             names = ", ".join(source.name for source in sources[:3])
             raise DataError(f"The corpus is empty: no word in {names}.")
-        self._files.complete(self._plan, records, vocabulary)
+        whole = self._with_ends(np.array([manifest.sentences]), manifest)
+        self._kept(replace(whole, complete=True))
 
     def _chunks(self, sources: Sequence[Source], place: Place) -> Iterator[tuple[list[str], Place]]:
         """Give chunks of paragraphs, each with the place where the next chunk begins; small files share a chunk."""
-        limit = min(_CHUNK, 4 * self._plan.shard_tokens)
+        limit = min(_CHUNK, 4 * self.kept_every)
         lines = list[str]()
         size = 0
         for number in range(place.source, len(sources)):
@@ -123,22 +166,40 @@ class _Writer:
                 lines.append(line)
                 size += len(line) + 1
                 if size >= limit:
-                    self._characters += size
+                    self.characters += size
                     yield lines, Place(number, item)
                     lines = []
                     size = 0
-        self._characters += size
+        self.characters += size
         yield lines, Place(len(sources))
 
-    def _encoded(self, lines: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Split and encode paragraphs.
-
-        Give all tokens, the lengths of the sentences that have tokens, and the number of such sentences before each
-        end of a document.
-        """
+    def _with(self, lines: list[str], manifest: Manifest) -> Manifest:
+        """Split, encode and add paragraphs; return the manifest with them."""
         sentences = split("\n".join(lines))
         # A text that spells [MASK] means these characters, not the special token. The blank changes nothing else.
-        encoded = self._words.tokens([sentence.replace("[", "[ ") for sentence in sentences])
+        encoded = self.tokenizer.words.tokens([sentence.replace("[", "[ ") for sentence in sentences])
         has_tokens = encoded.counts > 0
+        self._add(TOKENS, encoded.tokens, manifest.plan.kind)
+        self._add(SENTENCES, manifest.tokens + np.cumsum(encoded.counts[has_tokens]))
         is_border = np.array([not sentence for sentence in sentences], dtype=np.bool_)
-        return encoded.tokens, encoded.counts[has_tokens], np.cumsum(has_tokens)[is_border]
+        before_border = manifest.sentences + np.cumsum(has_tokens)[is_border]
+        tokens = manifest.tokens + len(encoded.tokens)
+        count = manifest.sentences + int(has_tokens.sum())
+        return self._with_ends(before_border, replace(manifest, tokens=tokens, sentences=count))
+
+    def _with_ends(self, ends: np.ndarray, manifest: Manifest) -> Manifest:
+        """Add ends of documents, as numbers of sentences before them; a document without sentences is left out."""
+        ends = np.unique(ends[ends > manifest.ended])
+        if not len(ends):
+            return manifest
+        self._add(DOCUMENTS, ends)
+        return replace(manifest, documents=manifest.documents + len(ends), ended=int(ends[-1]))
+
+    def _add(self, name: str, values: np.ndarray, kind: str = "int64") -> None:
+        self.files[name].add(values.astype(kind).tobytes())
+
+    def _kept(self, manifest: Manifest) -> Manifest:
+        """Write the manifest with what the files hold, and return it."""
+        kept = replace(manifest, files=tuple(file.facts() for file in self.files.values()))
+        seals.write_sealed(self.folder / MANIFEST, kept)
+        return kept

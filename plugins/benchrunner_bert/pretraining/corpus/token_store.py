@@ -1,30 +1,25 @@
-"""The corpus as token ids in memory-mapped shards: of any size, read at any place, never in memory as a whole."""
+"""The corpus as token ids in memory-mapped files: of any size, read at any place, never in memory as a whole."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import accumulate
 from pathlib import Path
 from typing import Self, final
 
 import numpy as np
 
-from benchrunner import DataError, RequestError, full_disk
+from benchrunner import DamagedFile, DataError, RequestError, full_disk
 from benchrunner.engine import seals
-from benchrunner_bert.pretraining.corpus.manifest import PLAN, FileFacts, Manifest, read_store_file
+from benchrunner_bert.pretraining.corpus.manifest import MANIFEST, Manifest, read_manifest
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
-MANIFEST = "manifest.json"
 VOCABULARY = "vocab.txt"
-SENTENCES = "sentence_starts.npy"
-DOCUMENTS = "document_starts.npy"
-
-
-def shard_name(number: int) -> str:
-    """Name the file of a shard's tokens."""
-    return f"{number:05}.tokens.npy"
+TOKENS = "tokens.bin"
+SENTENCES = "sentence_starts.bin"
+DOCUMENTS = "document_starts.bin"
+FILES = (VOCABULARY, TOKENS, SENTENCES, DOCUMENTS)
+"""The files of a store, each of which only grows."""
 
 
 @final
@@ -37,26 +32,28 @@ class TokenStore:
         self.documents = manifest.documents
         self.sentences = manifest.sentences
         self.tokens = manifest.tokens
-        self.document_starts = self._array(DOCUMENTS)
+        self.document_starts = self._array(DOCUMENTS, "int64")
         """int64 (documents + 1,): index of the first sentence of each document, and the end"""
-        self.sentence_starts = self._array(SENTENCES)
+        self.sentence_starts = self._array(SENTENCES, "int64")
         """int64 (sentences + 1,): index of the first token of each sentence, and the end"""
-        self._shards = [self._array(shard_name(number)) for number in range(len(manifest.shards))]
-        self._starts = [0, *accumulate(manifest.shards)]
-        self._check_lengths()
+        self._tokens = self._array(TOKENS, manifest.plan.kind)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
         """Open a finished store; raise a `DataError` if a file is missing or has another size."""
         manifest = read_manifest(folder)
-        if manifest is None:
-            state = "is not finished" if (folder / PLAN).exists() else "holds no tokens"
+        if manifest is None or not manifest.complete:
+            state = "is not finished" if manifest else "holds no tokens"
             raise DataError(
-                f"{folder} {state}: there is no {MANIFEST}. Write the tokens from their corpus; a writer that was "
-                "stopped continues where it stopped."
+                f"{folder} {state} (see {MANIFEST}). Write the tokens from their corpus; a writer that was stopped "
+                "continues where it stopped."
             )
         for file in manifest.files:
-            _check_size(folder / file.name, file)
+            path = folder / file.name
+            size = path.stat().st_size if path.is_file() else None
+            if size != file.size:
+                found = "there is no such file" if size is None else f"found {size:,}"
+                raise DamagedFile(f"{path}: {file.size:,} bytes were expected, {found}. {seals.made_again(folder)}")
         return cls(folder, manifest)
 
     def __reduce__(self) -> tuple[type[Self], tuple[Path, Manifest]]:
@@ -64,10 +61,10 @@ class TokenStore:
         return type(self), (self.folder, self.manifest)
 
     def verify(self) -> None:
-        """Read all files; raise a `DataError` if a file has changed since it was written."""
-        for file in self.manifest.files:
-            if file_facts(self.folder / file.name) != file:
-                raise _damaged(self.folder / file.name, "its checksum is not the manifest's")
+        """Read all files; raise a `DamagedFile` if a file has changed since it was written."""
+        seals.check_files(
+            self.folder, {file.name: file.checksum for file in self.manifest.files}, seals.made_again(self.folder)
+        )
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -80,65 +77,15 @@ class TokenStore:
         return int((np.diff(self.document_starts) < 2).sum())
 
     def read(self, first: int, last: int) -> np.ndarray:
-        """Read tokens `first` up to `last`, from as many shards as hold them: int32 (last - first,)."""
+        """Read tokens `first` up to `last`: int32 (last - first,)."""
         if not 0 <= first <= last <= self.tokens:
             raise IndexError(f"tokens {first} to {last} of {self.tokens}")
-        shard = bisect_right(self._starts, first) - 1
-        if last <= self._starts[min(shard + 1, len(self._shards))]:
-            return self._part(shard, first, last)
-        parts = list[np.ndarray]()
-        while first < last:
-            stop = min(last, self._starts[shard + 1])
-            parts.append(self._part(shard, first, stop))
-            first = stop
-            shard += 1
-        return np.concatenate([np.empty(0, dtype=np.int32), *parts])
-
-    def _part(self, shard: int, first: int, last: int) -> np.ndarray:
-        if first == last:
-            return np.empty(0, dtype=np.int32)
-        begin = self._starts[shard]
-        tokens: np.ndarray = self._shards[shard][first - begin : last - begin].astype(np.int32)
+        tokens: np.ndarray = self._tokens[first:last].astype(np.int32)
         return tokens
 
-    def _array(self, name: str) -> np.ndarray:
-        try:
-            mapped: np.ndarray = np.load(self.folder / name, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise _damaged(self.folder / name, str(error)) from None
+    def _array(self, name: str, kind: str) -> np.ndarray:
+        mapped = np.memmap(self.folder / name, dtype=kind, mode="r")
         return mapped.view(np.ndarray)  # faster: numpy's class of memory-mapped arrays does extra work at each access
-
-    def _check_lengths(self) -> None:
-        expected = {DOCUMENTS: self.documents + 1, SENTENCES: self.sentences + 1}
-        expected |= {shard_name(number): count for number, count in enumerate(self.manifest.shards)}
-        arrays = (self.document_starts, self.sentence_starts, *self._shards)
-        for (name, count), array in zip(expected.items(), arrays, strict=True):
-            if array.shape != (count,):
-                raise _damaged(self.folder / name, f"{count:,} numbers were expected, found {array.size:,}")
-
-
-def read_manifest(folder: Path) -> Manifest | None:
-    """Read the manifest of a folder; None where no store was finished."""
-    return read_store_file(Manifest, folder / MANIFEST)
-
-
-def file_facts(path: Path) -> FileFacts:
-    """Give the size and the checksum of a file of the store."""
-    try:
-        return FileFacts(path.name, path.stat().st_size, seals.file_checksum(path))
-    except OSError as error:
-        raise _damaged(path, error.strerror or str(error)) from None
-
-
-def _check_size(path: Path, facts: FileFacts) -> None:
-    if not path.is_file():
-        raise _damaged(path, "there is no such file")
-    if (size := path.stat().st_size) != facts.size:
-        raise _damaged(path, f"{facts.size:,} bytes were expected, found {size:,}")
-
-
-def _damaged(path: Path, reason: str) -> DataError:
-    return DataError(f"{path}: {reason}. Remove the folder, and write it again from its corpus.")
 
 
 @contextmanager
@@ -150,6 +97,6 @@ def writing(folder: Path) -> Iterator[None]:
         if not full_disk(error):
             raise RequestError(f"{folder}: cannot be written: {error.strerror or error}.") from None
         raise RequestError(
-            f"{folder}: the disk is full, or no file may be so large (ulimit -f). Complete files are kept: make room "
+            f"{folder}: the disk is full, or no file may be so large (ulimit -f). What was written is kept: make room "
             "and ask again, and the writer continues from there."
         ) from None

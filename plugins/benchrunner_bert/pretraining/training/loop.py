@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from benchrunner import CheckpointError, DataError, FitError, RequestError
-from benchrunner.engine import Dropout, rounding, step_log
+from benchrunner.engine import Dropout, flat_batch, step_log
 from benchrunner.results import interrupts
 from benchrunner_bert.pretraining.continuation import check_same, with_steps_to_come
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
@@ -142,7 +142,7 @@ class TrainingLoop:
         return Sums(*totals.float())
 
     def _batch(self, part: Packed, dropout: Dropout | None = None) -> PretrainingBatch:
-        multiple = rounding(self.settings.precision, len(part.features.tokens))
+        multiple = flat_batch.rounding(self.settings.precision, len(part.features.tokens))
         return part.on(self.engine.device, dropout=dropout, multiple=multiple, kernels=self.kernels)
 
     def _evaluate(self, instances: InstancesByLength, step: int) -> None:

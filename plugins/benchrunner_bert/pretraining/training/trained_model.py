@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from benchrunner.engine import rounding
+from benchrunner.engine import flat_batch
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
@@ -70,7 +70,7 @@ class TrainedModel(nn.Module, ABC):
         of rows, and the number of predicted tokens differs from step to step.
         """
         rows = len(states)
-        filling = -rows % rounding(self.precision, _MANY)
+        filling = -rows % flat_batch.rounding(self.precision, _MANY)
         logits: torch.Tensor = head(functional.pad(states, (0, 0, 0, filling)))
         return logits[:rows]
 

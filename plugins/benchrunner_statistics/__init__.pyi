@@ -1,0 +1,13 @@
+"""The public names of `benchrunner_statistics`, each with its module."""
+
+from benchrunner_statistics.corrections import holm as holm
+from benchrunner_statistics.differences import agreeing as agreeing
+from benchrunner_statistics.example_intervals import (
+    example_interval as example_interval,
+    expected_best as expected_best,
+)
+from benchrunner_statistics.paired_tests import (
+    arms_test as arms_test,
+    chance_of_better as chance_of_better,
+    paired_test as paired_test,
+)
