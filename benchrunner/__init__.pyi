@@ -82,7 +82,8 @@ from benchrunner.metrics.ranking import (
     roc_auc as roc_auc,
 )
 from benchrunner.parameters.grids import NamedRecipe as NamedRecipe
-from benchrunner.parameters.recipes import Recipe as Recipe
+from benchrunner.parameters.recipes import STEPS as STEPS, Recipe as Recipe
+from benchrunner.plugin_code import guarded as guarded
 from benchrunner.plugins.hookspecs import Commands as Commands, hookimpl as hookimpl
 from benchrunner.problems.sentences import (
     Classify as Classify,

@@ -32,8 +32,6 @@ from benchrunner.methods import heads as heads, steps as steps
 from benchrunner.methods.finetune import Finetune as Finetune
 from benchrunner.methods.method import Job as Job, Method as Method, Outcome as Outcome
 from benchrunner.parameters.parameter import Parameter as Parameter
-from benchrunner.parameters.recipes import STEPS as STEPS
-from benchrunner.plugin_code import guarded as guarded
 from benchrunner.problems import probabilities as probabilities, problem as problem
 from benchrunner.problems.problem import HeadShape as HeadShape, Problem as Problem
 from benchrunner.process import platform_facts as platform_facts

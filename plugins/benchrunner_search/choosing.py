@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from benchrunner import Recipe, RequestError
-from benchrunner.engine import guarded
+from benchrunner import Recipe, RequestError, guarded
 from benchrunner.results import CellResult, Result, Runner, cells, planning
 from benchrunner_search.budget import Budget
 from benchrunner_search.lines import next_rung, points_of, unstopped

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchrunner import RequestError
-from benchrunner.engine import STEPS, Parameter
+from benchrunner import STEPS, RequestError
+from benchrunner.engine import Parameter
 from benchrunner.results import Plugins, Runner, Study, cells, planning
 from benchrunner_search.budget import Budget
 from benchrunner_search.choosing import Choosing

@@ -35,7 +35,7 @@ def test_options_of_searches_are_not_known(bare: Runner) -> None:
         StudyOptions.named({"trials": 3}, {}, bare.plugins)
 
 
-def test_a_parser_that_knows_no_plugins_has_the_options_of_the_core() -> None:
+def test_without_plugins_a_parser_has_the_core_options() -> None:
     parser = argparse.ArgumentParser()
     options.add_study(parser)
     assert parser.parse_args(["--restarts", "3"]).limit is None
