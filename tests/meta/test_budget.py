@@ -31,7 +31,6 @@ BUDGETS = {
     "problems": 3_105,
     "process": 1_780,
     "runs": 15_486,
-    "statistics": 7_702,
     "studies": 43_886,
     "tasks": 3_212,
     "training": 11_627,

@@ -32,7 +32,7 @@ from inline import ROWS, files, plugins
 
 PACKAGE = Path(benchrunner.__file__).parent
 MOST_NAMES = {
-    benchrunner: 85,
+    benchrunner: 90,
     benchrunner.engine: 50,
     benchrunner.results: 50,
     benchrunner_kit.testing: 50,

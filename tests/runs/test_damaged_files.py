@@ -227,14 +227,7 @@ FILES = {
     "cache/hashes/*": 1,
 }
 """Pattern of files -> 0 if a finished fit is read from them, 1 if a new fit reads them from the cache."""
-FOLDERS = {
-    "runs/*/model": 0,
-    "runs/*/outputs": 0,
-    "runs/*/predictions": 0,
-    "runs/*/predictions/*": 0,
-    "cache/features/*": 1,
-    "cache/states/*": 1,
-}
+FOLDERS = {"runs/*/model": 0}
 FLIPS = 8
 
 

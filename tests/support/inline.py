@@ -70,6 +70,9 @@ def files(seed: int, folder: Path) -> None:
         (folder / "mood" / f"{name}.tsv").write_text("\n".join(lines) + "\n")
 
 
+DEMO_FILES = partial(files, 0)
+
+
 def mood(**changes: Any) -> Task:
     """Glad or sad?"""
 
@@ -85,7 +88,7 @@ def mood(**changes: Any) -> Task:
         "metrics": (ACCURACY, MATTHEWS),
         "recipe": QUICK,
         "suite": SUITE,
-        "demo_files": partial(files, 0),
+        "demo_files": DEMO_FILES,
     }
     return Task(**(row | changes))
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 from urllib.parse import quote
 
 from benchrunner import BenchrunnerError, Task
 from benchrunner.engine import first_line
-from benchrunner.results import CellResult, Result, comparison
+from benchrunner.results import CellResult, Result, comparison, entries
 from benchrunner_report import Disagreement, StudyTable, mean_rank_card, page_environment, visible
 from benchrunner_share.board.board import Board
 from benchrunner_share.board.differing import differing_rows, given_answers
@@ -25,24 +24,6 @@ MOST_ROWS = 40
 
 
 @final
-@dataclass(frozen=True)
-class ShownScore:
-    """A figure of a system, as the table has it."""
-
-    name: str
-    """Task or system whose figure it is."""
-    column: str
-    text: str
-    """The mean with its deviation."""
-    interval: str
-    rank: str
-    """The ranks that the tests leave possible; empty without ranks."""
-    mark: str
-    is_best: bool
-    warnings: str
-
-
-@final
 class Pages:
     """Writes the pages of a board."""
 
@@ -54,6 +35,7 @@ class Pages:
         self._board = board
         styles, scripts = ["report.css", "board.css"], ["page.js", "board.js"]
         self._environment = page_environment("benchrunner_share.board", styles, scripts, shown)
+        self._environment.filters["coded"] = comparison.coded
 
     def index(self) -> str:
         """Return the first page: the verdict, the table, the cost, and how the board was made."""
@@ -84,7 +66,7 @@ class Pages:
         cells = [cell for cell in result.cells if cell.cell.system == entry.name]
         scores = []
         for cell in cells:
-            scores += [self._score(result, cell, column, cell.cell.task.name) for column in cell.cell.columns]
+            scores += [(cell.cell.task.name, result.entries[entry.name, column]) for column in cell.cell.columns]
         verification = entry.folder.study.verification
         return self._page(
             "system.html",
@@ -107,12 +89,8 @@ class Pages:
         scores = []
         for cell in cells:
             column = next((name for name in cell.cell.columns if name in ranked), cell.cell.columns[0])
-            scores.append(self._score(result, cell, column, cell.cell.system))
-        order = {}
-        for score in scores:
-            figure = result.figures[score.name, score.column]
-            order[score.name] = math.inf if figure.mean.value is None else -figure.gain(figure.mean.value)
-        scores.sort(key=lambda score: (order[score.name], score.name))
+            scores.append((cell.cell.system, result.entries[cell.cell.system, column]))
+        scores.sort(key=lambda score: (_order(score[1]), score[0]))
         majority = {}
         for term, of_majority in result.baseline.items():
             if (term.task, term.metric) == (task.name, task.metrics[0].name):
@@ -128,23 +106,6 @@ class Pages:
             given_answers=given_answers,
         )
 
-    def _score(self, result: Result, cell: CellResult, column: str, name: str) -> ShownScore:
-        entry = result.entries[cell.cell.system, column]
-        mean, interval, _ = entry.texts
-        ranks, rank = entry.ranks, ""
-        if ranks is not None:
-            rank = f"{ranks.low}" if ranks.low == ranks.high else f"{ranks.low} to {ranks.high}"
-        return ShownScore(
-            name,
-            column,
-            mean,
-            interval,
-            rank,
-            entry.mark,
-            entry.is_best,
-            "; ".join(map(comparison.coded, (*cell.warnings, *cell.limits))),
-        )
-
     def _page(self, template: str, root: str, **values: Any) -> str:
         """Fill a template. `root` leads from the page to the folder of the site."""
         board = self._board
@@ -156,6 +117,12 @@ class Pages:
             result=board.result,
             **values,
         )
+
+
+def _order(entry: entries.Entry) -> float:
+    """Return what sorts entries: the best first, and last those without a value."""
+    mean = entry.figure.mean.value
+    return math.inf if mean is None else -entry.figure.gain(mean)
 
 
 def _table(result: Result | None) -> StudyTable | None:
