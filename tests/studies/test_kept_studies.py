@@ -1,5 +1,6 @@
 """Kept studies: a study is written under a name, and its result is read again from the run folders alone."""
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,17 @@ def same(left: Result, right: Result) -> None:
     assert (left.baseline, left.name) == (right.baseline, right.name)
     assert list(map(KeptCell.of, left.study.cells)) == list(map(KeptCell.of, right.study.cells))
     assert left.study.without_cells == right.study.without_cells
+
+
+@pytest.mark.timeout(60)
+def test_a_pipe_in_the_place_of_a_study_is_refused(tmp_path: Path) -> None:
+    """A pipe without a reader would hold the writer up without end."""
+    made = runner(tmp_path)
+    path = tmp_path / "runs" / "studies" / "first.json"
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    with pytest.raises(RequestError, match=r"first\.json cannot be written: this is a pipe or a device"):
+        run_study(small(made), made, keep_as="first")
 
 
 def test_a_study_is_read_without_data_and_backbones(tmp_path: Path) -> None:
