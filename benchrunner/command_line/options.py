@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 
 from benchrunner.console.printing import print_note
 from benchrunner.errors import RequestError
-from benchrunner.fits.computing import Computing
-from benchrunner.parameters.declared import name_value_pairs
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -66,6 +64,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def add_computing(parser: argparse.ArgumentParser) -> None:
     """Add the options for devices, progress, checkpoints and trusted code."""
+    from benchrunner.fits.computing import Computing
+
     Computing.add_options(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument(
@@ -206,13 +206,14 @@ def workspace(arguments: argparse.Namespace) -> Workspace:
 
 def runner(arguments: argparse.Namespace) -> Runner:
     """Make the runner that the options describe."""
+    from benchrunner.fits.computing import Computing
     from benchrunner.fits.progress import quiet_report
     from benchrunner.runs.runner import Runner
 
     return Runner(
         arguments.plugins,
         workspace(arguments),
-        computing(arguments),
+        Computing(**Computing.given(arguments)),
         report=quiet_report if arguments.quiet else _print_note_of,
     )
 
@@ -223,30 +224,27 @@ def _print_note_of(fit: Fit, event: Event) -> None:
         print_note(f"benchrunner: {event.text}")
 
 
-def computing(arguments: argparse.Namespace) -> Computing:
-    """Take how fits are computed from the options of `add_computing`."""
-    return Computing(**Computing.given(arguments))
-
-
 def study_options(arguments: argparse.Namespace, *, study_file: bool = False) -> StudyOptions:
     """Take the options that say how fits are made. With `study_file`, what `--set` sets is for the file's reader."""
     from benchrunner.studies.study_options import StudyOptions
 
     declared = StudyOptions.declared(arguments.plugins)
     given = {name: value for name, value in vars(arguments).items() if name in declared and value is not None}
-    return StudyOptions.named(given, {} if study_file else set_values(arguments), arguments.plugins)
+    return StudyOptions.named(given, {} if study_file else pairs(arguments.set, "--set"), arguments.plugins)
 
 
-def set_values(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return what `--set` gives: names, and their values as texts."""
-    return name_value_pairs(arguments.set or (), "--set")
+def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
+    """Return what an option of NAME=VALUE gives: names, and their values as texts."""
+    from benchrunner.parameters.declared import name_value_pairs
+
+    return name_value_pairs(given or (), option)
 
 
 def executor(arguments: argparse.Namespace) -> Executor | None:
     """Make the executor that the options name; None if no option names one."""
     from benchrunner.runs.local_executor import chosen_executor
 
-    chosen_options = name_value_pairs(arguments.executor_option or (), "--executor-option")
+    chosen_options = pairs(arguments.executor_option, "--executor-option")
     if arguments.executor is None and not (arguments.jobs or chosen_options):
         return None
     return chosen_executor(arguments.plugins, arguments.executor, chosen_options, arguments.jobs)

@@ -94,9 +94,8 @@ def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
             raise RequestError(
                 f"Backbones are separated by blanks: {' '.join(reference.split(','))}, not '{reference}'."
             )
-    chosen = options.study_options(arguments)
     tasks = options.tasks(arguments, arguments.tasks)
-    return chosen.study(backbones, tasks, runner, tests=options.splits(arguments))
+    return options.study_options(arguments).study(backbones, tasks, runner, tests=options.splits(arguments))
 
 
 def _refuse(names: Iterable[str], why: str, arguments: argparse.Namespace) -> None:
@@ -132,7 +131,7 @@ def _study_of_file(arguments: argparse.Namespace, runner: Runner) -> Study:
     study: Study | None = runner.plugins.hook.read_study(
         name=arguments.study,
         runner=runner,
-        parameters=options.set_values(arguments),
+        parameters=options.pairs(arguments.set, "--set"),
         scale=arguments.scale,
         systems=None if arguments.systems is None else arguments.systems.split(","),
         columns=None if arguments.columns is None else arguments.columns.split(","),

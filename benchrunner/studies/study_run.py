@@ -80,8 +80,7 @@ def _measured(result: Result, runner: Runner, *, show: bool) -> list[Cost]:
     for cell in result.cells:
         for fit in cell.cell.fits:
             fits.setdefault(cell.cell.system, []).append(fit)
-            record = runner.folder(fit).record()
-            if record is not None:
+            if record := runner.folder(fit).record():
                 records[fit.id] = record
     measure = runner.plugins.hook.measure_costs
     with guarded("Measuring costs"):
@@ -181,8 +180,7 @@ class _Run:
         weights = []
         for fit in different_fits([*cells, *foreseen]) if self._show else ():
             if fit.id not in records:
-                shorter = links.get(links[fit.id].shorter)
-                weights.append((fit, runner.planner.cost(fit, shorter).flops or 1.0))
+                weights.append((fit, runner.planner.cost(fit, links.get(links[fit.id].shorter)).flops or 1.0))
         with watched(runner.observers, weights, show=self._show) as watch:
             for fit, record in executed(self._executor, fits, runner) if fits else ():  # none: other cells had them
                 watch.finished(fit)
@@ -267,16 +265,17 @@ def _of_ensemble(cell: CellResult, term: Term) -> Figure:
     if not members or runner is None:
         return Figure.absent("no fit finished")
     try:
-        rows = runner.planner.rows(task, term.split)
-        score = answer_together(Ensemble(members), task, rows, runner).scores[term.metric]
+        together = answer_together(Ensemble(members), task, runner.planner.rows(task, term.split), runner)
     except (FitError, RequestError) as error:
         return Figure.absent(first_line(error))
+    score = together.scores[term.metric]
     if score.value is None:
         return Figure.absent(score.reason)
     metric = task.metric(term.metric)
-    single = Figure.single(score.value)
     ids = tuple(fit.id for fit in members)
-    return replace(single, scale=metric.scale, members=ids, lower_is_better=metric.lower_is_better)
+    return replace(
+        Figure.single(score.value), scale=metric.scale, members=ids, lower_is_better=metric.lower_is_better
+    )
 
 
 def _of_log(system: System, key: str) -> Figure:
@@ -285,7 +284,7 @@ def _of_log(system: System, key: str) -> Figure:
         return Figure.absent("the study names no log of this system")
     if not system.figures.is_file():
         return Figure.absent(f"there is no file {system.figures}")
-    figure: float | None = None
+    figure = None
     for line in step_log.read(system.figures):
         if type(line.get(key)) in (int, float):
             figure = float(line[key])

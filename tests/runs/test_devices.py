@@ -173,5 +173,5 @@ def test_matrix_products_on_a_gpu_get_a_fixed_working_memory(monkeypatch: pytest
 def test_options_say_what_may_compute_steps(words: list[str]) -> None:
     parser = argparse.ArgumentParser()
     options.add_computing(parser)
-    computing = options.computing(parser.parse_args(words))
+    computing = Computing(**Computing.given(parser.parse_args(words)))
     assert (computing.cuda_graphs, computing.kernels) == ("--no-cuda-graphs" not in words, "--no-kernels" not in words)

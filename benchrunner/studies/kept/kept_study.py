@@ -200,7 +200,7 @@ class KeptStudy:
     @property
     def selected(self) -> frozenset[str]:
         """Ids of the fits that were selected, and of the members of ensembles."""
-        selected = {cell.selected for cell in self.cells if cell.selected is not None}
+        selected = {cell.selected for cell in self.cells if cell.selected}
         for kept in self.figures:
             selected.update(kept.figure.members)
         return frozenset(selected)
@@ -273,10 +273,10 @@ class KeptStudy:
         answering: dict[str, dict[str, tuple[str, ...]]] = {}
         others = self.others
         for cell in cells:
-            runs: tuple[str, ...] = () if cell.selected is None else (cell.selected,)
+            runs: tuple[str, ...] = (cell.selected,) if cell.selected else ()
             for column in cell.columns:
                 figure = others.get((cell.system, column))
-                if figure is not None and figure.members:  # an ensemble answers
+                if figure and figure.members:  # an ensemble answers
                     runs = figure.members
             if runs and cell.columns and cell.task in tasks:
                 of_system = answering.setdefault(cell.system, {})
