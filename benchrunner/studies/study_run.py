@@ -273,9 +273,7 @@ def _of_ensemble(cell: CellResult, term: Term) -> Figure:
         return Figure.absent(score.reason)
     metric = task.metric(term.metric)
     ids = tuple(fit.id for fit in members)
-    return replace(
-        Figure.single(score.value), scale=metric.scale, members=ids, lower_is_better=metric.lower_is_better
-    )
+    return replace(Figure.single(score.value), scale=metric.scale, members=ids, lower_is_better=metric.lower_is_better)
 
 
 def _of_log(system: System, key: str) -> Figure:
