@@ -1,5 +1,6 @@
 """Imports go one way between packages, never in a circle, and neither importing nor listing loads a heavy library."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -7,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from distributions import CORE, PLUGINS
-from import_graph import ENTRANCES, LONE_MODULES, ORDER, PACKAGES, cycles, graph, imports, modules, rank
+from distributions import CORE, PLUGINS, modules_of
+from import_graph import ENTRANCES, LONE_MODULES, ORDER, PACKAGES, cycles, graph, imports, modules, named_imports, rank
 
 HEAVY = ("datasets", "numpy", "pandas", "pyarrow", "rich", "scipy", "sklearn", "tokenizers", "torch", "transformers")
 
@@ -30,10 +31,21 @@ def test_no_modules_import_one_another(package: Path) -> None:
     assert cycles(graph(imports(package))) == []
 
 
+def test_plugins_import_one_another_in_no_circle() -> None:
+    """Also inside functions and for type checking."""
+    names = {package.name for package in PLUGINS}
+    edges = {}
+    for package in PLUGINS:
+        imported = set[str]()
+        for file in modules_of(package):
+            for _, module, _ in named_imports(ast.parse(file.read_text(encoding="utf-8"))):
+                imported.add(module.partition(".")[0])
+        edges[package.name] = (imported & names) - {package.name}
+    assert cycles(edges) == [] and any(edges.values())
+
+
 def test_packages_only_re_export() -> None:
     """The `__init__.py` files of the core's packages define nothing."""
-    import ast
-
     for file in CORE.glob("*/__init__.py"):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         kinds = {type(node) for node in tree.body[1:]}
