@@ -190,7 +190,7 @@ class Encoder(nn.Module, ABC):
         return self.summary(self(batch), batch)
 
     def prepare_for(self, kind: ExportKind | None) -> None:
-        """Choose the published architecture for heads of a kind, before a head is trained or reads states.
+        """Select the published architecture for a kind of head, before a head is trained on the hidden states or used.
 
         Only models whose published architecture below the output layer depends on the kind override this method. For
         example, a model may have global attention on other tokens for spans than for sentences.
@@ -246,7 +246,7 @@ class Encoder(nn.Module, ABC):
 
 @contextmanager
 def replaced(places: Sequence[tuple[nn.Module, str]], tensors: Sequence[Tensor]) -> Iterator[None]:
-    """Let modules read tensors in the places of their weights inside a `with` block."""
+    """Use `tensors` in place of the weights that `places` names inside a `with` block; restore the weights after it."""
     weights = [module.get_parameter(name) for module, name in places]
     try:
         for (module, name), tensor in zip(places, tensors, strict=True):

@@ -94,7 +94,7 @@ def _found(offers: Mapping[str, Sequence[Listed]], words: str) -> dict[str, list
 
 
 def _show_in_short(names_of: Mapping[str, Sequence[str]]) -> None:
-    """Print a line for each kind or family: how many values it has, and their names or what stands before a slash."""
+    """Print a line for each kind: the number of its values, and their names up to the first slash, shortened."""
     rows = []
     for kind, names in names_of.items():
         shown = ", ".join(dict.fromkeys(name.partition("/")[0] for name in names))

@@ -163,7 +163,7 @@ class FlatBatch:
 
     @property
     def longest_border(self) -> int:
-        """Tokens of the longest sequence of `borders`."""
+        """Number of tokens of the longest sequence that `borders` delimit, where the padding counts as a sequence."""
         if self.static is not None:
             return self.static.longest
         return max(self.longest, len(self.tokens) - self.real)
@@ -246,11 +246,11 @@ def _lengths(features: Features, sequences: np.ndarray) -> np.ndarray:
 
 
 def rounding(precision: str, tokens: int) -> int:
-    """Return the multiple to which a batch's number of tokens is filled up.
+    """Return the number to whose next multiple a batch of so many tokens is padded.
 
-    Products in half precision are compiled for each new shape (oneDNN on the CPU) or are fast for round shapes only
-    (CUDA), and without filling every flat batch has a new shape. At most a thirty-second of the tokens are filling, or
-    15 of them.
+    Matrix products in half precision are compiled for each new shape (oneDNN on the CPU) or are fast for round shapes
+    only (CUDA), and without padding every flat batch has a new shape. Padding is at most a thirty-second of the tokens,
+    or 15 tokens of a small batch.
     """
     if precision != "bf16":
         return 1

@@ -262,5 +262,5 @@ def visit_batches(
 
 
 def numerics_of_frozen(job: Job, encoder: Encoder, *, libraries: Sequence[str] = ()) -> dict[str, Any]:
-    """Describe how a frozen encoder is computed, for the record of a fit whose head `libraries` fit, and for caches."""
+    """Describe the numerics of a frozen encoder, for records and keys of caches; `libraries` train the head."""
     return numerics.of_frozen(job.computing.device, job.fit.recipe, encoder, libraries=libraries, kernels=job.kernels)

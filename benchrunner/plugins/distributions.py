@@ -109,9 +109,10 @@ def source_hash(plugin: object, own: Collection[str] = ()) -> str:
 
 
 def _homes(plugin: object) -> list[str]:
-    """Return the names of the modules whose code a plugin is: its own, or those of its class and its functions.
+    """Return the names of the modules that define a plugin, without those of Python's standard library.
 
-    A text is the name of a module, which need not be imported.
+    A module defines itself; it may be given by its name, without being imported. Another object is defined by the
+    modules of its class and of its functions.
     """
     if isinstance(plugin, ModuleType | str):
         return [plugin if isinstance(plugin, str) else plugin.__name__]

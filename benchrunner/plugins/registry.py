@@ -220,7 +220,11 @@ class Plugins:
         return self._offers[kind.name]
 
     def _staged(self, kind: Kind) -> list[Staged]:
-        """Call the hook of a kind. A hook that fails offers nothing; an error of the core's is a bug and is raised."""
+        """Return what the core and each loaded plugin offer of a kind.
+
+        A plugin whose hook raises, or that uses a name of the core's, offers nothing. Of a plugin with single faulty
+        values, the others are kept. An error of the core itself is a bug and is raised.
+        """
         own = stage(self.core, self.hook, kind)
         core_names = [offer.name for offer in own.offers]
         parts = [own]

@@ -113,7 +113,7 @@ class Problem(ABC):
     @property
     @abstractmethod
     def head(self) -> HeadShape:
-        """The outputs that the problem needs from a head."""
+        """Shape of the outputs that the problem needs from a head: how many numbers, and per sequence or per token."""
 
     def own_layers(self, seed: int) -> nn.Module | None:
         """Make layers of the problem's own, such as thresholds, with fresh weights drawn from the seed.

@@ -28,7 +28,7 @@ def compared_with(study: Study, other: str) -> Study:
     name = spelled[other]
     contrasts = against(name, study.compared if name in study.compared else study.names)
     if not contrasts:
-        raise RequestError(f"--against {other}: there is no other system to compare with {other}.")
+        raise RequestError(f"--against {other}: the study has no other system: add one, or leave --against out.")
     return replace(study, contrasts=contrasts)
 
 

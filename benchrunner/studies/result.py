@@ -79,7 +79,7 @@ class Result:
 
     @cached_property
     def cell_at(self) -> Mapping[Place, CellResult]:
-        """The cell from which a column takes the figure of a system."""
+        """(system, column) -> the cell whose score the table shows there."""
         return {(cell.cell.system, column): cell for cell in self.cells for column in cell.cell.columns}
 
     def columns_of(self, cell: CellResult) -> dict[Term, str]:

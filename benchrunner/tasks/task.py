@@ -379,7 +379,9 @@ class Task:
             raise DataError(f"{rows.origin}: no rows.")
         if missing := [name for name in self.columns if name not in rows.table.column_names]:
             names = some_names(rows.table.column_names)
-            raise DataError(f"{rows.origin}: no column '{missing[0]}', which {self.name} keeps; found {names}.")
+            raise DataError(
+                f"{rows.origin}: no column '{missing[0]}', which the task {self.name} needs; found {names}."
+            )
         rows = self.checked(rows, workspace, labelled=split.role != "test")
         notes = rows.notes
         if workspace.settings.official_counts and split.rows is not None and len(rows) != split.rows:

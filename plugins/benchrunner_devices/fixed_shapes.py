@@ -26,7 +26,7 @@ class Untold(Sequence["blocks.Block"]):
 
 
 def multiple_of(tokens: int) -> int:
-    """Return the multiple to which a batch of so many tokens is filled up: a power of two, at least 64.
+    """Return the multiple to which a batch of so many tokens is padded: a power of two, at least 64.
 
     Filling adds at most an eighth of the tokens, or 63 tokens.
     """
@@ -35,7 +35,7 @@ def multiple_of(tokens: int) -> int:
 
 
 def in_fixed_shape(batch: FlatBatch, longest: int) -> FlatBatch:
-    """Hide the lengths in a batch that is filled up to its `multiple_of`; no sequence has more tokens than `longest`.
+    """Hide the lengths in a batch that is padded to its `multiple_of`; no sequence has more tokens than `longest`.
 
     Its shape depends on the sum of the lengths of its sequences, but not on each length.
     """

@@ -116,7 +116,7 @@ class Shape:
         return columns
 
     def _starts(self, rows: Rows, columns: Mapping[str, Any]) -> list[list[Any]]:
-        """Return the place of each answer; without such a column, where the context has the answer first."""
+        """Return the offset of each answer in the context: in the column `starts`, or of its first occurrence."""
         if "starts" in columns:
             answers = columns["answers"]
             starts = [list(map(_whole, _listed(value))) for value in columns["starts"]]

@@ -113,7 +113,7 @@ class Disagreement:
 
 
 def _shown_columns(rows: AnsweredRows) -> list[str]:
-    """Name the columns of texts that a reader needs. Beside the column `words`, other lists are left out."""
+    """Name the columns to show: texts but for `id`, and lists; of several lists only `words`, if there is one."""
     table = rows.rows.table
     names = rows.text_columns
     shown = []

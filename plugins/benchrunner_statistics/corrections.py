@@ -30,9 +30,9 @@ def directional(
     If the tests with an adjusted p-value below 0.05 are reported, each in favour of the system with the higher score,
     the probability of even one report of equal systems or in the wrong direction is at most 5 %. The smallest p-values
     come first, and each is multiplied by half the number of reports that would be false: two for each pair of systems
-    that may be equal, one for each other pair. Of three systems of which two differ, the third equals at most one
-    (Shaffer 1986). Systems that no chain of tests connects, such as those of different columns, are independent: where
-    all their differences are reported, they no longer count, unless the data is looked at several times (`of_one_look`
+    that may be equal, one for each other pair. If A and B differ, C can equal at most one of them (Shaffer 1986).
+    Systems that no chain of tests connects, such as those of different columns, are independent: where all their
+    differences are reported, they no longer count, unless the data is looked at several times (`of_one_look`
     is False). docs/proofs/statistics.md has the proof.
     """
     groups = _connected(p_values)
@@ -43,7 +43,7 @@ def directional(
         largest = max(largest, min(1.0, factor * p_values[pair]))
         adjusted[pair] = largest
         group = groups[pair[0]]
-        factor -= group.factor
+        factor -= group.factor  # a report changes the factor of its group, and at last leaves none
         group.rejected += 1
         if group.rejected < group.tests or not of_one_look:
             factor += group.factor

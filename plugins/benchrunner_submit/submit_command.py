@@ -116,11 +116,12 @@ def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list
 
 
 def _print(submission: Submission) -> None:
+    """Print what is filled, faults, remarks and where the submission is."""
     from benchrunner_submit.submission_files.manifests import manifest_path
 
     board = submission.board
     for file in submission.manifest.filled:
-        print_line(f"  {file.file} is filled: {file.filled}")
+        print_line(f"  {file.file} holds majority answers, not a model's: {file.filled}")
     for fault in submission.faults:
         print_line(fault)
     if not submission.faults:

@@ -53,7 +53,7 @@ class Transfer:
             )
 
     def task(self, suite: Suite | None = None) -> Task:
-        """Make the task. Without a suite, it is in one with its two averages."""
+        """Make the task. Without `suite`, it gets a suite of its own, which shows its two averages."""
         places: list[tuple[str, Role, str]] = [("train", "train", self.train_language)]
         for role in ROLES[1:]:
             places += [(f"{role}_{language}", role, language) for language in self.languages]

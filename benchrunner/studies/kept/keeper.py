@@ -85,8 +85,10 @@ class StudyKeeper:
         planned = []
         for cell in map(KeptCell.of, cells):
             known = before.get(cell.key, cell)
+            # An earlier outcome is kept if it has all fits that are planned now.
             planned.append(known if set(cell.fits) <= set(known.fits) else cell)
         self._replace(planned)
+        # Studies without these looks ran some of the fits before: a note of the table names them.
         names = [other.name for other in self._others if other.fits & self.kept.fits]
         if names:
             self.kept = replace(self.kept, study=replace(self.kept.study, begun_after=tuple(names)))
@@ -123,7 +125,7 @@ class StudyKeeper:
         self._write()
 
     def measured(self, costs: Sequence[Cost]) -> None:
-        """Write what the systems of the complete study cost."""
+        """Add the measured costs of the systems to the file of the complete study."""
         self.kept = replace(self.kept, costs=tuple(costs))
         self._write()
 

@@ -37,7 +37,7 @@ def site_files(board: Board, private: Private) -> Iterator[tuple[str, str]]:
 
 
 def _json_files(board: Board) -> Iterator[tuple[str, str]]:
-    """Yield the file with everything that the pages show, and the tests of each column if these are many."""
+    """Yield the JSON file of all that the pages show; more than MOST_COMPARISONS tests get a file for each task."""
     values = comparison.as_json(board.result)
     comparisons: Sequence[Mapping[str, Any]] = values["comparisons"]
     if len(comparisons) > MOST_COMPARISONS:

@@ -60,9 +60,9 @@ class Answers(Protocol):
 
 @final
 class StudyDocuments:
-    """Makes the documents of a study whose systems, backbones and reasons of lost fits may be shared.
+    """Makes the documents of a study.
 
-    `of_cell` is called for every cell, then `content`.
+    Its names and the reasons of lost fits must be safe to share already. Call `of_cell` for every cell, then `content`.
     """
 
     def __init__(self, claims: Claims, answers: Answers, plugins: Plugins) -> None:

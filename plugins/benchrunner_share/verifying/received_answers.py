@@ -211,7 +211,7 @@ class CellAnswers:
     """The answers to one task, as the selection asks for them."""
 
     def __init__(self, answers: ReceivedAnswers, task: Task, *, opened: bool = False) -> None:
-        """`opened` asks for scores by labels that the sender did not have."""
+        """`opened`: use gold labels that are here and that the sender did not have, where there are any."""
         self._answers = answers
         self._task = task
         self._opened = opened

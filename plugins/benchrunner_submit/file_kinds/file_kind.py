@@ -119,7 +119,7 @@ class FileKind(ABC):
 
     @property
     def row_columns(self) -> tuple[str, ...]:
-        """Columns of the rows that the file holds, such as ids. Writing needs them; checking compares with them."""
+        """Columns of the data that the file repeats, such as ids; a check compares them with the data."""
         return ()
 
     def answer_texts(self, content: bytes) -> Sequence[str]:

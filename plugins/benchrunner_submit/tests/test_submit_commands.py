@@ -64,7 +64,10 @@ def test_a_submission_with_gaps_is_refused_with_the_remedies(shell: Shell) -> No
 def test_gaps_are_filled(shell: Shell) -> None:
     submit = ("submit", "wide", "--backbone", "words", *shell.folders(), "--quiet")
     out = shell.done(*submit, "--fill", "majority")
-    assert "grades.tsv is filled: no data for its split train; no training rows to count, so '" in out
+    assert (
+        "grades.tsv holds majority answers, not a model's: no data for its split train; no training rows to count, so '"
+        in out
+    )
     doubt = "1 of 2 files is filled in, not answered by a model: grades.tsv."
     alike = "C1 1 of 2 files has the same answer in every row: grades.tsv ('1.0')."
     assert (

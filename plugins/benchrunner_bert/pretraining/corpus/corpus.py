@@ -69,6 +69,7 @@ class Corpus:
 
 
 def _sources(reference: str, blank_lines: int, passages_only: bool | None) -> Iterator[Source]:
+    """Yield the sources of a reference. If `passages_only` is None, data sets of the hub choose, and files keep all."""
     if reference.startswith(HUB):
         yield _hub_set(reference, passages_only)
         return
