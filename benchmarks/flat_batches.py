@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchrunner.engine import Dropout, Features, FlatBatch, blocks, collate
+from benchrunner.engine import Dropout, Features, FlatBatch, collate
+from benchrunner_checkpoints import buckets
 from benchrunner_transformers.model.flat_attention import last_flat_state, reads_flat, takes_segments
 from benchrunner_transformers.model.padding import OVERHEAD, join
 
@@ -69,7 +70,7 @@ def padded_states(model: Any, batch: FlatBatch, overhead: int) -> torch.Tensor:
     """Run the model on padded buckets, with the library's own attention."""
     model.config._attn_implementation = "sdpa"
     parts = []
-    for bucket in blocks.buckets(batch.blocks, lambda count, length: count * length + overhead):
+    for bucket in buckets.cheapest(batch.blocks, lambda count, length: count * length + overhead):
         inputs = {"input_ids": bucket.pad(batch.tokens, 0)}
         if bucket.padded:
             inputs["attention_mask"] = bucket.mask(batch.tokens.device)

@@ -25,7 +25,6 @@ from benchrunner.engine import (
     Dropout,
     Features,
     FlatBatch,
-    attend,
     collate,
     flat_batch,
     flushed_denormals,
@@ -37,6 +36,7 @@ from benchrunner.training.half_weights import HalfWeights
 from benchrunner.training.memory import keep_freed_memory
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
+from benchrunner_checkpoints import attend
 from benchrunner_kernels.compiled import checked_kernels
 
 HEADS, SIZE, LAYERS = 12, 32, 6

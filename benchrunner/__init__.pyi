@@ -66,20 +66,12 @@ from benchrunner.metrics.classification import (
     f1_weighted as f1_weighted,
 )
 from benchrunner.metrics.correlation import PEARSON as PEARSON, SPEARMAN as SPEARMAN
-from benchrunner.metrics.groups import (
-    exact_match_of_groups as exact_match_of_groups,
-    mean_of_groups as mean_of_groups,
-)
 from benchrunner.metrics.metric import (
     GoldRow as GoldRow,
     Metric as Metric,
     RowSums as RowSums,
     Score as Score,
     gold_rows as gold_rows,
-)
-from benchrunner.metrics.ranking import (
-    average_precision as average_precision,
-    roc_auc as roc_auc,
 )
 from benchrunner.parameters.grids import NamedRecipe as NamedRecipe
 from benchrunner.parameters.recipes import STEPS as STEPS, Recipe as Recipe

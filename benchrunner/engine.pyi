@@ -1,7 +1,6 @@
 """The public names of `benchrunner.engine`, each with its module."""
 
 from benchrunner import metrics as metrics
-from benchrunner.backbones.attention import attend as attend
 from benchrunner.backbones.backbone import (
     Backbone as Backbone,
     BackboneFamily as BackboneFamily,

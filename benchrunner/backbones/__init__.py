@@ -1,1 +1,1 @@
-"""Backbones: models with their tokenizers, and the attention over flat batches."""
+"""Backbones: models with their tokenizers."""

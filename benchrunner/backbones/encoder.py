@@ -219,6 +219,11 @@ class Encoder(nn.Module, ABC):
         """Set the dropout rate of all layers."""
         self.dropout = rate
 
+    @staticmethod
+    def attention_kernel(device: torch.device, precision: str, *, dropping: bool) -> str:
+        """Name what computes attention where no compiled kernel does; the record of a fit has the name."""
+        return "own"
+
     @contextmanager
     def cast_together(self) -> Iterator[None]:
         """Let the trained linear layers of `layers` read copies of their weights in bf16 inside a `with` block.

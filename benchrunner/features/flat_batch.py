@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import final
+from typing import Any, TypeVar, final
 
 import numpy as np
 import torch
@@ -14,14 +14,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchrunner.features.arrays import IGNORED, Features, borders, on_device
-from benchrunner.features.blocks import Block, Bucket, PaddedRows, blocks_of, buckets, lengths_of, ranges, rows_of
+from benchrunner.features.blocks import Block, blocks_of, lengths_of, ranges
 from benchrunner.features.kernels import Kernels
 from benchrunner.features.randomness import Dropout, NoDropout
 
 FILLING = 0
 """The id of the filling tokens at the end of a batch: see `collate`."""
-ATTENTION_COSTS = (24, 400)
-"""Costs of attention in pairs of tokens of twelve heads: the cost of each token, and the fixed cost of a bucket."""
+Computed = TypeVar("Computed")
 
 
 @final
@@ -65,6 +64,7 @@ class FlatBatch:
     """fp32 (labels or more,): what each label counts in `cross_entropy`; None is 1 for each."""
     kernels: Kernels | None = None
     """What computes some operators on a CPU in place of torch; None: torch computes all."""
+    _computed: dict[Callable[[FlatBatch], Any], Any] = field(default_factory=dict, init=False, repr=False)
 
     def cross_entropy(self, scores: Tensor, labels: Tensor) -> Tensor:
         """Sum the cross-entropy of scores (n, labels) over the numbers of the right labels (n,), without `IGNORED`.
@@ -122,20 +122,12 @@ class FlatBatch:
         # With the size of the result, torch need not wait for the lengths.
         return torch.repeat_interleave(sequences, lengths, output_size=self.real)
 
-    @cached_property
-    def attention_rows(self) -> tuple[PaddedRows, ...]:
-        """The sequences in rows of equal length, as attention on a CPU computes them."""
-        return rows_of(self.blocks, self.tokens.device)
-
-    @cached_property
-    def attention_buckets(self) -> tuple[Bucket, ...]:
-        """The blocks in buckets that cost attention the least time on a CPU: see `ATTENTION_COSTS`."""
-        per_token, overhead = ATTENTION_COSTS
-
-        def cost(count: int, length: int) -> float:
-            return count * length * (length + per_token) + overhead
-
-        return tuple(buckets(self.blocks, cost))
+    def once(self, compute: Callable[[FlatBatch], Computed]) -> Computed:
+        """Compute something of this batch, or return what an earlier layer computed with the same function."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        computed: Computed = self._computed[compute]
+        return computed
 
     def padded(self, values: Tensor, filling: float) -> Tensor:
         """Turn values per token into a padded batch: (T, ...) -> (N, longest, ...), in a few operators.

@@ -1,5 +1,6 @@
 """Metrics: they compute a figure from gold answers and predictions, or give the reason why there is no figure."""
 
+from benchrunner.metrics.classification import checked_labels, label_matrix
 from benchrunner.metrics.metric import (
     ANSWERS,
     Column,
@@ -21,7 +22,9 @@ __all__ = [
     "RowSums",
     "Score",
     "ScoresOfWeights",
+    "checked_labels",
     "gold_rows",
+    "label_matrix",
     "mean_of_rows",
     "scores",
 ]

@@ -13,54 +13,13 @@ from benchrunner.fits.fit import Fit
 from benchrunner.io.identity import identity
 from benchrunner.metrics import Score
 from benchrunner.runs.folder import RunFolder, find_run
-from benchrunner.runs.predicting import decoding_settings, raw_outputs, tuned_settings
+from benchrunner.runs.predicting import raw_outputs, tuned_settings
 from benchrunner.runs.runner import Runner
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Workspace
 
 RULE = "mean"
 """How outputs are combined: the mean, as each problem's `average` defines it."""
-
-
-@dataclass(frozen=True)
-class Ensemble:
-    """Fits of one task that answer together. Nothing is learned."""
-
-    members: tuple[Fit, ...]
-    """Sorted by id; the same fit may occur several times."""
-
-    def __post_init__(self) -> None:
-        if not self.members:
-            raise RequestError("An ensemble needs at least one finished run.")
-        object.__setattr__(self, "members", tuple(sorted(self.members, key=lambda fit: fit.id)))
-        if len({fit.task for fit in self.members}) > 1:
-            listed = ", ".join(f"{fit.id} ({fit.task})" for fit in self.members)
-            raise RequestError(f"The members of an ensemble answer one task, not several: {listed}.")
-
-    @property
-    def id(self) -> str:
-        """Hash of the members and the rule; also the name of the folder with the tuned settings."""
-        return identity({"rule": RULE, "members": [fit.id for fit in self.members]})
-
-    @property
-    def task(self) -> str:
-        return self.members[0].task
-
-    def outputs(self, rows: Rows, runner: Runner) -> Any:
-        """Return the averaged raw outputs of the members for rows of their task."""
-        members = [raw_outputs(fit, rows, runner) for fit in self.members]
-        if len(members) == 1:
-            return members[0]
-        return runner.plugins.tasks.find(self.task).problem.average(members)
-
-    def settings(self, runner: Runner) -> Mapping[str, Any]:
-        """Return the settings that turn the averaged outputs into answers, tuned on dev as for a single fit."""
-        if len(self.members) == 1:
-            return decoding_settings(self.members[0], runner)
-        folder = RunFolder(runner.workspace.runs, self.id)
-        return tuned_settings(
-            runner.plugins.tasks.find(self.task), folder, lambda rows: self.outputs(rows, runner), runner
-        )
 
 
 @final
@@ -99,23 +58,40 @@ def answer(
         raise RequestError(f"The members of an ensemble must be in one runs folder; these are in {listed}.")
     for home in homes:
         runner = runner.in_workspace(replace(runner.workspace, runs=home))
-    ensemble = Ensemble(tuple(runner.finished_fit(folder) for folder in folders))
-    task = runner.plugins.tasks.find(ensemble.task)
+    fits = [runner.finished_fit(folder) for folder in folders]
+    if not fits:
+        raise RequestError("An ensemble needs at least one finished run.")
+    if len({fit.task for fit in fits}) > 1:
+        listed = ", ".join(f"{fit.id} ({fit.task})" for fit in sorted(fits, key=lambda fit: fit.id))
+        raise RequestError(f"The members of an ensemble answer one task, not several: {listed}.")
+    task = runner.plugins.tasks.find(fits[0].task)
     if read is not None:
         rows = read(task, runner.workspace)
     else:
         rows = runner.planner.rows(task, split or next(iter(task.named("dev")), task.train))
-    return answer_together(ensemble, task, rows, runner)
+    return answer_together(fits, task, rows, runner)
 
 
-def answer_together(ensemble: Ensemble, task: Task, rows: Rows, runner: Runner) -> Answered:
-    """Answer rows with finished fits; weights are needed only for rows that the fits have not answered before."""
+def answer_together(fits: Sequence[Fit], task: Task, rows: Rows, runner: Runner) -> Answered:
+    """Answer rows with finished fits of a task, in any order; the same fit may occur several times.
+
+    Nothing is learned. Weights are needed only for rows that the fits have not answered before. The settings that turn
+    outputs into answers are tuned on dev, as those of a single fit.
+    """
     import numpy as np
 
-    outputs = ensemble.outputs(rows, runner)
-    settings = ensemble.settings(runner)
+    members = sorted(fits, key=lambda fit: fit.id)
+    by = members[0].id
+    if len(members) > 1:
+        by = identity({"rule": RULE, "members": [fit.id for fit in members]})
+
+    def outputs_for(rows: Rows) -> Any:
+        outputs = [raw_outputs(fit, rows, runner) for fit in members]
+        return outputs[0] if len(outputs) == 1 else task.problem.average(outputs)
+
+    outputs = outputs_for(rows)
+    settings = tuned_settings(task, RunFolder(runner.workspace.runs, by), outputs_for, runner)
     answers = task.problem.decode(np.array(outputs), rows.table, deepcopy(settings))
     extra_figures = task.problem.extra_figures(np.array(outputs), rows.table, deepcopy(settings))
     scores = task.scores(rows.table, answers, extra_figures)
-    by = ensemble.members[0].id if len(ensemble.members) == 1 else ensemble.id
     return Answered(task, rows, answers, extra_figures, scores, by)

@@ -13,7 +13,7 @@ from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import in_notebook, watched
 from benchrunner.metrics import Score
 from benchrunner.plugin_code import guarded
-from benchrunner.runs.ensembles import Ensemble, answer_together
+from benchrunner.runs.ensembles import answer_together
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
@@ -265,7 +265,7 @@ def _of_ensemble(cell: CellResult, term: Term) -> Figure:
     if not members or runner is None:
         return Figure.absent("no fit finished")
     try:
-        together = answer_together(Ensemble(members), task, runner.planner.rows(task, term.split), runner)
+        together = answer_together(members, task, runner.planner.rows(task, term.split), runner)
     except (FitError, RequestError) as error:
         return Figure.absent(first_line(error))
     score = together.scores[term.metric]

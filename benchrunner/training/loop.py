@@ -31,7 +31,7 @@ from benchrunner.training.gradients import Eager, NotStatic, Steps, Work
 from benchrunner.training.half_weights import HalfWeights
 from benchrunner.training.memory import halved, keep_freed_memory, out_of_memory
 from benchrunner.training.optimizer import Optimizer
-from benchrunner.training.precision import emulates_bf16, emulation_note, precise
+from benchrunner.training.precision import emulation_note, precise
 from benchrunner.training.schedule import Schedule
 
 LOG_STEPS = 10
@@ -122,9 +122,9 @@ class Training:
         """The first step since the last figures, and when it began."""
 
     def _halves_of(self, encoders: Sequence[Encoder]) -> HalfWeights | None:
-        if self.shared or self.kernels is None or "adamw" not in self.kernels.operators:
+        if self.shared or self.recipe.precision != "bf16" or self.kernels is None:
             return None
-        return HalfWeights(encoders, self.kernels) if self.recipe.precision == "bf16" else None
+        return HalfWeights(encoders, self.kernels) if "adamw" in self.kernels.operators else None
 
     def run(self) -> None:
         """Take all steps that are left. The weights are useless if `diverged` is set afterwards.
@@ -133,8 +133,8 @@ class Training:
         """
         for note in () if self.kernels is None else self.kernels.notes:
             self.remark(note)
-        if self.recipe.precision == "bf16" and emulates_bf16(self.device):
-            self.remark(emulation_note(self.device))
+        if self.recipe.precision == "bf16" and (note := emulation_note(self.device)):
+            self.remark(note)
         started = time.perf_counter()
         with HeldBack() as interrupt, self.prepared():
             try:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchrunner.backbones.attention import implementation
+from benchrunner.backbones.encoder import Encoder
 from benchrunner.features.kernels import Kernels, described as named
 from benchrunner.features.randomness import torch_draws_masks
 from benchrunner.parameters.recipes import Recipe
@@ -41,10 +41,7 @@ def of(training: Training) -> dict[str, Any]:
     described = {
         **_machine(device, recipe),
         **computed,
-        "attention": {
-            "train": _kernel(device, recipe, training.kernels, dropping=True),
-            "predict": _kernel(device, recipe, training.kernels, dropping=False),
-        },
+        "attention": _attention(training.means.encoders, device, recipe, training.kernels, train=True, predict=False),
         "denormals": training.denormals if device.type == "cpu" else "kept",
         # Pairs of a step and a budget if memory ran out after the first step: dropout is drawn for each micro-batch.
         "micro_tokens": training.micro_tokens if len(budgets) == 1 else budgets,
@@ -62,7 +59,7 @@ def of(training: Training) -> dict[str, Any]:
 def of_frozen(
     device_name: str,
     recipe: Recipe,
-    encoder: nn.Module,
+    encoder: Encoder,
     *,
     libraries: Sequence[str] = (),
     kernels: Kernels | None = None,
@@ -73,7 +70,7 @@ def of_frozen(
         **_machine(device, recipe),
         "kernels": named(kernels),
         "threads": torch.get_num_threads(),
-        "attention": {"predict": _kernel(device, recipe, kernels, dropping=False)},
+        "attention": _attention([encoder], device, recipe, kernels, predict=False),
         "micro_tokens": recipe.micro_tokens,
         "micro_tokens_asked": recipe.micro_tokens,
         "versions": _versions([encoder], *libraries),
@@ -131,8 +128,18 @@ def _versions(modules: Iterable[nn.Module], *further: str) -> dict[str, str]:
     return {name: _version(name) for name in names}
 
 
-def _kernel(device: torch.device, recipe: Recipe, kernels: Kernels | None, *, dropping: bool) -> str:
-    if kernels is not None and "attend" in kernels.operators:
-        return "compiled"
-    kind = torch.bfloat16 if recipe.precision == "bf16" else torch.float32
-    return str(getattr(implementation(device, kind, 64, dropping=dropping), "__name__", "?"))
+def _attention(
+    encoders: Sequence[Encoder],
+    device: torch.device,
+    recipe: Recipe,
+    kernels: Kernels | None,
+    **passes: bool,
+) -> dict[str, str]:
+    """Name what computes attention in each of the passes, which are given with whether they drop values."""
+    compiled = kernels is not None and "attend" in kernels.operators
+    described = dict[str, str]()
+    for name, dropping in passes.items():
+        for encoder in encoders:
+            own = encoder.attention_kernel(device, recipe.precision, dropping=dropping)
+            described[name] = "compiled" if compiled else own
+    return described

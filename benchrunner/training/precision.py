@@ -36,11 +36,8 @@ def _is_right() -> bool:
     return torch.equal(left.bfloat16() @ right.bfloat16(), (left @ right).bfloat16())
 
 
-def emulates_bf16(device: torch.device) -> bool:
-    """Whether a device is a GPU without units for bf16, which saves memory but no time."""
-    return device.type == "cuda" and not computes_bf16(device)
-
-
 def emulation_note(device: torch.device) -> str:
-    """Say that a GPU emulates the precision that was asked for."""
+    """Say that a GPU emulates bf16, which saves memory but no time; empty for other devices."""
+    if device.type != "cuda" or computes_bf16(device):
+        return ""
     return f"The GPU {torch.cuda.get_device_name(device)} emulates bf16, which is slower than --set precision=fp32."

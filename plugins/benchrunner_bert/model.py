@@ -17,10 +17,11 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from benchrunner import RequestError
-from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, StackedLinear, attend
+from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, StackedLinear
 from benchrunner_bert.checkpoint_writer import write_encoder
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.tokenizer import BertTokenizer
+from benchrunner_checkpoints import attend, attention_kernel
 
 ACTIVATIONS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "gelu": functional.gelu,
@@ -110,6 +111,7 @@ class Bert(Encoder):
     """Embeddings, layers, and a pooler that turns the state of one token into the vector of its sequence."""
 
     autocasts_layers = True
+    attention_kernel = staticmethod(attention_kernel)
 
     recomputes: bool = False
     """Whether the backward pass computes each layer again instead of storing its states.

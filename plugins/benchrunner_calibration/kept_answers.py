@@ -85,9 +85,7 @@ def probabilities_of(fit: Fit, task: Task, rows: Rows, runner: Runner) -> np.nda
     """Return the kept probabilities of a fit for rows, (rows, labels)."""
     if not any((runner.folder(fit).path / "outputs").glob("*.npy")):
         raise FitError(f"the outputs of the fit {fit.id} were removed: repeat the command of the study")
-    outputs = predicting.raw_outputs(fit, rows, runner)
-    settings = predicting.decoding_settings(fit, runner)
-    figures = task.problem.extra_figures(np.array(outputs), rows.table, settings)
+    figures = predicting.extra_figures(fit, rows, runner)
     if PROBABILITIES not in figures:
         raise Undefined(f"a question of the kind '{task.problem.name}' has no probabilities of labels")
     return _as_matrix(figures[PROBABILITIES], task)

@@ -1,4 +1,4 @@
-"""What families of backbones share: files on the hub, weights, limits of tokenizers, words, recurrent layers."""
+"""What families of backbones share: files on the hub, weights, tokenizers, words, attention, recurrent layers."""
 
 from benchrunner import named_by_stub
 

@@ -19,17 +19,15 @@ from benchrunner import (
     RequestError,
     RowSums,
     UnknownName,
-    average_precision,
     f1,
     f1_macro,
     f1_micro,
     f1_samples,
     f1_weighted,
-    roc_auc,
 )
 from benchrunner.engine import Problem
 from benchrunner_files.kinds import KINDS
-from benchrunner_kinds import Candidates, MultiLabel, Span, Tag, iob_tags
+from benchrunner_kinds import Candidates, MultiLabel, Span, Tag, average_precision, iob_tags, roc_auc
 from benchrunner_submit import plugin_value
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchrunner import GoldRow, Metric, RowSums, mean_of_groups
+from benchrunner import GoldRow, Metric, RowSums
+from benchrunner_kinds import mean_of_groups
 
 
 def _share(gold: Sequence[Any], answers: Sequence[Any]) -> float:

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchrunner.backbones.attention import attend
 from benchrunner.command_line.main import main
 from benchrunner.features.randomness import Dropout
 from benchrunner.fits.computing import Computing
 from benchrunner.results import Runner
 from benchrunner.runs.predicting import predict
+from benchrunner_checkpoints.attention.attention import attend
 from flat_batches import batch_of, drawn
 from inline import QUICK, mood, plugins, runner
 

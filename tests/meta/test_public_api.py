@@ -40,7 +40,7 @@ MOST_NAMES = {
     benchrunner_report: 20,
     benchrunner_bert: 5,
     benchrunner_files: 5,
-    benchrunner_kinds: 10,
+    benchrunner_kinds: 15,
     benchrunner_statistics: 10,
     benchrunner_checkpoints: 10,
     benchrunner_clusters: 5,

@@ -9,7 +9,7 @@ import pytest
 from benchrunner import RequestError, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.results import Computing, Fit, Runner, discover
-from benchrunner.runs.ensembles import Ensemble, answer
+from benchrunner.runs.ensembles import answer
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
 from benchrunner_submit import BoardFile, Leaderboard
 from benchrunner_submit.file_kinds.json_file import JsonMap
@@ -74,7 +74,8 @@ def test_an_ensemble_of_labels_means_probabilities(tmp_path: Path) -> None:
 def test_an_ensembles_identity_is_its_members_in_any_order(tmp_path: Path) -> None:
     made = runner(tmp_path)
     first, second = (fit(made, "mood", seed=seed) for seed in range(2))
-    assert Ensemble((first, second)).id == Ensemble((second, first)).id != Ensemble((first, first)).id
+    ids = [answer([one.id, other.id], made).by for one, other in ((first, second), (second, first), (first, first))]
+    assert ids[0] == ids[1] != ids[2]
 
 
 def test_members_of_several_tasks_or_no_members_are_refused(tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_members_of_several_tasks_or_no_members_are_refused(tmp_path: Path) -> N
     with pytest.raises(RequestError, match=r"answer one task, not several: .*mine/mood.*mine/trees|.*mine/trees.*"):
         answer([fit(made).id, fit(made, "mood").id], made)
     with pytest.raises(RequestError, match="at least one finished run"):
-        Ensemble(())
+        answer([], made)
     with pytest.raises(RequestError, match="There is no run 'zz'"):
         answer(["zz"], made)
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import ACCURACY, PEARSON, Classify, PluginError, Regress, Score, roc_auc
+from benchrunner import ACCURACY, PEARSON, Classify, PluginError, Regress, Score
 from benchrunner.runs.ensembles import Answered, answer
 from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import majority_scores, predict, raw_outputs
+from benchrunner_kinds import roc_auc
 from benchrunner_kit.testing import check_task
 from benchrunner_submit.own_questions.answer_texts import AnswerTexts
 from benchrunner_submit.prediction_files import scores_of_file

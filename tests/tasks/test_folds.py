@@ -7,9 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from benchrunner import ACCURACY, RequestError, Rows, exact_match_of_groups
+from benchrunner import ACCURACY, RequestError, Rows
 from benchrunner.tasks.folds import divided_rows, in_folds, rows_in_folds
 from benchrunner.tasks.task import Folds
+from benchrunner_kinds import exact_match_of_groups
 from inline import mood, plugins
 
 LABELS = ["glad"] * 61 + ["sad"] * 40

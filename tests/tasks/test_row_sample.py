@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from benchrunner import ACCURACY, Classify, Regress, RequestError, Rows, exact_match_of_groups
+from benchrunner import ACCURACY, Classify, Regress, RequestError, Rows
 from benchrunner.tasks.row_sample import limited_rows, sample
-from benchrunner_kinds import Choose
+from benchrunner_kinds import Choose, exact_match_of_groups
 from inline import QUICK, mood, runner
 
 LABELS = ["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]

@@ -48,7 +48,7 @@ def test_a_fit_with_emulated_bf16_says_so_once(tmp_path: Path, monkeypatch: pyte
     pretend(monkeypatch, [T4])
     remark = "The GPU Tesla T4 emulates bf16, which is slower than --set precision=fp32."
     assert emulation_note(torch.device("cuda")) == remark
-    monkeypatch.setattr("benchrunner.training.loop.emulates_bf16", lambda device: True)
+    monkeypatch.setattr("benchrunner.training.loop.emulation_note", lambda device: remark)
     said = list[str]()
     fit = fitted(tmp_path / "bf16", RECIPE.changed(precision="bf16", epochs=1), note=said.append)
     assert said == fit.training.notes == [remark]

@@ -118,8 +118,8 @@ def test_sums_over_batches_do_not_round() -> None:
 @pytest.fixture(autouse=True)
 def _no_padding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let attention compute every length by itself: the estimate counts no padding of its rows."""
-    monkeypatch.setattr("benchrunner.features.blocks.COSTS", (0, 0))
-    monkeypatch.setattr("benchrunner.features.blocks.SHARED_ROW", 0)
+    monkeypatch.setattr("benchrunner_checkpoints.attention.buckets.COSTS", (0, 0))
+    monkeypatch.setattr("benchrunner_checkpoints.attention.buckets.SHARED_ROW", 0)
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, {"layers": 4}], ids=["plain", "odd", "deeper"])

@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner.backbones import attention
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.training.gradients import Work
 from benchrunner.training.optimizer import Optimizer
+from benchrunner_checkpoints.attention import attention
 from benchrunner_devices.graphs import GraphGenerators
 from benchrunner_kit.testing import MOOD, TinyEncoder, sentences
 from benchrunner_kit.testing.tiny_encoder import HIDDEN

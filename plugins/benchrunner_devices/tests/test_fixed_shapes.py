@@ -46,7 +46,7 @@ def test_a_batch_of_fixed_shape_tells_no_lengths() -> None:
     batch = fixed((1, 3, 6), 6, Dropout(1))
     assert len(batch.tokens) == 64 and batch.starts.tolist() == [0, 1, 4, 10] and batch.longest_border == 6
     assert batch.borders.tolist() == [0, 1, 4, *range(10, 64, 6), 64, 64, 64]
-    for name in ("real", "lengths", "owner", "longest", "attention_buckets"):
+    for name in ("real", "lengths", "owner", "longest"):
         with pytest.raises(NotStatic, match="outside of tensors"):
             getattr(batch, name)
 

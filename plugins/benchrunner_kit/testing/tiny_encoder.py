@@ -24,8 +24,8 @@ from benchrunner.engine import (
     OneBackbone,
     Pieces,
     Sequences,
-    attend,
 )
+from benchrunner_checkpoints import attend, attention_kernel
 
 WEIGHTS = "tiny.safetensors"
 """Name of the file that `TinyEncoder.save` writes."""
@@ -42,6 +42,8 @@ FIRST_WORD = 4
 
 class TinyEncoder(Encoder):
     """An encoder of a few thousand weights: hashed words and one attention layer. The summary is the mean of states."""
+
+    attention_kernel = staticmethod(attention_kernel)
 
     def __init__(self, *, seed: int = 0, dropout: float = 0.1) -> None:
         super().__init__()

@@ -10,7 +10,7 @@ sequences at once, and reads nothing but tensors of the batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MethodType
@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import torch
 
-from benchrunner.engine import FlatBatch, blocks
+from benchrunner.engine import FlatBatch
+from benchrunner_checkpoints import buckets
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 MODEL_TYPE = "deberta-v2"
+COSTS = (24, 400)
+"""Costs of attention in pairs of tokens of twelve heads: the cost of each token, and the fixed cost of a bucket."""
 
 
 @final
@@ -76,14 +79,14 @@ class Distances:
     """The padded parts of a batch, and the distances of tokens. The layers pass this on in place of the library's."""
 
     batch: FlatBatch
-    parts: tuple[blocks.Bucket | AllSequences, ...]
+    parts: Sequence[buckets.Bucket | AllSequences]
     table: Table
 
     @classmethod
     def of(cls, model: PreTrainedModel, batch: FlatBatch) -> Self:
         attention: Any = model.encoder.layer[0].attention.self
         device = batch.tokens.device
-        parts = batch.attention_buckets if device.type == "cpu" else (AllSequences(batch),)
+        parts = _cheapest(batch) if device.type == "cpu" else [AllSequences(batch)]
         # An accelerator gets tables of few sizes, which stay there: a batch then waits for none to be copied.
         longest = parts[-1].longest if device.type == "cpu" else -(-batch.longest_border // 64) * 64
         settings = attention.pos_ebd_size, attention.position_buckets, attention.max_relative_positions
@@ -129,6 +132,12 @@ def distance_table(longest: int, span: int, buckets: int, most: int, device: tor
         torch.cat([mirrored[0, 1:].flip(0), mirrored[:, 0]]),
     )
     return Table(places, mirrored, by_distance, first, last + 1)
+
+
+def _cheapest(batch: FlatBatch) -> list[buckets.Bucket]:
+    """Divide a batch into the buckets that cost attention the least time on a CPU: see `COSTS`."""
+    per_token, overhead = COSTS
+    return buckets.cheapest(batch.blocks, lambda count, length: count * length * (length + per_token) + overhead)
 
 
 def is_disentangled(model: PreTrainedModel) -> bool:

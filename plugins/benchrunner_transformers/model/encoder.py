@@ -20,9 +20,9 @@ from benchrunner.engine import (
     Frame,
     Pieces,
     Sequences,
-    blocks,
     recompute,
 )
+from benchrunner_checkpoints import attention_kernel, buckets
 from benchrunner_transformers.checkpoint.configuration import MARK
 from benchrunner_transformers.checkpoint.habits import Habits
 from benchrunner_transformers.checkpoint.published_heads import KINDS, Kind
@@ -51,6 +51,7 @@ class HubEncoder(Encoder):
     """A model of the library with its tokenizer."""
 
     libraries = ("transformers",)
+    attention_kernel = staticmethod(attention_kernel)
 
     def __init__(
         self,
@@ -227,14 +228,14 @@ class HubEncoder(Encoder):
             settings["auto_map"] = dict(self.code.classes)
         path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
-    def _buckets(self, batch: FlatBatch) -> list[blocks.Bucket]:
+    def _buckets(self, batch: FlatBatch) -> list[buckets.Bucket]:
         if self._habits.mixes_padding:
             return padded_buckets(batch, group=lambda length: length)
         if self._is_big_bird:
             return padded_buckets(batch, group=sparse_attention.length_group(self.config))
         return padded_buckets(batch)
 
-    def _states(self, bucket: blocks.Bucket, batch: FlatBatch, *, every: bool) -> list[torch.Tensor]:
+    def _states(self, bucket: buckets.Bucket, batch: FlatBatch, *, every: bool) -> list[torch.Tensor]:
         """Compute the states of a bucket's tokens: those of the last layer, or embeddings and all layers."""
         if self._is_big_bird:
             self._set_attention(sparse_attention.attention_for(self.model, bucket.longest))

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import torch
 
-from benchrunner.engine import FlatBatch, attend, blocks
+from benchrunner.engine import FlatBatch, blocks
+from benchrunner_checkpoints import attend
 from benchrunner_transformers.model.disentangled import disentangled_states, is_disentangled
 from benchrunner_transformers.model.last_layer import ARGUMENT, Attended, FlatPass, narrow, widen
 from benchrunner_transformers.model.layers import layers_of

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from benchrunner.engine import FlatBatch, blocks
+from benchrunner.engine import FlatBatch
+from benchrunner_checkpoints import buckets
 
 OVERHEAD = {"cpu": 16, "cuda": 4096}
 """Type of device -> number of padding tokens that take about as long as the fixed costs of one more padded batch."""
 
 
-def padded_buckets(batch: FlatBatch, *, group: Callable[[int], int] = lambda length: 0) -> list[blocks.Bucket]:
+def padded_buckets(batch: FlatBatch, *, group: Callable[[int], int] = lambda length: 0) -> list[buckets.Bucket]:
     """Divide a flat batch into buckets so that padding and fixed costs together are smallest."""
     overhead = OVERHEAD.get(batch.tokens.device.type, OVERHEAD["cuda"])
-    return blocks.buckets(batch.blocks, lambda count, length: count * length + overhead, group=group)
+    return buckets.cheapest(batch.blocks, lambda count, length: count * length + overhead, group=group)
 
 
 def join(parts: Sequence[torch.Tensor], batch: FlatBatch) -> torch.Tensor:

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from benchrunner.backbones.fused_attention import AttentionLayer, Direction, efficient, flash
-from benchrunner.features.blocks import PaddedRows
-from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.engine import FlatBatch
+from benchrunner_checkpoints.attention.buckets import PaddedRows, rows_of
+from benchrunner_checkpoints.attention.fused_attention import AttentionLayer, Direction, efficient, flash
 
 Kernel = Callable[[Tensor, FlatBatch, AttentionLayer], Tensor]
 """Computes (T, heads, size) from qkv (T, 3, heads, size)."""
@@ -48,6 +48,12 @@ def attend(
         learning=qkv.requires_grad and torch.is_grad_enabled(),
         window=window,
     )(qkv, batch, layer).flatten(1)
+
+
+def attention_kernel(device: torch.device, precision: str, *, dropping: bool) -> str:
+    """Name the kernel of `attend` for heads of 64 numbers."""
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    return implementation(device, dtype, 64, dropping=dropping).__name__
 
 
 def implementation(
@@ -163,7 +169,7 @@ class _Explicit(torch.autograd.Function):
         tokens, _, heads, size = qkv.shape
         kind = torch.promote_types(qkv.dtype, torch.float32) if qkv.device.type == "cpu" else qkv.dtype
         dropping = layer.rate > 0 and batch.dropping
-        ctx.rows = batch.attention_rows
+        ctx.rows = batch.once(rows_of)
         ctx.real = batch.real
         ctx.kind = kind
         ctx.scale = size**-0.5

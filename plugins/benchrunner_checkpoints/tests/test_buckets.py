@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchrunner.features.blocks import Block, Bucket, blocks_of, buckets
+from benchrunner.features.blocks import Block, blocks_of
+from benchrunner_checkpoints.attention.buckets import Bucket, cheapest
 
 
 def blocks_with(*counts_and_lengths: tuple[int, int]) -> list[Block]:
@@ -26,20 +27,20 @@ def total(parts: Sequence[Sequence[Block]], overhead: int) -> int:
 def test_no_division_is_cheaper(overhead: int, seed: int) -> None:
     source = np.random.default_rng(seed)
     blocks = blocks_with(*zip(source.integers(1, 4, 7).tolist(), sorted(source.permutation(20)[:7] + 1), strict=True))
-    found = buckets(blocks, lambda count, length: count * length**2 + overhead)
-    assert [block for bucket in found for block in bucket.blocks] == blocks
+    found = cheapest(blocks, lambda count, length: count * length**2 + overhead)
+    assert [block for bucket in found for block in bucket.members] == blocks
     costs: list[int] = []
     for size in range(len(blocks)):
         for borders in itertools.combinations(range(1, len(blocks)), size):
             places = itertools.pairwise((0, *borders, len(blocks)))
             costs.append(total([blocks[start:stop] for start, stop in places], overhead))
-    assert total([bucket.blocks for bucket in found], overhead) == min(costs)
+    assert total([bucket.members for bucket in found], overhead) == min(costs)
 
 
 def test_only_lengths_of_a_group_share_a_bucket() -> None:
     blocks = blocks_with((1, 2), (1, 3), (2, 4), (1, 9))
-    found = buckets(blocks, lambda count, length: 1, group=lambda length: length > 3)
-    assert [tuple(bucket.blocks) for bucket in found] == [tuple(blocks[:2]), tuple(blocks[2:])]
+    found = cheapest(blocks, lambda count, length: 1, group=lambda length: length > 3)
+    assert [tuple(bucket.members) for bucket in found] == [tuple(blocks[:2]), tuple(blocks[2:])]
 
 
 @pytest.mark.parametrize("counts_and_lengths", [[(2, 3)], [(1, 1), (2, 3), (1, 4)]])

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from benchrunner.errors import PluginError
-from benchrunner.metrics.metric import ANSWERS, Column, GoldRow, Metric, RowSums, mean_of_sums
+from benchrunner import GoldRow, Metric, PluginError, RowSums
 
-GroupFigure = Callable[[Column, Column], float | None]
-"""Computes the figure of one group from its gold answers and predictions; None leaves the group out of the mean."""
+Column = Sequence[Any]
+"""Values of some rows, in their order."""
 
 
 def mean_of_groups(
     name: str,
     columns: Sequence[str],
-    figure: GroupFigure,
-    *,
-    computed_from: str = ANSWERS,
+    figure: Callable[[Column, Column], float | None],
 ) -> Metric:
     """Give the mean of `figure`(gold, predicted) over groups of rows: rows with equal values in the columns.
 
-    Intervals and tests draw whole groups: the value of a group counts with its first row.
+    A figure of None leaves the group out. Intervals and tests draw whole groups: the value of a group counts with its
+    first row.
     """
     if isinstance(columns, str) or not columns:
         raise PluginError(f"The metric {name} needs the columns of its groups, such as ('question',), not {columns!r}.")
@@ -30,8 +29,7 @@ def mean_of_groups(
         groups: dict[tuple[str, ...], list[int]] = {}  # rows with equal values
         for row, right in enumerate(gold):
             key = tuple(repr(right[column]) for column in columns)
-            rows = groups.setdefault(key, [])
-            rows.append(row)
+            groups.setdefault(key, []).append(row)
         values = [(0.0, 0.0)] * len(gold)
         for rows in groups.values():
             gold_answers = [gold[row].gold for row in rows]
@@ -43,9 +41,8 @@ def mean_of_groups(
 
     return Metric.of_sums(
         name,
-        RowSums(row_values, mean_of_sums),
+        RowSums(row_values, lambda sums: sums[0] / sums[1]),
         absent=f"no {name}: no group of rows has a value",
-        computed_from=computed_from,
         columns=tuple(columns),
         of_groups=True,
     )

@@ -7,10 +7,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from benchrunner.backbones.attention import attend, explicit, grouped, implementation
-from benchrunner.backbones.fused_attention import AttentionLayer, Direction
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
+from benchrunner_checkpoints.attention.attention import attend, explicit, grouped, implementation
+from benchrunner_checkpoints.attention.buckets import rows_of
+from benchrunner_checkpoints.attention.fused_attention import AttentionLayer, Direction
 from flat_batches import batch_of, drawn
 
 CPU = torch.device("cpu")
@@ -53,10 +54,10 @@ def plain(
 
 def masks_of(batch: FlatBatch, heads: int, rate: float, site: str, like: torch.Tensor) -> list[torch.Tensor]:
     """Give the dropout masks (heads, length, length) of each sequence, from the rows in which attention draws them."""
-    sizes = [rows.count * heads * rows.length**2 for rows in batch.attention_rows]
+    sizes = [rows.count * heads * rows.length**2 for rows in rows_of(batch)]
     drawn = batch.dropout(like.new_ones(sum(sizes)), rate, site).split(sizes)
     masks = []
-    for rows, mask in zip(batch.attention_rows, drawn, strict=True):
+    for rows, mask in zip(rows_of(batch), drawn, strict=True):
         squares = mask.view(rows.count, heads, rows.length, rows.length)
         for number, length in enumerate(rows.bucket.lengths):
             first = number - number % rows.number

@@ -23,10 +23,9 @@ from benchrunner import (
     Split,
     Task,
     Workspace,
-    exact_match_of_groups,
-    mean_of_groups,
 )
 from benchrunner.metrics import gold_rows, scores
+from benchrunner_kinds import exact_match_of_groups, mean_of_groups
 from distributions import ROOT
 from documents import blocks
 

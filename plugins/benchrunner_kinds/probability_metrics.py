@@ -1,4 +1,4 @@
-"""Metrics of rankings, computed from the probabilities of labels.
+"""Metrics of the probabilities of labels: how well they rank the rows.
 
 The functions take the labels in the order in which the problem gives their probabilities: `Classify.labels`, or
 `range(n)` for `Choose(n)`. Gold answers are labels or lists of labels. The problem's extra figures must have
@@ -10,18 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.errors import PluginError, Undefined
-from benchrunner.metrics.classification import checked_labels, label_matrix
-from benchrunner.metrics.metric import Column, Metric
+from benchrunner import Metric, PluginError, Undefined
+from benchrunner.engine import metrics
 
 if TYPE_CHECKING:
     import numpy as np
 
-PROBABILITIES = "probabilities"
-"""The extra figure of a problem that these metrics are computed from."""
 
-
-def probability_matrix(probabilities: Column, labels: Sequence[Any]) -> np.ndarray:
+def probability_matrix(probabilities: metrics.Column, labels: Sequence[Any]) -> np.ndarray:
     """Give the probabilities as (rows, labels), in the order of the labels; `Undefined` where they are not finite."""
     import numpy as np
 
@@ -74,15 +70,15 @@ def _mean_of_labels(
     `figure` takes a label, an array that says of each row whether its gold label is this one, and an array with the
     label's probability in each row.
     """
-    labels = checked_labels(name, labels)
+    labels = metrics.checked_labels(name, labels)
     if positive is not None and positive not in labels:
         raise PluginError(f"The metric {name} needs a positive label that is one of {labels}, not {positive!r}.")
     averaged = list(range(len(labels)))
     if positive is not None:
         averaged = [labels.index(positive)]
 
-    def compute(gold: Column, probabilities: Column) -> float:
-        right = label_matrix(gold, labels)
+    def compute(gold: metrics.Column, probabilities: metrics.Column) -> float:
+        right = metrics.label_matrix(gold, labels)
         ranked = probability_matrix(probabilities, labels)
         figures = []
         for column in averaged:
@@ -90,4 +86,4 @@ def _mean_of_labels(
             figures.append(value)
         return sum(figures) / len(figures)
 
-    return Metric(name, compute, computed_from=PROBABILITIES)
+    return Metric(name, compute, computed_from="probabilities")

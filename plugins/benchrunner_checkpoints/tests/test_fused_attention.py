@@ -6,11 +6,11 @@ from typing import get_args
 import pytest
 import torch
 
-from benchrunner.backbones import attention
-from benchrunner.backbones.attention import Kernel, attend, explicit, grouped, implementation
-from benchrunner.backbones.fused_attention import AttentionLayer, Direction, efficient, flash
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
+from benchrunner_checkpoints.attention import attention
+from benchrunner_checkpoints.attention.attention import Kernel, attend, explicit, grouped, implementation
+from benchrunner_checkpoints.attention.fused_attention import AttentionLayer, Direction, efficient, flash
 from flat_batches import batch_of, drawn
 from fused_kernels import installed
 

@@ -14,7 +14,7 @@ from typing import Literal, final
 import torch
 from torch import Tensor
 
-from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.engine import FlatBatch
 
 Direction = Literal["both", "left-to-right", "right-to-left"]
 """Order in which a model reads its text. In both directions, a token attends to all tokens of its sequence; from left

@@ -1,0 +1,1 @@
+"""Attention over the sequences of a flat batch, without padding."""
