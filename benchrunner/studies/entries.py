@@ -60,7 +60,7 @@ class MeanRank:
     """Whether no other system's interval lies below: the system may have the lowest mean rank."""
 
 
-def _nothing(result: Any, shown: int = 0) -> list[str]:
+def _nothing(result: Any, shown: int = 0) -> list[Any]:
     return []
 
 
@@ -88,6 +88,8 @@ class Statistics:
     """Says what the tests of a `Result` show, in sentences that name so many differences."""
     notes: Callable[[Any], Iterable[str]] = field(default=_nothing, repr=False, compare=False)
     """Says what a reader of the intervals and tests of a `Result` must know."""
+    series: Callable[[Any], Iterable[Mapping[str, Any]]] = field(default=_nothing, repr=False, compare=False)
+    """Returns the lines of a `Result` that is a figure, each with lists of places and figures that a plot can draw."""
 
     def by_pair(self) -> dict[tuple[str, str], dict[str, Pair]]:
         """Map each two systems that are compared to their tests by column."""

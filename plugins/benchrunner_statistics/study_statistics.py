@@ -18,6 +18,7 @@ from benchrunner_statistics.example_intervals import FEW_CLUSTERS, expected_best
 from benchrunner_statistics.paired_tests import Side, chance_of_better
 from benchrunner_statistics.ranks import mean_ranks, ranks
 from benchrunner_statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
+from benchrunner_statistics.series import lines
 from benchrunner_statistics.study_notes import study_notes
 
 Place = parts.Place
@@ -72,20 +73,23 @@ def study_statistics(result: Result) -> entries.Statistics:
         trials,
         caveats=tuple(caveats(study, tests)),
         say=conclusions,
+        series=lines,
         notes=partial(study_notes, few_clusters, absent | untested),
     )
 
 
 def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[pairs.Pairing]:
-    """Yield which systems or arms are compared in which columns."""
-    places = []
-    for pair in study.pairs:
-        places += study.points(*pair) or [(None, *pair)]
+    """Yield which systems or arms are compared in which columns; two series are compared where both have a point."""
+    systems = []
+    for name, other in study.pairs:
+        ours, theirs = study.lines.get(name, {}), study.lines.get(other, {})
+        points = [(ours[at], theirs[at]) for at in ours if at in theirs]
+        systems += points or [(name, other)]
     for column in study.columns:
         if not column.is_tested:
             continue
-        for _, system, other in places:
-            pairing = pairs.Pairing(system, other, column.name)
+        for pair in systems:
+            pairing = pairs.Pairing(*pair, column.name)
             if sides.keys() >= set(pairing.places):
                 yield pairing
 

@@ -6,7 +6,7 @@ from benchrunner.studies.codes import WARNINGS, code_of, coded
 from benchrunner.studies.comparison.facts import facts
 from benchrunner.studies.comparison.footnotes import grouped
 from benchrunner.studies.comparison.formats import as_text
-from benchrunner.studies.comparison.json_values import as_json, series
+from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
 from benchrunner.studies.comparison.table import Layout, Line, Shown
 
@@ -27,5 +27,4 @@ __all__ = [
     "grouped",
     "layout",
     "prefixed",
-    "series",
 ]
