@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.fits.cost import Cost
 from benchrunner.metrics import Score
+from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import CellResult, Figure, different_fits
 from benchrunner.studies.entries import NO_TERM, Entry, Statistics
@@ -117,13 +118,20 @@ class Result:
             return Figure.absent("the study is not complete: repeat its command")
         return cell.figures.get(column.term(cell.cell.task)) or Figure.absent("no fit finished")
 
+    @property
+    def plugins(self) -> Plugins | None:
+        """The plugins that compare and describe the systems; None if the result was made without a runner."""
+        for runner in (self.runner, *(cell.runner for cell in self.cells)):
+            if runner is not None:
+                return runner.plugins
+        return None
+
     @cached_property
     def statistics(self) -> Statistics:
         """Intervals of the figures, and tests between systems, by the plugin that compares; computed on first use."""
         statistics = self.given_statistics
-        for runner in (self.runner, *(cell.runner for cell in self.cells)):
-            if statistics is None and runner is not None:
-                statistics = runner.plugins.hook.compare_systems(result=self)
+        if statistics is None and self.plugins is not None:
+            statistics = self.plugins.hook.compare_systems(result=self)
         return statistics or Statistics()
 
     @cached_property
